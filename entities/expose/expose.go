@@ -1,0 +1,136 @@
+// Package expose has the annotations that ent schemas carry to say what callers
+// see of them.
+//
+// What belongs here: plain annotation values. What must never: any import beyond
+// entgo.io/ent/schema, since this package is linked into every app's schema.
+package expose
+
+import "entgo.io/ent/schema"
+
+// Names under which ent keeps the annotations.
+const (
+	EntityName = "KoanEntity"
+	FieldName  = "KoanField"
+	EdgeName   = "KoanEdge"
+)
+
+// Flag is a boolean that can be left open, so that a schema can override a mixin
+// either way.
+type Flag = *bool
+
+// Yes and No are the values of a Flag.
+func Yes() Flag { v := true; return &v }
+
+// No switches something off that a mixin switched on.
+func No() Flag { v := false; return &v }
+
+// Sets lists an entity's sets: names, or prefixes that end in "*".
+func Sets(names ...string) []string { return names }
+
+// Entity exposes an ent schema. Schemas without it do not exist for callers.
+type Entity struct {
+	// Description is one or two sentences for people and models.
+	Description string `json:"description,omitempty"`
+	// Sets are the datasets that the entity lives in; empty means "default".
+	Sets []string `json:"sets,omitempty"`
+	// ReadOnly removes every mutating operation for callers; the app's own code
+	// still writes.
+	ReadOnly Flag `json:"readOnly,omitempty"`
+	// Operations narrows the operations to these, in the spelling of the tools
+	// ("get-by-id"); empty means all.
+	Operations []string `json:"operations,omitempty"`
+	// Exposure overrides the mode for this entity: "code", "tools" or "full".
+	Exposure string `json:"exposure,omitempty"`
+	// Version names an integer field that counts updates; ifVersion then works.
+	Version string `json:"version,omitempty"`
+	// Scopes are needed to read and to write; each kind may be empty.
+	ReadScopes  []string `json:"readScopes,omitempty"`
+	WriteScopes []string `json:"writeScopes,omitempty"`
+}
+
+// Name implements schema.Annotation.
+func (Entity) Name() string { return EntityName }
+
+// Merge lets a schema's own annotation override that of a mixin, field by field.
+func (e Entity) Merge(other schema.Annotation) schema.Annotation {
+	var o Entity
+	switch v := other.(type) {
+	case Entity:
+		o = v
+	case *Entity:
+		o = *v
+	default:
+		return e
+	}
+	e.Description = or(o.Description, e.Description)
+	e.Exposure = or(o.Exposure, e.Exposure)
+	e.Version = or(o.Version, e.Version)
+	e.ReadOnly = orFlag(o.ReadOnly, e.ReadOnly)
+	e.Sets = orList(o.Sets, e.Sets)
+	e.Operations = orList(o.Operations, e.Operations)
+	e.ReadScopes = orList(o.ReadScopes, e.ReadScopes)
+	e.WriteScopes = orList(o.WriteScopes, e.WriteScopes)
+	return e
+}
+
+// Field says more about a field than ent knows. ent's own Comment is the
+// description where none stands here.
+type Field struct {
+	Description string   `json:"description,omitempty"`
+	Example     any      `json:"example,omitempty"`
+	Min         *float64 `json:"min,omitempty"`
+	Max         *float64 `json:"max,omitempty"`
+	MinLength   *int     `json:"minLength,omitempty"`
+	MaxLength   *int     `json:"maxLength,omitempty"`
+	Pattern     string   `json:"pattern,omitempty"`
+	ReadOnly    Flag     `json:"readOnly,omitempty"`   // callers never write it
+	WriteOnly   Flag     `json:"writeOnly,omitempty"`  // callers never read it
+	Sensitive   Flag     `json:"sensitive,omitempty"`  // never read, filtered or sorted by
+	Searchable  Flag     `json:"searchable,omitempty"` // q looks into it
+}
+
+// Name implements schema.Annotation.
+func (Field) Name() string { return FieldName }
+
+// Edge says more about an edge.
+type Edge struct {
+	Description string `json:"description,omitempty"`
+	Hidden      Flag   `json:"hidden,omitempty"` // exists in no type, filter or `with`
+}
+
+// Name implements schema.Annotation.
+func (Edge) Name() string { return EdgeName }
+
+// Number gives a pointer to a float, for limits.
+func Number(v float64) *float64 { return &v }
+
+// Length gives a pointer to an int, for limits.
+func Length(v int) *int { return &v }
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func orFlag(a, b Flag) Flag {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func orList(a, b []string) []string {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+var (
+	_ schema.Annotation = Entity{}
+	_ schema.Merger     = Entity{}
+	_ schema.Annotation = Field{}
+	_ schema.Annotation = Edge{}
+)

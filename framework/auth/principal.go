@@ -1,0 +1,81 @@
+// Package auth says who calls: the principal, its scopes and its sets.
+//
+// What belongs here: the Principal, its carriage in a context, and set patterns.
+// What must never: how a principal is proven (tokens, OAuth), which is a
+// surface's business, and what it wants to call.
+package auth
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// All, as a scope or a set pattern, stands for every one.
+const All = "*"
+
+// Principal is who makes a call. It is a value: copy it freely, never change one
+// that is in use.
+type Principal struct {
+	Subject string   // stable name of the caller, for the journal
+	Scopes  []string // what it may do; All grants every scope
+	Sets    []string // which sets it may name: names, prefixes that end in "*", or All
+}
+
+// Local is the principal of stdio and of `APP run`: the person at the machine,
+// with all scopes and all sets.
+func Local() Principal {
+	return Principal{Subject: "local", Scopes: []string{All}, Sets: []string{All}}
+}
+
+// Has tells whether the principal has a scope.
+func (p Principal) Has(scope string) bool {
+	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
+}
+
+// Missing gives the first of the scopes that the principal lacks, "" if none.
+func (p Principal) Missing(scopes []string) string {
+	for _, s := range scopes {
+		if !p.Has(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// MayName tells whether the principal may name a set.
+func (p Principal) MayName(set string) bool {
+	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
+}
+
+// Key identifies the principal's rights: two principals with one key see the
+// same catalog. The subject is no part of it.
+func (p Principal) Key() string {
+	scopes, sets := slices.Clone(p.Scopes), slices.Clone(p.Sets)
+	slices.Sort(scopes)
+	slices.Sort(sets)
+	return strings.Join(scopes, "\x1f") + "\x1e" + strings.Join(sets, "\x1f")
+}
+
+// MatchSet tells whether a set's name fits a pattern: a name, a prefix that ends
+// in "*", or "*" alone.
+func MatchSet(pattern, set string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, All); ok {
+		return strings.HasPrefix(set, prefix)
+	}
+	return pattern == set
+}
+
+type contextKey struct{}
+
+// With puts the principal into a context; hooks and privacy rules read it there.
+func With(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// From gives the context's principal. Without one it is the zero Principal,
+// which may do nothing.
+func From(ctx context.Context) Principal {
+	p, _ := ctx.Value(contextKey{}).(Principal)
+	return p
+}

@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Kind says which provider family an operation belongs to.
+type Kind string
+
+const (
+	KindEntity   Kind = "koan"     // koan::<Entity>.<op>
+	KindPlugin   Kind = "plugin"   // plugin::<domain>.<fn>
+	KindUpstream Kind = "upstream" // upstream::<server>::<tool>
+	KindCode     Kind = "code"     // code::<face>.<op>
+)
+
+// maxIDLength bounds an ID in bytes, so that a hostile one costs nothing.
+const maxIDLength = 512
+
+// ID names an operation. Every other name it has is derived from this one.
+// Owner is the entity, domain, server or face; Op the operation, function or
+// tool.
+type ID struct {
+	Kind  Kind
+	Owner string
+	Op    string
+}
+
+// EntityID gives the ID of an entity's operation, "get-by-id" for example.
+func EntityID(entity, op string) ID { return ID{KindEntity, entity, op} }
+
+// PluginID gives the ID of a plugin's function.
+func PluginID(domain, fn string) ID { return ID{KindPlugin, domain, fn} }
+
+// CodeID gives the ID of a code face's operation.
+func CodeID(face, op string) ID { return ID{KindCode, face, op} }
+
+// String gives the canonical form, which ParseID reads back.
+func (id ID) String() string {
+	if id.Kind == KindUpstream {
+		return string(id.Kind) + "::" + id.Owner + "::" + id.Op
+	}
+	return string(id.Kind) + "::" + id.Owner + "." + id.Op
+}
+
+// IsZero tells whether the ID is unset.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// ParseID reads an ID. It accepts exactly what String gives for valid parts and
+// ends in invalid_code_mode_id for everything else.
+func ParseID(s string) (ID, error) {
+	bad := func(why string) (ID, error) {
+		shown := s
+		if len(shown) > 64 {
+			shown = shown[:64] + "…"
+		}
+		return ID{}, fault.Newf(fault.InvalidCodeModeID, "%q is not an operation id: %s", strings.ToValidUTF8(shown, "?"), why)
+	}
+	if len(s) > maxIDLength {
+		return bad("it is too long")
+	}
+	kind, rest, ok := strings.Cut(s, "::")
+	if !ok {
+		return bad("it has no `::`")
+	}
+	var owner, op string
+	switch Kind(kind) {
+	case KindUpstream:
+		owner, op, ok = strings.Cut(rest, "::")
+		if !ok || !validOwner(owner) || !validTool(op) {
+			return bad("want upstream::<server>::<tool>")
+		}
+	case KindEntity, KindPlugin, KindCode:
+		owner, op, ok = strings.Cut(rest, ".")
+		if !ok || !validOwner(owner) || !validOp(op) {
+			return bad("want " + kind + "::<owner>.<operation>")
+		}
+	default:
+		return bad("want koan, plugin, upstream or code before `::`")
+	}
+	return ID{Kind(kind), owner, op}, nil
+}
+
+// Valid tells whether the ID's parts are such that it survives String and
+// ParseID.
+func (id ID) Valid() bool {
+	got, err := ParseID(id.String())
+	return err == nil && got == id
+}
+
+func validOwner(s string) bool {
+	if s == "" {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !alnum(c) && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func validOp(s string) bool { return validOwner(s) }
+
+// validTool accepts what upstream servers call their tools: any printable ASCII
+// but blanks, since MCP bounds tool names only by recommendation.
+func validTool(s string) bool {
+	if s == "" || strings.Contains(s, "::") || strings.HasPrefix(s, ":") {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func alnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxToolName is the longest tool name clients accept (CONTRACT section 1).
+const maxToolName = 64
+
+// ToolName derives the dotted MCP tool name from an operation, before collisions
+// are resolved (Snapshot.ToolName is what surfaces use).
+func ToolName(op *Operation) string {
+	id := op.ID
+	var name string
+	switch id.Kind {
+	case KindCode:
+		switch id.Owner {
+		case "koan":
+			name = "koan.code." + id.Op
+		case "gateway":
+			name = "code_" + id.Op
+		default:
+			name = id.Owner + "." + id.Op
+		}
+	case KindEntity, KindPlugin:
+		name = Kebab(id.Owner) + "." + Kebab(id.Op)
+	default:
+		name = id.Owner + "." + id.Op
+	}
+	if op.ToolPrefix != "" {
+		name = op.ToolPrefix + "." + name
+	}
+	return name
+}
+
+// ServerID names the server that an operation's calls are recorded under, and
+// that scripts import: "koan" for entities, else the plugin's domain or the
+// upstream's name.
+func ServerID(id ID) string {
+	if id.Kind == KindEntity || id.Kind == KindCode {
+		return "koan"
+	}
+	return strings.ToLower(id.Owner)
+}
+
+// SDKPath gives the parts of an operation's name below SDK in a script:
+// ["Entities","Todo","getById"] or ["Vision","detect"]. It is nil for what
+// scripts cannot call.
+func SDKPath(id ID) []string {
+	switch id.Kind {
+	case KindEntity:
+		return []string{"Entities", id.Owner, Camel(id.Op)}
+	case KindPlugin:
+		return []string{Pascal(id.Owner), Camel(id.Op)}
+	case KindUpstream:
+		return []string{"Servers", id.Owner, Identifier(id.Op)}
+	case KindCode:
+	}
+	return nil
+}
+
+// reserved are JavaScript's reserved words (codemode-run-spec section 6.1).
+var reserved = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields("break case class const continue debugger default delete do else export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await") {
+		m[w] = true
+	}
+	return m
+}()
+
+// Identifier makes a JavaScript identifier out of a tool's name by the rules of
+// codemode-run-spec section 6.1, before collisions are resolved.
+func Identifier(tool string) string {
+	var b strings.Builder
+	for _, r := range tool {
+		if r == '_' || r == '$' || unicode.IsLetter(r) || b.Len() > 0 && unicode.IsDigit(r) {
+			b.WriteRune(r)
+			continue
+		}
+		if b.Len() == 0 && unicode.IsDigit(r) {
+			b.WriteByte('_')
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteByte('_')
+	}
+	name := b.String()
+	if name == "" {
+		return "_"
+	}
+	if reserved[name] {
+		return name + "_"
+	}
+	return name
+}
+
+// words splits a name in any of the usual spellings: at case changes, dashes,
+// underscores, dots and blanks. Runs of capitals count as one word.
+func words(s string) []string {
+	var out []string
+	var cur []rune
+	flush := func() {
+		if len(cur) > 0 {
+			out = append(out, strings.ToLower(string(cur)))
+			cur = nil
+		}
+	}
+	rs := []rune(s)
+	for i, r := range rs {
+		switch {
+		case r == '-' || r == '_' || r == '.' || unicode.IsSpace(r):
+			flush()
+			continue
+		case unicode.IsUpper(r):
+			before := i > 0 && (unicode.IsLower(rs[i-1]) || unicode.IsDigit(rs[i-1]))
+			after := i > 0 && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])
+			if before || after {
+				flush()
+			}
+		}
+		cur = append(cur, r)
+	}
+	flush()
+	return out
+}
+
+// Kebab spells a name as kebab-case: "PantryItem" is "pantry-item".
+func Kebab(s string) string { return strings.Join(words(s), "-") }
+
+// Pascal spells a name as PascalCase: "pantry-item" is "PantryItem".
+func Pascal(s string) string {
+	var b strings.Builder
+	for _, w := range words(s) {
+		r := []rune(w)
+		b.WriteRune(unicode.ToUpper(r[0]))
+		b.WriteString(string(r[1:]))
+	}
+	return b.String()
+}
+
+// Camel spells a name as camelCase: "get-by-id" is "getById".
+func Camel(s string) string {
+	p := []rune(Pascal(s))
+	if len(p) == 0 {
+		return ""
+	}
+	p[0] = unicode.ToLower(p[0])
+	return string(p)
+}
+
+// unique gives name, or name with the first suffix -2, -3, ... that is free,
+// within maxToolName, and takes it. Callers go through names in a fixed order,
+// so that the outcome is deterministic.
+func unique(taken map[string]bool, name string) string {
+	fit := func(base, suffix string) string {
+		if over := len(base) + len(suffix) - maxToolName; over > 0 {
+			base = strings.TrimRight(base[:len(base)-over], ".-_")
+		}
+		return base + suffix
+	}
+	out := fit(name, "")
+	for n := 2; taken[out]; n++ {
+		out = fit(name, "-"+strconv.Itoa(n))
+	}
+	taken[out] = true
+	return out
+}

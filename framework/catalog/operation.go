@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+// Effects are what a caller may rely on. They become MCP tool annotations.
+type Effects struct {
+	ReadOnly    bool // changes nothing
+	Destructive bool // may delete or overwrite
+	Idempotent  bool // the same call twice is the same as once
+	Outside     bool // reaches beyond this system: cannot be rolled back, refused in a dry run
+}
+
+// Reach says on which surfaces an operation exists.
+type Reach uint8
+
+const (
+	ReachTools  Reach = 1 << iota // an MCP tool of its own
+	ReachREST                     // a REST route
+	ReachScript                   // the SDK inside a script
+)
+
+// Everywhere is the reach of ordinary operations.
+const Everywhere = ReachTools | ReachREST | ReachScript
+
+// Target is what a call is about, read from its input by the operation, so that
+// policy, approval and the journal see it without knowing the input.
+type Target struct {
+	Entity string   // "" for what is no entity's operation
+	Set    string   // "" where the operation knows no sets
+	Keys   []string // ids, where the input names them
+}
+
+// Operation is one thing that can be called. It is immutable once it is in a
+// snapshot.
+type Operation struct {
+	ID      ID
+	Title   string
+	Summary string // one sentence for people and models; byte-stable
+	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
+	// Output describes success only; surfaces admit the fault shape beside it.
+	Input   json.RawMessage
+	Output  json.RawMessage
+	Effects Effects
+	Example json.RawMessage // an input that runs on a fresh app, or nil
+	Scopes  []string        // all of them are needed
+	Reach   Reach
+	// Resource names the entity that the operation belongs to, "" for others.
+	Resource string
+	// Exposure is the annotation of the entity or plugin, "" to inherit; Default
+	// is that of its package.
+	Exposure exposure.Mode
+	Default  exposure.Mode
+	// ToolPrefix stands before the tool name, without its dot.
+	ToolPrefix string
+	// Timeout bounds one call as a tool; 0 takes server.toolTimeoutMs.
+	Timeout time.Duration
+	// Target reads the target from a valid input; set is the run's default set.
+	// nil means: no target.
+	Target func(input json.RawMessage, set string) (Target, error)
+	// Check validates an input and reports everything that is wrong, as one fault.
+	// nil leaves it to the Input schema. An operation with its own Check must
+	// refuse whatever the schema refuses.
+	Check func(input json.RawMessage) error
+	// Handler does the work. See Handler.
+	Handler Handler
+	// Serial operations (the entities') run one at a time within an attempt, in
+	// the transaction that their handler opens; others run in parallel.
+	Serial bool
+}
+
+// Handler does the work of one call. It gets a valid input from an authorised
+// caller; it must not keep Call beyond its return. It is called again in each
+// attempt of a run, unless the operation is Outside: then its result is on the
+// tape and later attempts take it from there. Errors are faults, or become
+// internal. Its context ends with the call's deadline or the caller's cancel.
+type Handler func(ctx context.Context, call Call) (json.RawMessage, error)
+
+// Call is what a handler knows of the call it serves.
+type Call interface {
+	// Input is the whole input object, validated.
+	Input() json.RawMessage
+	// Target is what Operation.Target gave.
+	Target() Target
+	// Principal is who calls.
+	Principal() auth.Principal
+	// Operation is what was called.
+	Operation() *Operation
+	// View is the catalog as the caller sees it, at the version the run leases.
+	View() *View
+	// Run is the id of the run the call is part of.
+	Run() string
+	// DryRun tells that the run will be rolled back.
+	DryRun() bool
+	// Key is the same in every attempt: run, position, occurrence. Outside peers
+	// get it as their idempotency key.
+	Key() string
+	// Progress tells the caller how far the call is. total 0 means unknown.
+	Progress(done, total float64, message string)
+	// Invoke makes a nested call in the same run, with the caller's rights.
+	Invoke(ctx context.Context, id ID, input json.RawMessage) (json.RawMessage, error)
+}

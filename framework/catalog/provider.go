@@ -1,0 +1,127 @@
+package catalog
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Provider puts operations, resources and documents into the catalog.
+//
+// Life cycle: Settings (if Configurable) once, before configuration is read;
+// Start once, with the checked configuration; Offer after Start, and again after
+// each Host.Changed; then, where implemented, Checks, Report and Commands at any
+// time; Stop once, after the last run has ended. Offer may be called from any
+// goroutine, the others are not called concurrently.
+type Provider interface {
+	// Name is short, unique and stable: "entities", "plugins", "codemode".
+	Name() string
+	// Start makes the provider ready to serve. An error ends the app's start.
+	Start(ctx context.Context, host Host) error
+	// Offer gives what the provider has now. The result is not changed afterwards.
+	Offer() Offer
+	// Stop releases everything, within the context's deadline.
+	Stop(ctx context.Context) error
+}
+
+// Offer is a provider's part of a snapshot.
+type Offer struct {
+	Operations []*Operation
+	Resources  []*Resource
+	Documents  []*Document
+}
+
+// Document is readable text that is made from a View: declarations, for example.
+// Surfaces offer it as an MCP resource.
+type Document struct {
+	URI         string // "koan://sdk/koan.d.ts"
+	Name        string
+	Description string
+	MIME        string
+	// Template tells that URI has a {name} part, given to Read; List gives the
+	// names that exist.
+	Template bool
+	List     func(v *View) []string
+	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
+}
+
+// Host is what the app gives to a provider at its start.
+type Host interface {
+	// App is the app's name.
+	App() string
+	// Version is the app's build, toolVersion in the contract.
+	Version() string
+	// Settings are the values of the configuration, by key.
+	Settings() Values
+	// Snapshot is the current catalog; nil before all providers have started.
+	Snapshot() *Snapshot
+	// Changed tells that Offer gives something new.
+	Changed()
+	// Log is where the provider writes.
+	Log() *slog.Logger
+	// Testing tells that the app runs under koantest: fresh stores, in-process
+	// executor.
+	Testing() bool
+}
+
+// Setting declares one key of the configuration. The provider that reads it
+// declares it; package config reads, merges and checks it.
+type Setting struct {
+	Key     string // "codeMode.maxSdkCalls"
+	Default any    // bool, int, string, []string or time.Duration decides the type
+	Min     int    // for int: inclusive range, both 0 means unbounded
+	Max     int
+	OneOf   []string // for string: the values allowed, empty means any
+	Unit    string   // "ms", "bytes", "characters", ""
+	Help    string
+	// Check looks at a value beyond type and range; nil accepts.
+	Check func(value any) error
+}
+
+// Values gives checked configuration. Asking for an undeclared key or with the
+// wrong type is a programmer's mistake and panics.
+type Values interface {
+	Bool(key string) bool
+	Int(key string) int
+	String(key string) string
+	Strings(key string) []string
+	Duration(key string) time.Duration // of an int key whose unit is ms
+	// IsSet tells whether the value came from anywhere but its default.
+	IsSet(key string) bool
+}
+
+// Configurable is a provider with settings.
+type Configurable interface {
+	Settings() []Setting
+}
+
+// Check is one line of `APP doctor`.
+type Check struct {
+	Name   string
+	OK     bool
+	Detail string // what holds, or what is wrong
+	Hint   string // what to do, where not OK
+}
+
+// Checker is a provider that can say whether it works on this machine.
+type Checker interface {
+	Checks(ctx context.Context) []Check
+}
+
+// Boot is what a provider's boot report may mention of the whole.
+type Boot struct {
+	Mode     string
+	Entities int
+}
+
+// Reporter is a provider with lines for the boot report: "CodeMode: enabled=true
+// mode=full ...".
+type Reporter interface {
+	Report(b Boot) []string
+}
+
+// Warmer is a provider that wants to prepare something once the catalog stands:
+// a worker pool, for example. It must not block.
+type Warmer interface {
+	Warm(ctx context.Context)
+}

@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+// View is a snapshot seen with one principal's rights and one exposure mode.
+// Descriptions, types, search and bindings are made from it and carry its
+// version. It is immutable.
+type View struct {
+	snapshot  *Snapshot
+	mode      exposure.Mode
+	version   string
+	tools     []*Operation
+	toolByID  map[ID]bool
+	script    []*Operation
+	scripted  map[ID]bool
+	resources []*Resource // those with scripted operations, narrowed to the rights
+	byName    map[string]*Resource
+	allowed   map[ID]bool
+
+	memo sync.Map // what projections made of this view, by their own key
+}
+
+func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key string) *View {
+	sum := sha256.Sum256([]byte(s.version + "\x1c" + key))
+	v := &View{
+		snapshot: s, mode: mode, version: hex.EncodeToString(sum[:8]),
+		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{},
+	}
+	ops := map[string][]string{} // resource -> scripted ops
+	for _, op := range s.operations {
+		if p.Missing(op.Scopes) != "" {
+			continue
+		}
+		v.allowed[op.ID] = true
+		offer := exposure.Entity(mode, op.Exposure, op.Default, auto)
+		if op.ID.Kind == KindCode {
+			offer = exposure.Offer{Listed: exposure.CodeTools(mode)}
+		}
+		if offer.Listed && op.Reach&ReachTools != 0 {
+			v.tools = append(v.tools, op)
+			v.toolByID[op.ID] = true
+		}
+		if offer.Scripted && op.Reach&ReachScript != 0 {
+			v.script = append(v.script, op)
+			v.scripted[op.ID] = true
+			if op.Resource != "" {
+				ops[op.Resource] = append(ops[op.Resource], op.ID.Op)
+			}
+		}
+	}
+	for _, r := range s.resources {
+		has := ops[r.Name]
+		if len(has) == 0 {
+			continue
+		}
+		seen := *r
+		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !slices.Contains(has, op) })
+		seen.Sets = visibleSets(r.Sets, p)
+		v.resources = append(v.resources, &seen)
+		v.byName[r.Name] = &seen
+	}
+	// An edge to an entity that this view hides exists in no type, filter or with.
+	for _, r := range v.resources {
+		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return v.byName[e.Target] == nil })
+	}
+	return v
+}
+
+// visibleSets narrows an entity's sets to what a principal may name. A declared
+// pattern stays if the principal may name all of it, and becomes the
+// principal's own narrower names otherwise.
+func visibleSets(sets []string, p auth.Principal) []string {
+	if sets == nil {
+		return nil
+	}
+	out := []string{}
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, set := range sets {
+		pattern := strings.HasSuffix(set, auth.All)
+		for _, own := range p.Sets {
+			switch {
+			case auth.MatchSet(own, set): // covers the name or the whole pattern
+				add(set)
+			case pattern && auth.MatchSet(set, own): // the principal's is narrower
+				add(own)
+			}
+		}
+	}
+	return out
+}
+
+// Snapshot is what the view sees.
+func (v *View) Snapshot() *Snapshot { return v.snapshot }
+
+// Mode is the resolved exposure mode.
+func (v *View) Mode() exposure.Mode { return v.mode }
+
+// Version identifies the view: snapshot, rights and mode.
+func (v *View) Version() string { return v.version }
+
+// Tools are the operations listed as tools, by ID. Do not change the slice.
+func (v *View) Tools() []*Operation { return v.tools }
+
+// Script are the operations that scripts can call, by ID.
+func (v *View) Script() []*Operation { return v.script }
+
+// Resources are the entities that scripts see, by name, narrowed to the
+// principal's rights: operations, sets, edges.
+func (v *View) Resources() []*Resource { return v.resources }
+
+// Resource gives a scripted entity by name, nil if the view has none.
+func (v *View) Resource(name string) *Resource { return v.byName[name] }
+
+// Listed tells whether an operation is a tool in this view.
+func (v *View) Listed(id ID) bool { return v.toolByID[id] }
+
+// Scripted tells whether scripts can call an operation in this view.
+func (v *View) Scripted(id ID) bool { return v.scripted[id] }
+
+// Allowed tells whether the principal's scopes cover an operation, whatever the
+// mode shows.
+func (v *View) Allowed(id ID) bool { return v.allowed[id] }
+
+// Tool finds a listed operation by tool name, in either spelling: dotted, or
+// with "_" for ".". nil if the view lists none of that name.
+func (v *View) Tool(name string) *Operation {
+	if op := v.snapshot.byTool[name]; op != nil && v.toolByID[op.ID] {
+		return op
+	}
+	for _, op := range v.tools {
+		if Underscored(v.snapshot.toolNames[op.ID]) == name {
+			return op
+		}
+	}
+	return nil
+}
+
+// Underscored spells a tool name for clients that refuse dots.
+func Underscored(tool string) string { return strings.ReplaceAll(tool, ".", "_") }
+
+// Memo gives what a projection made of this view under a key, making it once.
+// make may run more than once when callers race; one result is kept.
+func Memo[T any](v *View, key any, make func() T) T {
+	if got, ok := v.memo.Load(key); ok {
+		return got.(T)
+	}
+	got, _ := v.memo.LoadOrStore(key, make())
+	return got.(T)
+}

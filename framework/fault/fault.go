@@ -1,0 +1,166 @@
+// Package fault is the one registry of everything that can go wrong as a
+// caller sees it, and the error type that carries it.
+//
+// What belongs here: codes, their meaning, hint, retry class and their names in
+// each written contract. What must never: anything that knows how a fault is
+// sent (JSON-RPC, HTTP, gRPC) or which part of the system raised it.
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Detail is one of several things wrong with an input (CONTRACT section 4).
+type Detail struct {
+	Path     string `json:"path"` // JSON Pointer into the input
+	Message  string `json:"message"`
+	Expected string `json:"expected,omitempty"`
+	Received string `json:"received,omitempty"`
+}
+
+// Fault is an error as callers see it. Its JSON is that of CONTRACT section 4.
+// The zero value is not a fault: make one with New or Newf.
+type Fault struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`              // never empty
+	Path    string `json:"path,omitempty"`    // JSON Pointer into the input
+	Details any    `json:"details,omitempty"` // []Detail, or an object such as {"limit":"cpu"}
+	Retry   Retry  `json:"retry"`
+	Line    int    `json:"line,omitempty"`   // of the user's script, from 1; 0 is unknown
+	Column  int    `json:"column,omitempty"` // from 1; 0 is unknown
+
+	cause error
+}
+
+// New makes a fault with the registry's hint and retry class. An unknown code
+// is a programmer's mistake and panics.
+func New(c Code, message string) *Fault {
+	e, ok := registry[c]
+	if !ok {
+		panic("fault: unknown code " + string(c))
+	}
+	if message == "" {
+		message = e.Meaning
+	}
+	return &Fault{Code: c, Message: message, Hint: e.Hint, Retry: e.Retry}
+}
+
+// Newf is New with a format.
+func Newf(c Code, format string, args ...any) *Fault {
+	return New(c, fmt.Sprintf(format, args...))
+}
+
+// Invalid makes an invalid_payload fault out of everything that is wrong with an
+// input. With one detail its path and message become the fault's own.
+func Invalid(details ...Detail) *Fault {
+	f := New(InvalidPayload, "")
+	f.Details = details
+	switch len(details) {
+	case 0:
+	case 1:
+		f.Path, f.Message = details[0].Path, details[0].Message
+	default:
+		parts := make([]string, len(details))
+		for i, d := range details {
+			parts[i] = d.Message
+			if d.Path != "" {
+				parts[i] = d.Path + ": " + d.Message
+			}
+		}
+		f.Message = fmt.Sprintf("%d problems: %s", len(details), strings.Join(parts, "; "))
+	}
+	return f
+}
+
+// Error gives code and message.
+func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
+
+// Unwrap gives the cause, which is for logs and never sent to a caller.
+func (f *Fault) Unwrap() error { return f.cause }
+
+// Is makes errors.Is(err, fault.New(code, "")) match by code.
+func (f *Fault) Is(target error) bool {
+	t, ok := target.(*Fault)
+	return ok && t.Code == f.Code
+}
+
+// WithHint replaces the hint.
+func (f *Fault) WithHint(format string, args ...any) *Fault {
+	f.Hint = fmt.Sprintf(format, args...)
+	return f
+}
+
+// WithPath sets the JSON Pointer of what is wrong.
+func (f *Fault) WithPath(path string) *Fault {
+	f.Path = path
+	return f
+}
+
+// WithDetails sets the details: []Detail, or an object.
+func (f *Fault) WithDetails(d any) *Fault {
+	f.Details = d
+	return f
+}
+
+// Because keeps the cause for logs.
+func (f *Fault) Because(err error) *Fault {
+	f.cause = err
+	return f
+}
+
+// EndsRun tells whether the fault is a quota or limit that ends a run even when
+// the script catches it.
+func (f *Fault) EndsRun() bool { return registry[f.Code].EndsRun }
+
+// From gives the fault in an error's chain. A context's end becomes cancelled or
+// timeout; anything else becomes internal, its text kept as the cause only, so
+// that no inner detail reaches a caller.
+func From(err error) *Fault {
+	if err == nil {
+		return nil
+	}
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return New(Cancelled, "").Because(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return New(Timeout, "").WithDetails(map[string]any{"limit": "wall"}).Because(err)
+	}
+	return New(Internal, "").Because(err)
+}
+
+// CodeOf gives the code that From would.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	return From(err).Code
+}
+
+// Decode reads a fault from its JSON, for parts that get one over a wire. An
+// unknown code becomes internal.
+func Decode(raw json.RawMessage) (*Fault, error) {
+	var f Fault
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, fmt.Errorf("fault: %w", err)
+	}
+	e, ok := registry[f.Code]
+	if !ok {
+		return New(Internal, "unknown fault code "+string(f.Code)), nil
+	}
+	if f.Hint == "" {
+		f.Hint = e.Hint
+	}
+	if f.Retry == "" {
+		f.Retry = e.Retry
+	}
+	return &f, nil
+}

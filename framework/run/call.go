@@ -1,0 +1,102 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// call is one call in an attempt, or a code operation before its run is open.
+type call struct {
+	engine   *Engine
+	request  *Request
+	op       *catalog.Operation
+	input    json.RawMessage
+	target   catalog.Target
+	attempt  *Attempt // nil for a code operation
+	position Position
+	nested   counter
+	opened   *Run // the run a code operation opened
+}
+
+var _ catalog.Call = (*call)(nil)
+
+func (c *call) Input() json.RawMessage { return c.input }
+
+func (c *call) Target() catalog.Target { return c.target }
+
+func (c *call) Principal() auth.Principal { return c.request.Principal }
+
+func (c *call) Operation() *catalog.Operation { return c.op }
+
+func (c *call) View() *catalog.View { return c.request.View }
+
+func (c *call) Run() string {
+	if c.attempt != nil {
+		return c.attempt.run.ID
+	}
+	if c.opened != nil {
+		return c.opened.ID
+	}
+	return ""
+}
+
+func (c *call) DryRun() bool { return c.attempt != nil && c.attempt.DryRun() }
+
+func (c *call) Key() string {
+	if c.attempt == nil {
+		return ""
+	}
+	return c.attempt.run.ID + ":" + string(c.position)
+}
+
+func (c *call) Progress(done, total float64, message string) {
+	if c.request.Progress != nil {
+		c.request.Progress(done, total, message)
+	}
+}
+
+func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if c.attempt == nil {
+		return nil, fault.New(fault.Internal, "a code operation calls through the run that it opens")
+	}
+	if err := c.attempt.count(); err != nil {
+		return nil, err
+	}
+	at := Position(string(c.position) + "." + c.nested.next())
+	return c.engine.invoke(ctx, c.attempt, at, id, input, 0)
+}
+
+// trace is the call as the run's result lists it.
+func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
+	rec := CallRecord{ServerID: catalog.ServerID(id), ToolName: id.Op, OK: err == nil, Elapsed: time.Since(start)}
+	rec.DurationMs = rec.Elapsed.Milliseconds()
+	if c.op != nil {
+		rec.ToolName = c.request.View.Snapshot().ToolName(id)
+	}
+	if err != nil {
+		rec.Error = err.Error()
+	}
+	return rec
+}
+
+type callKey struct{}
+
+func currentCall(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// Current gives the attempt and position of the call that ctx belongs to; ok is
+// false outside of one. Hooks use it to reach the tape.
+func Current(ctx context.Context) (a *Attempt, at Position, ok bool) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt == nil {
+		return nil, "", false
+	}
+	return c.attempt, c.position, true
+}

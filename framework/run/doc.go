@@ -1,0 +1,12 @@
+// Package run carries out calls. Every call is part of a Run; a run is one or
+// more attempts over a tape; an attempt holds the transactions that its calls
+// joined; what a run committed is proven by a receipt in the same transaction.
+//
+// The one path of a call, whoever makes it:
+//
+//	authorise -> validate input -> quota -> provider handler -> tape -> trace -> journal
+//
+// What belongs here: runs, attempts, the tape, quotas, changes and the contract
+// with stores. What must never: SQL, JavaScript, MCP, or anything else that only
+// one provider or surface knows.
+package run

@@ -1,0 +1,276 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// Options configure an Engine.
+type Options struct {
+	MaxAttempts int           // run.maxAttempts; 0 is 5
+	Lock        time.Duration // run.lockMs; 0 is 250 ms
+	Journal     journal.Sink  // nil drops records
+	Log         *slog.Logger  // nil is slog.Default
+}
+
+// Engine is the one path that a call takes. It is safe for concurrent use.
+type Engine struct {
+	opts    Options
+	schemas schemas
+}
+
+type discard struct{}
+
+func (discard) Append(context.Context, journal.Record) {}
+
+// NewEngine makes an engine.
+func NewEngine(o Options) *Engine {
+	if o.MaxAttempts == 0 {
+		o.MaxAttempts = 5
+	}
+	if o.Lock == 0 {
+		o.Lock = 250 * time.Millisecond
+	}
+	if o.Journal == nil {
+		o.Journal = discard{}
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Engine{opts: o}
+}
+
+// Request is one call from a surface.
+type Request struct {
+	View      *catalog.View // whose snapshot the run leases
+	Principal auth.Principal
+	ID        catalog.ID
+	Input     json.RawMessage // a JSON object; nil counts as {}
+	Surface   string          // "mcp", "run", "rest", "app"
+	// Listed demands that the view lists the operation as a tool: hidden is
+	// refused as unknown.
+	Listed bool
+	Set    string // default set, "" is "default"
+	// Trace is the caller's trace id, "" makes one.
+	Trace    string
+	Progress func(done, total float64, message string)
+}
+
+// Invoke makes one call as a run. A code operation opens its run itself. The
+// outcome is nil only if no run was opened. A handler's output may come with an
+// error: then it is the failure's whole body.
+func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
+	if len(req.Input) == 0 {
+		req.Input = json.RawMessage("{}")
+	}
+	if req.Set == "" {
+		req.Set = "default"
+	}
+	if req.Trace == "" {
+		req.Trace = newTrace()
+	}
+	ctx = auth.With(ctx, req.Principal)
+	op := req.View.Snapshot().Operation(req.ID)
+	if op == nil || req.Listed && !req.View.Listed(req.ID) {
+		return nil, nil, unknownOperation(req.ID.String())
+	}
+	if req.ID.Kind == catalog.KindCode {
+		return e.invokeCode(ctx, &req, op)
+	}
+	r := e.newRun(req, op, Spec{Set: req.Set, Atomic: true})
+	var out json.RawMessage
+	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
+		var err error
+		if err = a.count(); err == nil {
+			out, err = e.invoke(ctx, a, a.Next(), req.ID, req.Input, 0)
+		}
+		return Return{Result: out}, err
+	})
+	if err != nil {
+		return nil, outcome, err
+	}
+	return out, outcome, nil
+}
+
+func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
+	c := &call{engine: e, request: req, op: op, input: req.Input}
+	if missing := req.Principal.Missing(op.Scopes); missing != "" {
+		return nil, nil, forbidden(missing)
+	}
+	if err := e.check(op, req.Input); err != nil {
+		return nil, nil, err
+	}
+	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)
+	var outcome *Outcome
+	if c.opened != nil {
+		outcome = c.opened.finished
+	}
+	return out, outcome, err
+}
+
+// Open opens the run of a code operation; ctx is the one its handler got. It
+// counts against no quota and can be called once per call.
+func Open(ctx context.Context, spec Spec) (*Run, error) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt != nil || c.opened != nil {
+		return nil, fault.New(fault.Internal, "only a code operation opens a run, and only one")
+	}
+	if spec.Set == "" {
+		spec.Set = c.request.Set
+	}
+	if !c.request.Principal.MayName(spec.Set) {
+		return nil, unknownSet(spec.Set)
+	}
+	if spec.DryRun {
+		spec.Atomic, spec.Record = true, true
+	}
+	c.opened = c.engine.newRun(*c.request, c.op, spec)
+	return c.opened, nil
+}
+
+func (e *Engine) newRun(req Request, op *catalog.Operation, spec Spec) *Run {
+	return &Run{
+		ID: uuid.Must(uuid.NewV7()).String(), Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
+		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
+	}
+}
+
+// invoke is the path of a call inside an attempt. reach is how it must be
+// reachable, 0 for the surface's own call and for nested ones.
+func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog.ID, input json.RawMessage, reach catalog.Reach) (json.RawMessage, error) {
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	start := time.Now()
+	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at}
+	view := a.run.request.View
+	c.op = view.Snapshot().Operation(id)
+	out, err := e.admitted(ctx, c, id, reach)
+	if err != nil {
+		if !Ends(err) {
+			f := fault.From(err)
+			if f.Code == fault.Internal {
+				e.opts.Log.ErrorContext(ctx, "call failed", "run", a.run.ID, "operation", id.String(), "error", errors.Unwrap(f))
+			}
+			err = f
+		}
+	}
+	a.note(c.trace(id, start, err))
+	return out, err
+}
+
+// admitted authorises, validates and makes the call.
+func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach catalog.Reach) (json.RawMessage, error) {
+	r, view := c.attempt.run, c.request.View
+	if c.op == nil || id.Kind == catalog.KindCode || reach == catalog.ReachScript && !view.Scripted(id) || !r.permits(id) {
+		return nil, unknownOperation(id.String())
+	}
+	if missing := r.principal.Missing(c.op.Scopes); missing != "" {
+		return nil, forbidden(missing)
+	}
+	if err := e.check(c.op, c.input); err != nil {
+		return nil, err
+	}
+	if c.op.Target != nil {
+		t, err := c.op.Target(c.input, r.spec.Set)
+		if err != nil {
+			return nil, err
+		}
+		if t.Set != "" && !r.principal.MayName(t.Set) {
+			return nil, unknownSet(t.Set)
+		}
+		c.target = t
+	}
+	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
+		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
+	}
+	ctx = context.WithValue(ctx, callKey{}, c)
+	if c.op.Serial {
+		return e.serial(ctx, c)
+	}
+	digest := callDigest(id.String(), c.input)
+	if out, err, ok := r.tape.Outside(c.position, digest); ok {
+		return out, err
+	}
+	return c.attempt.slowOutside(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		start := time.Now()
+		out, err := e.handle(ctx, c)
+		if c.op.Effects.Outside && !c.op.Effects.ReadOnly {
+			r.left(c.trace(id, start, err))
+		}
+		r.tape.RecordOutside(c.position, digest, out, err)
+		return out, err
+	})
+}
+
+// serial runs an entity call: one at a time in an attempt, save what it nests.
+func (e *Engine) serial(ctx context.Context, c *call) (json.RawMessage, error) {
+	key := heldKey{c.attempt}
+	if ctx.Value(key) == nil {
+		c.attempt.serial.Lock()
+		defer c.attempt.serial.Unlock()
+		if err := c.attempt.closed(); err != nil {
+			return nil, err
+		}
+		ctx = context.WithValue(ctx, key, true)
+	}
+	return e.handle(ctx, c)
+}
+
+// handle calls the provider and contains its panics.
+func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Log.ErrorContext(ctx, "panic in a handler", "operation", c.op.ID.String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out, err = nil, fault.New(fault.Internal, "").Because(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return c.op.Handler(ctx, c)
+}
+
+// check validates an input by the operation's own Check, else by its schema.
+func (e *Engine) check(op *catalog.Operation, input json.RawMessage) error {
+	if op.Check != nil {
+		return op.Check(input)
+	}
+	return e.schemas.check(op.Input, input)
+}
+
+func forbidden(scope string) error {
+	return fault.Newf(fault.Forbidden, "the scope %q is missing", scope).WithDetails(map[string]any{"scope": scope})
+}
+
+func unknownSet(set string) error {
+	if len(set) > 64 {
+		set = set[:64] + "…"
+	}
+	return fault.Newf(fault.UnknownSet, "there is no set %q", strings.ToValidUTF8(set, "?")).WithPath("/set")
+}
+
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
+
+func newTrace() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
+
+// schemas compiles each input schema once.
+type schemas struct{ compiled sync.Map }
+
+// heldKey marks a context whose call holds the attempt's serial lock.
+type heldKey struct{ a *Attempt }

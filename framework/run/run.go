@@ -1,0 +1,292 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// Spec says what kind of run a code operation opens.
+type Spec struct {
+	Set            string // default set of every call; "" is "default"
+	Atomic         bool   // one transaction for all; else every call commits by itself
+	DryRun         bool   // everything executes, then rolls back
+	Record         bool   // keep before and after of every change; implied by DryRun
+	MaxCalls       int    // calls to providers per attempt; 0 is unlimited
+	Only           []string
+	CodeDigest     string // "sha256:…"
+	IdempotencyKey string
+	CorrelationID  string
+}
+
+// Return is what an attempt's body gives when it ends cleanly.
+type Return struct {
+	Result json.RawMessage // the result, kept in the receipt
+	Answer json.RawMessage // nil if none was given
+}
+
+// CallRecord is one call as the result of a run lists it (CONTRACT section 2).
+type CallRecord struct {
+	ServerID   string `json:"serverId"`
+	ToolName   string `json:"toolName"`
+	OK         bool   `json:"ok"`
+	DurationMs int64  `json:"durationMs"`
+	Error      string `json:"error,omitempty"`
+
+	Elapsed time.Duration `json:"-"`
+}
+
+// Outcome is what is true of a run after its last attempt. Execute gives it on
+// success and on failure alike.
+type Outcome struct {
+	Run            string
+	Trace          string
+	Attempts       int
+	Committed      bool // whether anything of the run's writes is in the data
+	DryRun         bool
+	Changes        []Change // committed, or of the dry run
+	Calls          []CallRecord
+	OutsideEffects []CallRecord // what left the house, committed or not
+	SDKCalls       int
+	Wall           time.Duration
+	// Metrics are what the executor adds: cpuMs, peakMemoryBytes.
+	Metrics map[string]any
+}
+
+// Body is one attempt: it makes calls through the attempt and returns what the
+// run gives. It must have stopped everything that it started when it returns. It
+// returns early, with the error it got, when Ends(err) is true for a call's
+// error.
+type Body func(ctx context.Context, a *Attempt) (Return, error)
+
+// Run is one script, or one call, from its first attempt to its receipt.
+type Run struct {
+	ID        string
+	Trace     string
+	engine    *Engine
+	request   Request
+	spec      Spec
+	tape      Tape
+	started   time.Time
+	principal auth.Principal
+
+	mu       sync.Mutex
+	pending  sync.WaitGroup // outside calls that outlive their attempt
+	outside  []CallRecord
+	applied  []Change // of calls committed one by one
+	commits  int
+	metrics  map[string]any
+	after    []func(context.Context)
+	op       *catalog.Operation
+	finished *Outcome
+}
+
+// Spec gives what the run was opened with.
+func (r *Run) Spec() Spec { return r.spec }
+
+// Annotate adds a figure to the outcome's metrics.
+func (r *Run) Annotate(key string, value any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics[key] = value
+}
+
+// Execute makes attempts until one commits, fails, or run.maxAttempts is
+// reached (conflict). The outcome is never nil. The error is a fault or nil.
+func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
+	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
+	var err error
+	var last *Attempt
+	for n := 1; ; n++ {
+		a := newAttempt(ctx, r, n)
+		defer a.abort()
+		last = a
+		out.Attempts = n
+		err = r.attempt(ctx, a, body, out)
+		var again *restart
+		if !errors.As(err, &again) {
+			break
+		}
+		if n >= r.engine.opts.MaxAttempts {
+			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", n).Because(err)
+			break
+		}
+		r.pending.Wait() // the slow call's result is on the tape before the next attempt
+	}
+	r.pending.Wait()
+	out.Calls, out.SDKCalls = last.trace()
+	r.mu.Lock()
+	out.OutsideEffects = r.outside
+	if !r.spec.Atomic && len(r.applied) > 0 {
+		out.Committed, out.Changes = true, r.applied
+	}
+	out.Metrics = r.metrics
+	r.mu.Unlock()
+	out.Wall = time.Since(r.started)
+	if err != nil {
+		err = fault.From(err)
+	} else if !r.spec.DryRun {
+		for _, fn := range r.after {
+			fn(context.WithoutCancel(ctx))
+		}
+	}
+	r.finished = out
+	r.record(ctx, out, err)
+	return out, err
+}
+
+// attempt makes one attempt and ends its transactions.
+func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) error {
+	actx, stop := context.WithCancel(ctx)
+	defer stop()
+	ret, err := body(actx, a)
+	stop()
+	a.close()
+	if !isRestart(a.ended()) {
+		a.abort() // nobody waits for calls still in flight
+	}
+	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || isRestart(ended)) {
+		err = ended
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
+	if err != nil {
+		a.rollback(clean)
+		return err
+	}
+	changes, err := a.changes(clean)
+	if err != nil {
+		a.rollback(clean)
+		return err
+	}
+	out.Changes = changes
+	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
+		if err := check(ret, out); err != nil {
+			a.rollback(clean)
+			out.Changes = nil
+			return err
+		}
+	}
+	if r.spec.DryRun {
+		a.rollback(clean)
+		return nil
+	}
+	if err := a.commit(clean, r.receipt(a, ret, changes)); err != nil {
+		a.rollback(clean)
+		out.Changes = nil
+		return err
+	}
+	out.Committed = len(changes) > 0
+	r.after = a.after
+	return nil
+}
+
+func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
+	digest, _ := json.Marshal(changes)
+	return Receipt{
+		Run: r.ID, Attempt: a.number, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.principal.Subject,
+		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: Digest(digest),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
+	}
+}
+
+// left notes a call whose effect left the house.
+func (r *Run) left(rec CallRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outside = append(r.outside, rec)
+}
+
+func (r *Run) record(ctx context.Context, out *Outcome, err error) {
+	rec := journal.Record{
+		Run: r.ID, Trace: r.Trace, Started: r.started, Duration: out.Wall, Surface: r.request.Surface, Subject: r.principal.Subject,
+		Operation: r.op.ID.String(), CodeDigest: r.spec.CodeDigest, Set: r.spec.Set, Attempts: out.Attempts, Calls: out.SDKCalls,
+		Outcome: "ok", Committed: out.Committed, DryRun: out.DryRun, CatalogVersion: r.request.View.Snapshot().Version(), CorrelationID: r.spec.CorrelationID,
+	}
+	if err != nil {
+		rec.Outcome = string(fault.CodeOf(err))
+	}
+	for _, c := range Counts(out.Changes) {
+		rec.Created += c.Created
+		rec.Updated += c.Updated
+		rec.Deleted += c.Deleted
+	}
+	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// permits tells whether the run's `only` lets an operation through.
+func (r *Run) permits(id catalog.ID) bool {
+	if len(r.spec.Only) == 0 {
+		return true
+	}
+	for _, o := range r.spec.Only {
+		family, name, ok := strings.Cut(o, ":")
+		switch {
+		case !ok && id.Kind == catalog.KindEntity && id.Owner == o,
+			family == "plugin" && ok && id.Kind == catalog.KindPlugin && strings.EqualFold(id.Owner, name),
+			family == "server" && ok && id.Kind == catalog.KindUpstream && id.Owner == name:
+			return true
+		}
+	}
+	return false
+}
+
+// Digest gives "sha256:" and the hex digest of some bytes.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+type beforeCommitKey struct{}
+
+// WithBeforeCommit lets check look at what a run is about to give before it
+// commits; an error rolls back and becomes the run's.
+func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) context.Context {
+	return context.WithValue(ctx, beforeCommitKey{}, check)
+}
+
+// restart ends an attempt so that the next one can begin.
+type restart struct{ why string }
+
+func (e *restart) Error() string { return "run: new attempt: " + e.why }
+
+func isRestart(err error) bool {
+	var r *restart
+	return errors.As(err, &r)
+}
+
+func isFault(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f)
+}
+
+// Ends tells whether a call's error ends the attempt: a quota or limit that
+// must not be caught, or the need for a new attempt. An executor stops the
+// script at once and returns the error from its body.
+func Ends(err error) bool {
+	if err == nil {
+		return false
+	}
+	if isRestart(err) {
+		return true
+	}
+	var f *fault.Fault
+	return errors.As(err, &f) && f.EndsRun()
+}
+
+func unknownOperation(name string) error {
+	return fault.Newf(fault.ToolNotFound, "there is no %s here", fmt.Sprintf("%q", name))
+}

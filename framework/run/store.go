@@ -1,0 +1,115 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// ErrStale is what a store returns (wrapped or not) when the snapshot that a
+// transaction read is no longer the newest at its first write or at commit: a
+// failed upgrade on SQLite, 40001 or 40P01 on PostgreSQL. The run rolls back and
+// starts a new attempt.
+var ErrStale = errors.New("run: the snapshot is stale")
+
+// Store is what holds data and takes part in runs. It is called by one attempt
+// at a time, but by many attempts at once.
+type Store interface {
+	// Begin opens a transaction on a set for an attempt. All reads in it see one
+	// snapshot. Where a.WriteFirst() is true the transaction should take the write
+	// lock at once. Begin is called at most once per attempt, store and set.
+	Begin(ctx context.Context, a *Attempt, set string) (Tx, error)
+}
+
+// Tx is one set's transaction in one attempt.
+type Tx interface {
+	// Write is called before the first writing call, and takes the write lock
+	// fairly and with a bound. It ends in ErrStale where the snapshot is too old,
+	// in set_busy where the queue is full.
+	Write(ctx context.Context) error
+	// Savepoint opens a savepoint; end closes it: released when ok, else rolled
+	// back to. Called around every writing call, and around reading ones where the
+	// database needs it (the Tx decides, read tells).
+	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
+	// Changes are what the transaction changed so far, in order. Before and After
+	// are there only where the attempt records.
+	Changes(ctx context.Context) ([]Change, error)
+	// Commit ends the transaction. If it wrote anything, the receipt is written in
+	// it.
+	Commit(ctx context.Context, r Receipt) error
+	// Rollback ends the transaction without effect. It never fails in a way that
+	// leaves an effect; calling it after Commit is a no-op.
+	Rollback(ctx context.Context) error
+}
+
+// Spanning is a Store whose one transaction can write to several sets. For
+// others the second set that is written to is cross_set.
+type Spanning interface{ SpansSets() bool }
+
+// Action is what happened to an entity.
+type Action string
+
+const (
+	Create Action = "create"
+	Update Action = "update"
+	Delete Action = "delete"
+)
+
+// Change is one entity that a run changed (CONTRACT section 2).
+type Change struct {
+	Entity string          `json:"entity"`
+	Set    string          `json:"set"`
+	ID     string          `json:"id"`
+	Action Action          `json:"action"`
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+}
+
+// ChangeCount sums the changes of one entity in one set.
+type ChangeCount struct {
+	Entity  string `json:"entity"`
+	Set     string `json:"set"`
+	Created int    `json:"created"`
+	Updated int    `json:"updated"`
+	Deleted int    `json:"deleted"`
+}
+
+// Counts sums changes by entity and set, in the order of first appearance.
+func Counts(changes []Change) []ChangeCount {
+	out := []ChangeCount{}
+	at := map[[2]string]int{}
+	for _, c := range changes {
+		key := [2]string{c.Entity, c.Set}
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, ChangeCount{Entity: c.Entity, Set: c.Set})
+		}
+		switch c.Action {
+		case Create:
+			out[i].Created++
+		case Update:
+			out[i].Updated++
+		case Delete:
+			out[i].Deleted++
+		}
+	}
+	return out
+}
+
+// Receipt is the proof of a commit, written in the data's own transaction.
+type Receipt struct {
+	Run            string
+	Attempt        int
+	Sequence       int // 0, or with atomic: false the number of the committed call
+	IdempotencyKey string
+	Subject        string
+	CodeDigest     string // "sha256:…"
+	ResultDigest   string // "sha256:…" over the canonical result
+	Result         json.RawMessage
+	ChangesDigest  string
+	CatalogVersion string
+	At             time.Time
+}

@@ -1,0 +1,104 @@
+package run
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// Position is where in a run a call stands: its number in the order of issue,
+// and for nested calls the parent's position before it, as in "3.1".
+type Position string
+
+// Tape keeps what is not deterministic, so that every attempt of a run sees the
+// same: clock, random numbers, generated values, and the results of calls that
+// no transaction covers.
+type Tape interface {
+	// Now is the run's time: the same in every attempt.
+	Now() time.Time
+	// Seed seeds the run's random numbers: the same in every attempt.
+	Seed() uint64
+	// Value gives what is recorded at a position and slot, or records what gen
+	// makes. A gen that fails records nothing.
+	Value(at Position, slot string, gen func() (any, error)) (any, error)
+	// Outside gives the recorded outcome of a call that no transaction covers;
+	// ok is false if there is none for exactly this operation and input.
+	Outside(at Position, digest [32]byte) (out json.RawMessage, err error, ok bool)
+	// RecordOutside keeps such an outcome.
+	RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error)
+}
+
+type memoryTape struct {
+	now  time.Time
+	seed uint64
+
+	mu      sync.Mutex
+	values  map[string]any
+	outside map[Position]outsideEntry
+}
+
+type outsideEntry struct {
+	digest [32]byte
+	out    json.RawMessage
+	err    error
+}
+
+// NewTape gives an empty tape in memory that starts now.
+func NewTape() Tape {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return &memoryTape{
+		now:     time.Now().UTC().Truncate(time.Millisecond),
+		seed:    binary.LittleEndian.Uint64(b[:]),
+		values:  map[string]any{},
+		outside: map[Position]outsideEntry{},
+	}
+}
+
+func (t *memoryTape) Now() time.Time { return t.now }
+
+func (t *memoryTape) Seed() uint64 { return t.seed }
+
+func (t *memoryTape) Value(at Position, slot string, gen func() (any, error)) (any, error) {
+	key := string(at) + "\x00" + slot
+	t.mu.Lock()
+	v, ok := t.values[key]
+	t.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := gen()
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first, ok := t.values[key]; ok {
+		return first, nil
+	}
+	t.values[key] = v
+	return v, nil
+}
+
+func (t *memoryTape) Outside(at Position, digest [32]byte) (json.RawMessage, error, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.outside[at]
+	if !ok || e.digest != digest {
+		return nil, nil, false
+	}
+	return e.out, e.err, true
+}
+
+func (t *memoryTape) RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.outside[at] = outsideEntry{digest, out, err}
+}
+
+func callDigest(id string, input json.RawMessage) [32]byte {
+	return sha256.Sum256(append([]byte(id+"\x00"), input...))
+}
