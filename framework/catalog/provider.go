@@ -76,6 +76,9 @@ type Setting struct {
 	Help    string
 	// Check looks at a value beyond type and range; nil accepts.
 	Check func(value any) error
+	// Open makes Key a prefix under which any keys with string values may stand
+	// ("plugins" opens plugins.vision.root); declared keys keep their types.
+	Open bool
 }
 
 // Values gives checked configuration. Asking for an undeclared key or with the
@@ -86,6 +89,8 @@ type Values interface {
 	String(key string) string
 	Strings(key string) []string
 	Duration(key string) time.Duration // of an int key whose unit is ms
+	// Under gives the free keys below an open prefix, relative to it.
+	Under(prefix string) map[string]string
 	// IsSet tells whether the value came from anywhere but its default.
 	IsSet(key string) bool
 }

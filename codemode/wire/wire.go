@@ -1,0 +1,109 @@
+// Package wire is what the host and a worker say to each other: the job, the
+// result, and the frames between them.
+//
+// What belongs here: plain data and its encoding. What must never: an engine, a
+// process, a catalog.
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Task says what a worker does with the code.
+type Task string
+
+const (
+	Execute  Task = "execute"
+	Validate Task = "validate" // parse and check, never run
+)
+
+// Job is one attempt at one script.
+type Job struct {
+	Task          Task            `json:"task"`
+	Code          string          `json:"code"`
+	Language      string          `json:"language,omitempty"` // "javascript", "typescript", "" accepts both
+	EntryFunction string          `json:"entryFunction,omitempty"`
+	Args          json.RawMessage `json:"args,omitempty"` // SDK.args
+	RunID         string          `json:"runId"`
+	Set           string          `json:"set"`
+	DryRun        bool            `json:"dryRun,omitempty"`
+	NowMs         int64           `json:"nowMs"` // Unix milliseconds: where the script's clock starts
+	Seed          uint64          `json:"seed"`
+	Bindings      Bindings        `json:"bindings"`
+	Limits        Limits          `json:"limits"`
+}
+
+// Limits bound one attempt.
+type Limits struct {
+	CPUMs          int   `json:"cpuMs"` // excludes waiting for the host
+	MemoryBytes    int64 `json:"memoryBytes"`
+	MaxRecursion   int   `json:"maxRecursion"`
+	MaxLogEntries  int   `json:"maxLogEntries"`
+	MaxLogBytes    int   `json:"maxLogBytes"`
+	MaxResultBytes int   `json:"maxResultBytes"` // of result and of answer, each
+	MaxCallBytes   int   `json:"maxCallBytes"`   // of one call's input, and of its output
+}
+
+// Bindings are what SDK has in this run, made from the caller's View.
+type Bindings struct {
+	Version  string   `json:"version"` // of the View
+	Entities []Entity `json:"entities"`
+	Domains  []Domain `json:"domains"` // plugins: SDK.<Name>.<fn>
+}
+
+// Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"); the worker
+// derives the methods: collection gives collection, firstPage, page, each, all;
+// get-by-id gives getById and findById; the others give their camelCase name.
+// Fields, Edges and Sets are there for validate.
+type Entity struct {
+	Name     string   `json:"name"`
+	Ops      []string `json:"ops"`
+	ReadOnly bool     `json:"readOnly,omitempty"`
+	Fields   []string `json:"fields,omitempty"`
+	Edges    []string `json:"edges,omitempty"`
+	Sets     []string `json:"sets,omitempty"`
+}
+
+// Domain is SDK.<Name> with its functions.
+type Domain struct {
+	Name      string     `json:"name"`
+	Functions []Function `json:"functions"`
+}
+
+// Function is one callable; ID is the catalog ID it calls.
+type Function struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+// Log is one captured message (CONTRACT section 2).
+type Log struct {
+	Level   string `json:"level"` // debug, info, warn, error
+	Message string `json:"message"`
+	TimeMs  int64  `json:"timeMs"` // since the script started
+}
+
+// Result is how an attempt ended. Exactly one of Fault and the clean fields
+// counts.
+type Result struct {
+	Result      json.RawMessage `json:"result,omitempty"` // nil: undefined
+	Answer      json.RawMessage `json:"answer,omitempty"` // nil: none was given
+	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
+	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
+	Logs        []Log           `json:"-"` // collected by the host from log frames
+	CPUMs       float64         `json:"cpuMs"`
+	PeakMemory  int64           `json:"peakMemory"` // bytes, resident, as the host saw it
+}
+
+// Diagnostic is one finding of validate (CONTRACT section 2). Code is of
+// validate's own list.
+type Diagnostic struct {
+	Severity string `json:"severity"` // error, warning
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+}

@@ -1,0 +1,123 @@
+// Package descriptor describes entities to the engine: the neutral resource that
+// callers see, joined with the tables and columns beneath it. The entc extension
+// generates these values; they never change at run time.
+//
+// What belongs here: data. What must never: SQL text, ent clients, or anything
+// that does work.
+package descriptor
+
+import "github.com/koan-go/koan/framework/catalog"
+
+// Storage is how a column's value is kept, which decides how it is read into
+// JSON and how an argument is bound.
+type Storage string
+
+const (
+	Text    Storage = "text" // strings, enums, text-kept UUIDs
+	Int     Storage = "int"
+	Float   Storage = "float"
+	Bool    Storage = "bool"
+	Time    Storage = "time"
+	JSON    Storage = "json"
+	Bytes   Storage = "bytes"
+	UUID    Storage = "uuid" // bound and scanned as text
+	Decimal Storage = "decimal"
+)
+
+// Column joins a field of the resource with its column.
+type Column struct {
+	Field    string // JSON name, as in catalog.Field.Name
+	Ent      string // ent's field name: "expires_at"
+	Name     string // column name
+	Storage  Storage
+	Nullable bool
+}
+
+// Relation is the shape of an edge.
+type Relation string
+
+const (
+	O2O Relation = "o2o"
+	O2M Relation = "o2m"
+	M2O Relation = "m2o"
+	M2M Relation = "m2m"
+)
+
+// Edge joins an edge of the resource with its tables.
+type Edge struct {
+	Name     string // JSON name, as in catalog.Edge.Name
+	Ent      string // ent's edge name
+	Target   string // resource name
+	Relation Relation
+	Inverse  bool
+	// OwnKey is the column on this entity's own table that refers to the target
+	// (M2O, and the owning side of O2O), "" otherwise.
+	OwnKey string
+	// TargetKey is the column on the target's table that refers to this entity
+	// (O2M, and the other side of O2O), "" otherwise.
+	TargetKey string
+	// JoinTable, JoinOwn and JoinTarget describe M2M.
+	JoinTable  string
+	JoinOwn    string // column that refers to this entity
+	JoinTarget string // column that refers to the target
+	// Cascade tells that deleting this entity deletes the edge's rows through the
+	// foreign key; SetNull that it clears their reference.
+	Cascade bool
+	SetNull bool
+}
+
+// Entity is one exposed ent schema.
+type Entity struct {
+	Resource catalog.Resource // Fields, Edges parallel Columns, Edges below
+	Table    string
+	Key      Column
+	Columns  []Column
+	Edges    []Edge
+	// VersionColumn is the optimistic lock's column, "" for none.
+	VersionColumn string
+	// Hooked tells that the schema has hooks or policies, so that every write must
+	// go through ent's update path, never through a native upsert.
+	Hooked bool
+}
+
+// Column gives the column of a field (or of the key) by JSON name, nil if there
+// is none.
+func (e *Entity) Column(field string) *Column {
+	if e.Key.Field == field {
+		return &e.Key
+	}
+	for i := range e.Columns {
+		if e.Columns[i].Field == field {
+			return &e.Columns[i]
+		}
+	}
+	return nil
+}
+
+// Edge gives an edge by JSON name, nil if there is none.
+func (e *Entity) Edge(name string) *Edge {
+	for i := range e.Edges {
+		if e.Edges[i].Name == name {
+			return &e.Edges[i]
+		}
+	}
+	return nil
+}
+
+// Graph is all exposed entities of an app, by resource name.
+type Graph struct {
+	Entities []*Entity
+	byName   map[string]*Entity
+}
+
+// NewGraph indexes entities.
+func NewGraph(entities ...*Entity) *Graph {
+	g := &Graph{Entities: entities, byName: map[string]*Entity{}}
+	for _, e := range entities {
+		g.byName[e.Resource.Name] = e
+	}
+	return g
+}
+
+// Entity gives an entity by resource name, nil if there is none.
+func (g *Graph) Entity(name string) *Entity { return g.byName[name] }
