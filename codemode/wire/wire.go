@@ -1,8 +1,8 @@
-// Package wire is what the host and a worker say to each other: the job, the
-// result, and the frames between them.
+// Package wire is the contract between the host and what runs a script: the job,
+// the result, the executor interface, and the frames between host and worker.
 //
-// What belongs here: plain data and its encoding. What must never: an engine, a
-// process, a catalog.
+// What belongs here: plain data, its encoding, and interfaces over it. What must
+// never: an engine, a process, a catalog.
 package wire
 
 import (

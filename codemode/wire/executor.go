@@ -1,10 +1,8 @@
-package codemode
+package wire
 
 import (
 	"context"
 	"encoding/json"
-
-	"github.com/koan-go/koan/codemode/wire"
 )
 
 // Executor runs scripts. It is safe for concurrent use. Package sandbox has the
@@ -15,7 +13,7 @@ type Executor interface {
 	// attempt (run.Ends; its error comes back unchanged), ctx ended (its error), or
 	// no worker could be had (a fault). The result is never nil: with err it has
 	// the logs made so far. When Execute returns, nothing of the job runs any more.
-	Execute(ctx context.Context, job *wire.Job, host Host) (*wire.Result, error)
+	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
 	// Close ends all workers. Jobs under way end in cancelled.
 	Close() error
 }
