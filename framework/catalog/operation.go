@@ -43,6 +43,10 @@ type Operation struct {
 	ID      ID
 	Title   string
 	Summary string // one sentence for people and models; byte-stable
+	// Describe gives the description where it depends on what the caller sees; nil
+	// leaves it at Summary. It is byte-stable for one View and memoises. Surfaces
+	// ask Description.
+	Describe func(v *View) string
 	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
 	// Output describes success only; surfaces admit the fault shape beside it.
 	Input   json.RawMessage
@@ -50,7 +54,9 @@ type Operation struct {
 	Effects Effects
 	Example json.RawMessage // an input that runs on a fresh app, or nil
 	Scopes  []string        // all of them are needed
-	Reach   Reach
+	// Reach 0 means switched off by configuration: listed nowhere, but found by its
+	// name, and its Check says why it is off.
+	Reach Reach
 	// Resource names the entity that the operation belongs to, "" for others.
 	Resource string
 	// Exposure is the annotation of the entity or plugin, "" to inherit; Default
@@ -73,6 +79,14 @@ type Operation struct {
 	// Serial operations (the entities') run one at a time within an attempt, in
 	// the transaction that their handler opens; others run in parallel.
 	Serial bool
+}
+
+// Description is what a surface tells people and models about the operation.
+func (op *Operation) Description(v *View) string {
+	if op.Describe != nil {
+		return op.Describe(v)
+	}
+	return op.Summary
 }
 
 // Handler does the work of one call. It gets a valid input from an authorised

@@ -135,13 +135,15 @@ func (v *View) Scripted(id ID) bool { return v.scripted[id] }
 func (v *View) Allowed(id ID) bool { return v.allowed[id] }
 
 // Tool finds a listed operation by tool name, in either spelling: dotted, or
-// with "_" for ".". nil if the view lists none of that name.
+// with "_" for ".". One that is switched off is found too: calling it says so.
+// nil if the view has none of that name.
 func (v *View) Tool(name string) *Operation {
-	if op := v.snapshot.byTool[name]; op != nil && v.toolByID[op.ID] {
+	known := func(op *Operation) bool { return v.toolByID[op.ID] || op.Reach == 0 && v.allowed[op.ID] }
+	if op := v.snapshot.byTool[name]; op != nil && known(op) {
 		return op
 	}
-	for _, op := range v.tools {
-		if Underscored(v.snapshot.toolNames[op.ID]) == name {
+	for _, op := range v.snapshot.operations {
+		if known(op) && Underscored(v.snapshot.toolNames[op.ID]) == name {
 			return op
 		}
 	}

@@ -87,7 +87,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	}
 	ctx = auth.With(ctx, req.Principal)
 	op := req.View.Snapshot().Operation(req.ID)
-	if op == nil || req.Listed && !req.View.Listed(req.ID) {
+	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return nil, nil, unknownOperation(req.ID.String())
 	}
 	if req.ID.Kind == catalog.KindCode {
