@@ -1,0 +1,224 @@
+// Package config reads an app's configuration: defaults, then a file, then the
+// environment, then flags, checked as a whole.
+//
+// What belongs here: merging, checking, and naming every problem with its place.
+// What must never: the meaning of any key; whoever reads a key declares it.
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// Source says where values may come from.
+type Source struct {
+	File  string            // path of the file; "" means no file
+	Must  bool              // the file must exist
+	Env   []string          // "KEY=value", as os.Environ gives it
+	Flags map[string]string // by key, as Flags.Take gives them
+}
+
+// Config is a checked configuration. It implements catalog.Values.
+type Config struct {
+	settings map[string]catalog.Setting
+	values   map[string]any
+	origin   map[string]string // key -> where its value came from
+	free     map[string]string // keys below open prefixes
+}
+
+var _ catalog.Values = (*Config)(nil)
+
+// Problems is everything that is wrong with a configuration.
+type Problems []string
+
+// Error gives one line for each problem.
+func (p Problems) Error() string {
+	if len(p) == 1 {
+		return "configuration: " + p[0]
+	}
+	return fmt.Sprintf("configuration: %d problems\n  - %s", len(p), strings.Join(p, "\n  - "))
+}
+
+// Load merges and checks. The error is Problems.
+func Load(settings []catalog.Setting, src Source) (*Config, error) {
+	c := &Config{settings: map[string]catalog.Setting{}, values: map[string]any{}, origin: map[string]string{}, free: map[string]string{}}
+	for _, s := range settings {
+		if _, twice := c.settings[s.Key]; twice {
+			panic("config: " + s.Key + " is declared twice")
+		}
+		c.settings[s.Key] = s
+		if !s.Open {
+			c.values[s.Key] = s.Default
+		}
+	}
+	var problems Problems
+	problems = append(problems, c.file(src)...)
+	problems = append(problems, c.environment(src.Env)...)
+	keys := make([]string, 0, len(src.Flags))
+	for k := range src.Flags {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		problems = append(problems, c.set(k, src.Flags[k], "--"+k)...)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return c, nil
+}
+
+// set takes one value, as text or as a decoded YAML value.
+func (c *Config) set(key string, raw any, place string) Problems {
+	s, ok := c.settings[key]
+	if !ok || s.Open {
+		if c.open(key) {
+			c.free[key] = fmt.Sprint(raw)
+			c.origin[key] = place
+			return nil
+		}
+		return Problems{place + ": there is no key " + strconv.Quote(key) + c.near(key)}
+	}
+	v, err := convert(s, raw)
+	if err != nil {
+		return Problems{place + ": " + key + " " + err.Error()}
+	}
+	c.values[key], c.origin[key] = v, place
+	return nil
+}
+
+// open tells whether a key lies below an open prefix.
+func (c *Config) open(key string) bool {
+	for prefix, s := range c.settings {
+		if s.Open && strings.HasPrefix(key, prefix+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// known tells whether the key's first part is a section, or the key itself is
+// declared.
+func (c *Config) known(key string) bool {
+	section, _, nested := strings.Cut(key, ".")
+	for k := range c.settings {
+		if k == section || nested && strings.HasPrefix(k, section+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func convert(s catalog.Setting, raw any) (any, error) {
+	var v any
+	switch s.Default.(type) {
+	case bool:
+		b, err := strconv.ParseBool(strings.ToLower(fmt.Sprint(raw)))
+		if err != nil {
+			return nil, fmt.Errorf("must be true or false, not %q", fmt.Sprint(raw))
+		}
+		v = b
+	case int:
+		n, err := strconv.Atoi(fmt.Sprint(raw))
+		if err != nil {
+			return nil, fmt.Errorf("must be a whole number%s, not %q", unit(s), fmt.Sprint(raw))
+		}
+		if (s.Min != 0 || s.Max != 0) && (n < s.Min || n > s.Max) {
+			return nil, fmt.Errorf("must be from %d to %d%s, not %d", s.Min, s.Max, unit(s), n)
+		}
+		v = n
+	case []string:
+		v = list(raw)
+	case string:
+		text := fmt.Sprint(raw)
+		if len(s.OneOf) > 0 && !contains(s.OneOf, text) {
+			return nil, fmt.Errorf("must be one of %s, not %q", strings.Join(s.OneOf, ", "), text)
+		}
+		v = text
+	default:
+		panic(fmt.Sprintf("config: %s has a default of type %T", s.Key, s.Default))
+	}
+	if s.Check != nil {
+		if err := s.Check(v); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func list(raw any) []string {
+	out := []string{}
+	if items, ok := raw.([]any); ok {
+		for _, i := range items {
+			out = append(out, fmt.Sprint(i))
+		}
+		return out
+	}
+	text := strings.Trim(fmt.Sprint(raw), "[] ")
+	for _, part := range strings.Split(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func unit(s catalog.Setting) string {
+	if s.Unit == "" {
+		return ""
+	}
+	return " (" + s.Unit + ")"
+}
+
+func value[T any](c *Config, key string) T {
+	v, ok := c.values[key].(T)
+	if !ok {
+		panic(fmt.Sprintf("config: %q is not declared with this type", key))
+	}
+	return v
+}
+
+// Bool gives a boolean value.
+func (c *Config) Bool(key string) bool { return value[bool](c, key) }
+
+// Int gives a whole number.
+func (c *Config) Int(key string) int { return value[int](c, key) }
+
+// String gives a text.
+func (c *Config) String(key string) string { return value[string](c, key) }
+
+// Strings gives a list.
+func (c *Config) Strings(key string) []string { return value[[]string](c, key) }
+
+// Duration gives a whole number of milliseconds as a duration.
+func (c *Config) Duration(key string) time.Duration {
+	return time.Duration(value[int](c, key)) * time.Millisecond
+}
+
+// Under gives the free keys below an open prefix, relative to it.
+func (c *Config) Under(prefix string) map[string]string {
+	out := map[string]string{}
+	for k, v := range c.free {
+		if rest, ok := strings.CutPrefix(k, prefix+"."); ok {
+			out[rest] = v
+		}
+	}
+	return out
+}
+
+// IsSet tells whether a value came from anywhere but its default.
+func (c *Config) IsSet(key string) bool { return c.origin[key] != "" }

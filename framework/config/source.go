@@ -1,0 +1,180 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sort"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxFile bounds a configuration file, in bytes.
+const maxFile = 1 << 20
+
+func (c *Config) file(src Source) Problems {
+	if src.File == "" {
+		return nil
+	}
+	info, err := os.Stat(src.File)
+	if errors.Is(err, fs.ErrNotExist) && !src.Must {
+		return nil
+	}
+	if err == nil && info.Size() > maxFile {
+		return Problems{fmt.Sprintf("%s: larger than %d bytes", src.File, maxFile)}
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(src.File)
+	}
+	if err != nil {
+		return Problems{err.Error()}
+	}
+	return c.decode(src.File, raw)
+}
+
+// decode reads YAML and takes its values.
+func (c *Config) decode(name string, raw []byte) Problems {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return Problems{name + ": " + err.Error()}
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return Problems{fmt.Sprintf("%s:%d: want a mapping of keys to values", name, root.Line)}
+	}
+	return c.walk(name, "", root, 0)
+}
+
+// maxDepth bounds the nesting of keys, so that an alias cannot loop.
+const maxDepth = 8
+
+func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
+	var problems Problems
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		key := prefix + k.Value
+		place := fmt.Sprintf("%s:%d", name, k.Line)
+		if v.Kind == yaml.AliasNode {
+			v = v.Alias
+		}
+		if v.Kind == yaml.MappingNode {
+			switch {
+			case depth >= maxDepth:
+				problems = append(problems, place+": nested too deeply")
+			case c.known(key):
+				problems = append(problems, c.walk(name, key+".", v, depth+1)...)
+			}
+			continue
+		}
+		if !c.known(key) {
+			continue // another program's section may live in the same file
+		}
+		var value any
+		if err := v.Decode(&value); err != nil {
+			problems = append(problems, place+": "+err.Error())
+			continue
+		}
+		if value == nil {
+			value = ""
+		}
+		problems = append(problems, c.set(key, value, place)...)
+	}
+	return problems
+}
+
+// environment takes KOAN_A_B for the key a.b; letters' case does not count.
+func (c *Config) environment(env []string) Problems {
+	byEnv := map[string]string{}
+	sections := map[string]string{}
+	for key := range c.settings {
+		byEnv[envName(key)] = key
+		section, _, _ := strings.Cut(key, ".")
+		sections[envName(section)] = section
+	}
+	var problems Problems
+	sorted := append([]string(nil), env...)
+	sort.Strings(sorted)
+	for _, kv := range sorted {
+		name, val, ok := strings.Cut(kv, "=")
+		if !ok || !strings.HasPrefix(name, "KOAN_") {
+			continue
+		}
+		key, declared := byEnv[strings.ToUpper(name)]
+		if !declared || c.settings[key].Open {
+			key = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "KOAN_"), "_", "."))
+			section, rest, _ := strings.Cut(strings.TrimPrefix(strings.ToUpper(name), "KOAN_"), "_")
+			if _, known := sections["KOAN_"+section]; !known {
+				continue
+			}
+			if !c.open(key) {
+				problems = append(problems, name+": there is no such key"+c.near(sections["KOAN_"+section]+"."+rest))
+				continue
+			}
+		}
+		problems = append(problems, c.set(key, val, name)...)
+	}
+	return problems
+}
+
+func envName(key string) string {
+	return "KOAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+func (c *Config) near(key string) string {
+	keys := make([]string, 0, len(c.settings))
+	for k := range c.settings {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return fault.DidYouMean(key, keys)
+}
+
+// Flags splits `--key value` and `--key=value` for configuration keys off a
+// command line. What it does not know stays for the command. A key of a known
+// section that does not exist is taken too, so that Load can name it.
+func Flags(settings []catalog.Setting, args []string) (rest []string, flags map[string]string, err error) {
+	c := &Config{settings: map[string]catalog.Setting{}}
+	for _, s := range settings {
+		c.settings[s.Key] = s
+	}
+	flags = map[string]string{}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(rest, args[i:]...), flags, nil
+		}
+		name, val, inline := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		s, declared := c.settings[name]
+		if !strings.HasPrefix(arg, "--") || !declared && (!strings.Contains(name, ".") || !c.known(name)) || s.Open {
+			rest = append(rest, arg)
+			continue
+		}
+		if !inline {
+			_, isBool := s.Default.(bool)
+			next := ""
+			if i+1 < len(args) {
+				next = args[i+1]
+			}
+			switch {
+			case isBool && next != "true" && next != "false":
+				val = "true"
+			case i+1 >= len(args):
+				return nil, nil, fmt.Errorf("--%s needs a value", name)
+			default:
+				val = next
+				i++
+			}
+		}
+		flags[name] = val
+	}
+	return rest, flags, nil
+}
