@@ -133,11 +133,12 @@ func (a *Attempt) closed() error {
 	return a.end
 }
 
-// finish notes the first reason to end the attempt and gives it back.
+// finish notes the first reason to end the attempt and gives it back. A commit
+// may find one after the attempt was closed.
 func (a *Attempt) finish(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.end == nil {
+	if a.end == nil || a.end == error(errClosed) {
 		a.end = err
 	}
 	return a.end

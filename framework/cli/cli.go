@@ -1,0 +1,206 @@
+// Package cli has the commands that every app has.
+//
+// What belongs here: reading the command line, printing results, exit codes.
+// What must never: what a command's work is; that is an operation or a document
+// of the catalog.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Exit statuses (CONTRACT section 1).
+const (
+	exitOK    = 0
+	exitFail  = 1
+	exitUsage = 2
+)
+
+// stopTime bounds how long stopping may take after the work is done.
+const stopTime = 10 * time.Second
+
+// Instance is a running app, as the commands need it.
+type Instance interface {
+	Snapshot() *catalog.Snapshot
+	View(p auth.Principal, c exposure.Client) *catalog.View
+	Mode() exposure.Mode
+	Negotiated() bool
+	Engine() *run.Engine
+	Values() catalog.Values
+	Log() *slog.Logger
+	OnChange(fn func())
+	Report() []string
+	Checks(ctx context.Context) []catalog.Check
+	Stop(ctx context.Context) error
+}
+
+// App is what the commands need to know of an app.
+type App struct {
+	Name        string
+	Version     string
+	Description string
+	Settings    []catalog.Setting
+	Boot        func(ctx context.Context, src config.Source) (Instance, error)
+	// Stdin, Stdout, Stderr and Env are the process's own where nil.
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Env    []string
+}
+
+// exit is an error with a status; its text, if any, is printed.
+type exit struct {
+	status int
+	err    error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(err error) error { return &exit{exitUsage, err} }
+
+func failed(err error) error { return &exit{exitFail, err} }
+
+// Main runs the command line and gives the exit status. SIGINT and SIGTERM end
+// the work in good order.
+func Main(app App, args []string) int {
+	if app.Stdin == nil {
+		app.Stdin = os.Stdin
+	}
+	if app.Stdout == nil {
+		app.Stdout = os.Stdout
+	}
+	if app.Stderr == nil {
+		app.Stderr = os.Stderr
+	}
+	if app.Env == nil {
+		app.Env = os.Environ()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	rest, flags, err := config.Flags(app.Settings, args)
+	if err != nil {
+		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Name, err)
+		return exitUsage
+	}
+	c := &command{app: app, flags: flags}
+	root := c.root()
+	root.SetArgs(rest)
+	return c.status(root.ExecuteContext(ctx))
+}
+
+// status prints an error and gives its exit status.
+func (c *command) status(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(c.app.Stderr, "%s: %s\n", c.app.Name, text)
+	}
+	var e *exit
+	if errors.As(err, &e) {
+		return e.status
+	}
+	return exitUsage // cobra's own: unknown command, wrong flags
+}
+
+type command struct {
+	app    App
+	flags  map[string]string
+	config string
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: c.app.Name, Short: c.app.Description, Version: c.app.Version,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no command %q; see --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(c.app.Stderr)
+			_ = cmd.Help()
+			return usage(nil)
+		},
+	}
+	root.SetOut(c.app.Stdout)
+	root.SetErr(c.app.Stderr)
+	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys())
+	return root
+}
+
+// boot starts the app with the configuration that the command line gave.
+func (c *command) boot(ctx context.Context) (Instance, func(), error) {
+	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags}
+	if src.File == "" {
+		src.File = "koan.yaml"
+	}
+	i, err := c.app.Boot(ctx, src)
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		return nil, nil, usage(err)
+	}
+	if err != nil {
+		return nil, nil, failed(err)
+	}
+	stop := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		defer cancel()
+		if err := i.Stop(ctx); err != nil {
+			i.Log().Warn("the app did not stop cleanly", "error", err)
+		}
+	}
+	return i, stop, nil
+}
+
+// readScript reads a FILE argument, "-" for standard input.
+func (c *command) readScript(name string) (string, error) {
+	if name == "-" {
+		raw, err := io.ReadAll(io.LimitReader(c.app.Stdin, maxScript))
+		if err != nil {
+			return "", failed(err)
+		}
+		return string(raw), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", usage(err)
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxScript))
+	if err != nil {
+		return "", usage(err)
+	}
+	return string(raw), nil
+}
+
+// maxScript bounds what is read of a script, in bytes; sandbox.maxCodeLength is
+// the limit that callers see.
+const maxScript = 16 << 20

@@ -1,0 +1,300 @@
+// Package framework is what an app developer imports: App, Main and New.
+//
+// What belongs here: putting providers, configuration, engine and surfaces
+// together, and the boot report. What must never: what any of them does. This
+// package and everything below it import nothing else of the repository.
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Provider puts operations into an app's catalog.
+type Provider = catalog.Provider
+
+// App is all that an app developer writes down.
+type App struct {
+	Name string // short, lower case: names the binary, the data folder, the server
+	// Version is the app's own; "" takes that of the build.
+	Version string
+	// Description is one sentence for people and models: what the app is for.
+	Description string
+	// Exposure is the app's default mode, where the configuration leaves it open.
+	Exposure exposure.Mode
+	// Providers start in this order and stop in the reverse one.
+	Providers []Provider
+}
+
+// Options are for embedding an app; Main fills them from the command line.
+type Options struct {
+	Config  config.Source
+	Log     *slog.Logger // nil: text on stderr at log.level
+	Testing bool         // koantest only: fresh stores, in-process executor
+}
+
+// Instance is a running app.
+type Instance struct {
+	app     App
+	values  *config.Config
+	log     *slog.Logger
+	engine  *run.Engine
+	testing bool
+
+	snapshot atomic.Pointer[catalog.Snapshot]
+	changing sync.Mutex
+	started  []Provider
+	watchers []func()
+	once     sync.Once
+	stopped  error
+}
+
+// Settings are the keys of the kernel itself; each provider adds its own.
+func (a App) Settings() []catalog.Setting {
+	out := []catalog.Setting{
+		{Key: "exposure", Default: string(exposure.Auto), OneOf: []string{"auto", "code", "tools", "full"}, Help: "which tools clients are shown"},
+		{Key: "run.lockMs", Default: 250, Min: 1, Max: 60000, Unit: "ms", Help: "how long an outside call may keep a write lock waiting"},
+		{Key: "run.maxAttempts", Default: 5, Min: 1, Max: 100, Help: "attempts of a run before it ends in conflict"},
+		{Key: "server.queueMax", Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
+		{Key: "server.toolTimeoutMs", Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
+		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
+		{Key: "server.toolNames", Default: "auto", OneOf: []string{"auto", "dotted", "underscore"}, Help: "spelling of listed tool names"},
+		{Key: "log.level", Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
+	}
+	for _, p := range a.Providers {
+		if c, ok := p.(catalog.Configurable); ok {
+			out = append(out, c.Settings()...)
+		}
+	}
+	return out
+}
+
+// New starts an app: configuration, providers, catalog. On error everything
+// that had started is stopped again.
+func New(ctx context.Context, app App, o Options) (*Instance, error) {
+	if app.Name == "" {
+		panic("framework: App.Name is empty")
+	}
+	if app.Version == "" {
+		app.Version = buildVersion()
+	}
+	values, err := config.Load(app.Settings(), o.Config)
+	if err != nil {
+		return nil, err
+	}
+	i := &Instance{app: app, values: values, log: o.Log, testing: o.Testing}
+	if i.log == nil {
+		var level slog.Level
+		_ = level.UnmarshalText([]byte(values.String("log.level"))) // one of four checked words
+		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	}
+	i.engine = run.NewEngine(run.Options{
+		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+	})
+	if err := i.start(ctx); err != nil {
+		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+func (i *Instance) start(ctx context.Context) error {
+	for _, p := range i.app.Providers {
+		if err := p.Start(ctx, host{i, p.Name()}); err != nil {
+			return fmt.Errorf("%s: %w", p.Name(), err)
+		}
+		i.started = append(i.started, p)
+	}
+	if err := i.offer(); err != nil {
+		return err
+	}
+	if err := i.checkExposure(); err != nil {
+		return err
+	}
+	for _, p := range i.started {
+		if w, ok := p.(catalog.Warmer); ok {
+			w.Warm(ctx)
+		}
+	}
+	return nil
+}
+
+// offer makes a new snapshot out of what the providers offer now.
+func (i *Instance) offer() error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	offers := make([]catalog.Offer, len(i.started))
+	for n, p := range i.started {
+		offers[n] = p.Offer()
+	}
+	s, err := catalog.NewSnapshot(offers...)
+	if err != nil {
+		return err
+	}
+	i.snapshot.Store(s)
+	return nil
+}
+
+// checkExposure refuses a mode that would offer nothing, and warns of entities
+// that nobody can reach.
+func (i *Instance) checkExposure() error {
+	mode := i.Mode()
+	hasCode := slices.ContainsFunc(i.Snapshot().Operations(), func(op *catalog.Operation) bool {
+		return op.ID.Kind == catalog.KindCode && op.Reach&catalog.ReachTools != 0
+	})
+	if mode == exposure.Code && !hasCode {
+		return fault.New(fault.CapabilityUnsupported, "exposure is `code`, but code mode is not available").
+			WithHint("Set codeMode.enabled to true, or choose another exposure.")
+	}
+	for _, r := range i.Snapshot().Resources() {
+		if exposure.Unreachable(mode, r.Exposure) {
+			i.log.Warn("entity cannot be reached: it is annotated `code` and the server's mode is `tools`", "entity", r.Name)
+		}
+	}
+	return nil
+}
+
+// App is what the instance was made from.
+func (i *Instance) App() App { return i.app }
+
+// Values is the configuration.
+func (i *Instance) Values() catalog.Values { return i.values }
+
+// Engine is the path of every call.
+func (i *Instance) Engine() *run.Engine { return i.engine }
+
+// Log is where the app writes.
+func (i *Instance) Log() *slog.Logger { return i.log }
+
+// Snapshot is the current catalog.
+func (i *Instance) Snapshot() *catalog.Snapshot { return i.snapshot.Load() }
+
+// Mode is the server's mode, which may be auto.
+func (i *Instance) Mode() exposure.Mode {
+	return exposure.Server(i.configured(), i.app.Exposure)
+}
+
+func (i *Instance) configured() exposure.Mode { return exposure.Mode(i.values.String("exposure")) }
+
+// Negotiated tells that the configuration leaves the mode open, so that package
+// defaults count.
+func (i *Instance) Negotiated() bool { return i.configured() == exposure.Auto }
+
+// View sees the current catalog as a principal whose client declares c.
+func (i *Instance) View(p auth.Principal, c exposure.Client) *catalog.View {
+	return i.Snapshot().View(p, exposure.ForClient(i.Mode(), c), i.Negotiated())
+}
+
+// OnChange has fn called after each change of the catalog.
+func (i *Instance) OnChange(fn func()) {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	i.watchers = append(i.watchers, fn)
+}
+
+// Invoke makes one call from inside the program, with a principal's rights. It
+// sees everything that the principal may do, whatever clients are shown.
+func (i *Instance) Invoke(ctx context.Context, p auth.Principal, id catalog.ID, input []byte) ([]byte, *run.Outcome, error) {
+	view := i.Snapshot().View(p, exposure.Full, i.Negotiated())
+	return i.engine.Invoke(ctx, run.Request{View: view, Principal: p, ID: id, Input: input, Surface: "app"})
+}
+
+// Report is the boot report: one line for each thing worth knowing.
+func (i *Instance) Report() []string {
+	boot := catalog.Boot{Mode: string(exposure.ForClient(i.Mode(), exposure.Unknown)), Entities: len(i.Snapshot().Resources())}
+	var out []string
+	for _, p := range i.started {
+		if r, ok := p.(catalog.Reporter); ok {
+			out = append(out, r.Report(boot)...)
+		}
+	}
+	return out
+}
+
+// Checks is what `doctor` prints.
+func (i *Instance) Checks(ctx context.Context) []catalog.Check {
+	var out []catalog.Check
+	for _, p := range i.started {
+		if c, ok := p.(catalog.Checker); ok {
+			out = append(out, c.Checks(ctx)...)
+		}
+	}
+	return out
+}
+
+// Stop stops the providers in reverse order, once.
+func (i *Instance) Stop(ctx context.Context) error {
+	i.once.Do(func() {
+		var errs []error
+		for _, p := range slices.Backward(i.started) {
+			if err := p.Stop(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
+			}
+		}
+		i.stopped = errors.Join(errs...)
+	})
+	return i.stopped
+}
+
+// host is the app as one provider sees it.
+type host struct {
+	i        *Instance
+	provider string
+}
+
+var _ catalog.Host = host{}
+
+func (h host) App() string                 { return h.i.app.Name }
+func (h host) Version() string             { return h.i.app.Version }
+func (h host) Settings() catalog.Values    { return h.i.values }
+func (h host) Snapshot() *catalog.Snapshot { return h.i.Snapshot() }
+func (h host) Log() *slog.Logger           { return h.i.log.With("provider", h.provider) }
+func (h host) Testing() bool               { return h.i.testing }
+
+func (h host) Changed() {
+	if h.i.Snapshot() == nil {
+		return // still starting: the first snapshot will have it
+	}
+	if err := h.i.offer(); err != nil {
+		h.i.log.Error("the changed catalog is refused; the old one stays", "error", err)
+		return
+	}
+	h.i.changing.Lock()
+	watchers := slices.Clone(h.i.watchers)
+	h.i.changing.Unlock()
+	for _, fn := range watchers {
+		fn()
+	}
+}
+
+// buildVersion is toolVersion: the module's version, or "0.0.0-" and the commit.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "0.0.0-unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return strings.TrimPrefix(v, "v")
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "0.0.0-" + s.Value[:12]
+		}
+	}
+	return "0.0.0-dev"
+}

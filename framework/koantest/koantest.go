@@ -1,0 +1,190 @@
+// Package koantest puts an app's scripts under test: each test gets the app with
+// fresh stores, copied from a migrated template, and an executor in its own
+// process over the same bindings that workers have.
+//
+// What belongs here: what authors of apps and plugins need in their own tests.
+// What must never: anything that an app links outside of tests.
+package koantest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Kit is an app under test.
+type Kit struct {
+	tb       testing.TB
+	instance *framework.Instance
+	as       auth.Principal
+}
+
+// Setting overrides one key of the configuration.
+type Setting struct{ Key, Value string }
+
+// New starts the app with an empty data folder of its own. It stops with the
+// test. Outside of a test binary it panics.
+func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
+	tb.Helper()
+	if !testing.Testing() {
+		panic("koantest: only tests may use it")
+	}
+	flags := map[string]string{}
+	for _, s := range app.Settings() {
+		if s.Key == "database" {
+			flags["database"] = "sqlite://" + tb.TempDir()
+		}
+	}
+	for _, s := range settings {
+		flags[s.Key] = s.Value
+	}
+	i, err := framework.New(context.Background(), app, framework.Options{
+		Config: config.Source{Flags: flags}, Testing: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		tb.Fatalf("koantest: %s does not start: %v", app.Name, err)
+	}
+	tb.Cleanup(func() {
+		if err := i.Stop(context.Background()); err != nil {
+			tb.Errorf("koantest: %s does not stop: %v", app.Name, err)
+		}
+	})
+	return &Kit{tb: tb, instance: i, as: auth.Local()}
+}
+
+// Instance is the running app.
+func (k *Kit) Instance() *framework.Instance { return k.instance }
+
+// As gives the same app as another caller sees it.
+func (k *Kit) As(p auth.Principal) *Kit {
+	other := *k
+	other.as = p
+	return &other
+}
+
+// Input is what a script is run with; the zero value will do.
+type Input struct {
+	Args    any
+	Set     string
+	DryRun  bool
+	Include []string // of "changes", "calls"
+}
+
+// Result is what a script gave (CONTRACT section 2).
+type Result struct {
+	Success        bool              `json:"success"`
+	Answer         json.RawMessage   `json:"answer"`
+	Result         json.RawMessage   `json:"result"`
+	Logs           []Log             `json:"logs"`
+	ChangeCounts   []run.ChangeCount `json:"changeCounts"`
+	Changes        []run.Change      `json:"changes"`
+	Calls          []run.CallRecord  `json:"calls"`
+	Error          *fault.Fault      `json:"error"`
+	Committed      bool              `json:"committed"`
+	OutsideEffects []run.CallRecord  `json:"outsideEffects"`
+
+	tb testing.TB
+}
+
+// Log is one message of a script.
+type Log struct {
+	Level   string `json:"level"`
+	Message string `json:"message"`
+	TimeMs  int64  `json:"timeMs"`
+}
+
+// Run runs a script and fails the test if the script fails.
+func (k *Kit) Run(script string, in Input) *Result {
+	k.tb.Helper()
+	r := k.Try(script, in)
+	if !r.Success {
+		k.tb.Fatalf("the script failed at line %d: %v\n  hint: %s", r.Error.Line, r.Error, r.Error.Hint)
+	}
+	return r
+}
+
+// Try runs a script that may fail.
+func (k *Kit) Try(script string, in Input) *Result {
+	k.tb.Helper()
+	input := map[string]any{"code": script}
+	if in.Args != nil {
+		input["args"] = in.Args
+	}
+	if in.Set != "" {
+		input["set"] = in.Set
+	}
+	if in.DryRun {
+		input["dryRun"] = true
+	}
+	if len(in.Include) > 0 {
+		input["include"] = in.Include
+	}
+	raw, err := json.Marshal(input)
+	if err != nil {
+		k.tb.Fatalf("koantest: the input is not JSON: %v", err)
+	}
+	out, err := k.call(catalog.CodeID("koan", "execute"), raw)
+	r := &Result{tb: k.tb}
+	if out != nil {
+		if jsonErr := json.Unmarshal(out, r); jsonErr != nil {
+			k.tb.Fatalf("koantest: the result is not JSON: %v", jsonErr)
+		}
+	}
+	if err != nil {
+		r.Success, r.Error = false, fault.From(err)
+	}
+	return r
+}
+
+// Call makes one call by catalog id, such as "koan::Todo.upsert", as a tool or
+// the REST API would.
+func (k *Kit) Call(id string, input any) (json.RawMessage, error) {
+	k.tb.Helper()
+	parsed, err := catalog.ParseID(id)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(input)
+	if err != nil {
+		k.tb.Fatalf("koantest: the input is not JSON: %v", err)
+	}
+	return k.call(parsed, raw)
+}
+
+func (k *Kit) call(id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	view := k.instance.Snapshot().View(k.as, exposure.Full, k.instance.Negotiated())
+	out, _, err := k.instance.Engine().Invoke(context.Background(), run.Request{View: view, Principal: k.as, ID: id, Input: input, Surface: "test"})
+	return out, err
+}
+
+// AnswerInto decodes the script's answer and fails the test where there is none.
+func (r *Result) AnswerInto(v any) {
+	r.tb.Helper()
+	decode(r.tb, "answer", r.Answer, v)
+}
+
+// ResultInto decodes the script's result and fails the test where there is none.
+func (r *Result) ResultInto(v any) {
+	r.tb.Helper()
+	decode(r.tb, "result", r.Result, v)
+}
+
+func decode(tb testing.TB, what string, raw json.RawMessage, v any) {
+	tb.Helper()
+	if raw == nil {
+		tb.Fatalf("the script gave no %s", what)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		tb.Fatalf("the script's %s does not decode: %v", what, err)
+	}
+}

@@ -1,0 +1,501 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// counter is a store of one number per set, with snapshots and first-committer
+// wins, as small as a transactional store can be.
+type counter struct {
+	mu       sync.Mutex
+	value    map[string]int
+	version  map[string]int
+	receipts []run.Receipt
+}
+
+func newCounter() *counter { return &counter{value: map[string]int{}, version: map[string]int{}} }
+
+type counterTx struct {
+	c       *counter
+	set     string
+	value   int
+	version int
+	writing bool
+	changes []run.Change
+	ended   bool
+}
+
+func (c *counter) Begin(_ context.Context, _ *run.Attempt, set string) (run.Tx, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &counterTx{c: c, set: set, value: c.value[set], version: c.version[set]}, nil
+}
+
+func (t *counterTx) Write(context.Context) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.version[t.set] != t.version {
+		return run.ErrStale
+	}
+	t.writing = true
+	return nil
+}
+
+func (t *counterTx) Savepoint(context.Context, bool) (func(bool) error, error) {
+	value, n := t.value, len(t.changes)
+	return func(ok bool) error {
+		if !ok {
+			t.value, t.changes = value, t.changes[:n]
+		}
+		return nil
+	}, nil
+}
+
+func (t *counterTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+
+func (t *counterTx) Commit(_ context.Context, r run.Receipt) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.ended = true
+	if !t.writing {
+		return nil
+	}
+	if t.c.version[t.set] != t.version {
+		return run.ErrStale
+	}
+	t.c.value[t.set] = t.value
+	t.c.version[t.set]++
+	t.c.receipts = append(t.c.receipts, r)
+	return nil
+}
+
+func (t *counterTx) Rollback(context.Context) error { t.ended = true; return nil }
+
+// house is a catalog over a counter: read, add, a slow outside call, one that
+// fails, and a script operation whose body each test gives.
+type house struct {
+	engine *run.Engine
+	store  *counter
+	view   *catalog.View
+	body   func(ctx context.Context, a *run.Attempt) (run.Return, error)
+	spec   run.Spec
+	slow   time.Duration
+	slowN  atomic.Int64
+}
+
+func newHouse(t *testing.T, o run.Options) *house {
+	t.Helper()
+	h := &house{engine: run.NewEngine(o), store: newCounter(), spec: run.Spec{Atomic: true}}
+	object := json.RawMessage(`{"type":"object"}`)
+	target := func(in json.RawMessage, set string) (catalog.Target, error) {
+		var v struct{ Set string }
+		if err := json.Unmarshal(in, &v); err != nil {
+			return catalog.Target{}, err
+		}
+		if v.Set == "" {
+			v.Set = set
+		}
+		return catalog.Target{Entity: "Counter", Set: v.Set}, nil
+	}
+	serial := func(op string, write bool, fn func(tx *counterTx, in json.RawMessage) error) *catalog.Operation {
+		return &catalog.Operation{
+			ID: catalog.EntityID("Counter", op), Input: json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"},"set":{"type":"string"}},"additionalProperties":false}`),
+			Output: object, Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Target: target, Scopes: []string{"counter"},
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				var out json.RawMessage
+				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {
+					err := fn(tx.(*counterTx), c.Input())
+					out = json.RawMessage(strconv.Itoa(tx.(*counterTx).value))
+					return err
+				})
+				return out, err
+			},
+		}
+	}
+	ops := []*catalog.Operation{
+		serial("read", false, func(*counterTx, json.RawMessage) error { return nil }),
+		serial("add", true, func(tx *counterTx, in json.RawMessage) error {
+			var v struct{ By int }
+			_ = json.Unmarshal(in, &v)
+			tx.value += v.By
+			tx.changes = append(tx.changes, run.Change{Entity: "Counter", Set: tx.set, ID: "1", Action: run.Update})
+			if v.By < 0 {
+				return fault.New(fault.InvalidPayload, "only upwards")
+			}
+			return nil
+		}),
+		{
+			ID: catalog.PluginID("world", "send"), Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				select {
+				case <-time.After(h.slow):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				return json.RawMessage(strconv.FormatInt(h.slowN.Add(1), 10)), nil
+			},
+		},
+		{
+			ID: catalog.PluginID("world", "panic"), Input: object, Output: object, Reach: catalog.Everywhere,
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { panic("a secret") },
+		},
+		{
+			ID: catalog.CodeID("koan", "execute"), Input: object, Output: object, Reach: catalog.ReachTools,
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				r, err := run.Open(ctx, h.spec)
+				if err != nil {
+					return nil, err
+				}
+				_, err = r.Execute(ctx, h.body)
+				return json.RawMessage(`{"body":true}`), err
+			},
+		},
+	}
+	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops, Resources: []*catalog.Resource{{Name: "Counter", Operations: []string{"read", "add"}}}})
+	require.NoError(t, err)
+	h.view = s.View(auth.Local(), exposure.Full, false)
+	return h
+}
+
+func (h *house) script(ctx context.Context, body run.Body) (*run.Outcome, error) {
+	h.body = body
+	return h.again(ctx, body)
+}
+
+// again runs a body without touching the house, for tests in parallel.
+func (h *house) again(ctx context.Context, _ run.Body) (*run.Outcome, error) {
+	_, o, err := h.engine.Invoke(ctx, run.Request{View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
+	return o, err
+}
+
+func call(ctx context.Context, a *run.Attempt, id catalog.ID, input string) (json.RawMessage, error) {
+	return a.Invoke(ctx, a.Next(), id, json.RawMessage(input))
+}
+
+var (
+	read = catalog.EntityID("Counter", "read")
+	add  = catalog.EntityID("Counter", "add")
+	send = catalog.PluginID("world", "send")
+)
+
+func TestCommitOrNothing(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		for range 3 {
+			if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
+				return run.Return{}, err
+			}
+		}
+		return run.Return{Result: json.RawMessage(`7`)}, nil
+	})
+	require.NoError(t, err)
+	require.True(t, o.Committed)
+	require.Equal(t, []run.ChangeCount{{Entity: "Counter", Set: "default", Updated: 3}}, run.Counts(o.Changes))
+	require.Equal(t, 3, h.store.value["default"])
+	require.Len(t, h.store.receipts, 1)
+	require.Equal(t, o.Run, h.store.receipts[0].Run)
+	require.Equal(t, run.Digest([]byte(`7`)), h.store.receipts[0].ResultDigest)
+
+	o, err = h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":5}`)
+		require.NoError(t, err)
+		return run.Return{}, fault.New(fault.JavaScriptError, "thrown")
+	})
+	require.Equal(t, fault.JavaScriptError, fault.CodeOf(err))
+	require.False(t, o.Committed)
+	require.Empty(t, o.Changes)
+	require.Len(t, o.Calls, 1)
+	require.Equal(t, 3, h.store.value["default"])
+}
+
+func TestCaughtFaultLeavesNothingHalfDone(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":-4}`)
+		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+		require.False(t, run.Ends(err))
+		_, err = call(ctx, a, add, `{"by":1}`)
+		return run.Return{}, err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, h.store.value["default"])
+}
+
+func TestStaleSnapshotStartsAgain(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	var clocks []time.Time
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		clocks = append(clocks, a.Tape().Now())
+		got, err := call(ctx, a, read, `{}`)
+		require.NoError(t, err)
+		if a.Number() == 1 { // somebody else is faster
+			h.store.mu.Lock()
+			h.store.value["default"], h.store.version["default"] = 10, 1
+			h.store.mu.Unlock()
+		} else {
+			require.Equal(t, "10", string(got))
+			require.True(t, a.WriteFirst())
+		}
+		_, err = call(ctx, a, add, `{"by":1}`)
+		if a.Number() == 1 {
+			require.True(t, run.Ends(err))
+			_, again := call(ctx, a, read, `{}`) // a script that catches cannot go on
+			require.True(t, run.Ends(again))
+			return run.Return{}, nil
+		}
+		return run.Return{}, err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, o.Attempts)
+	require.Equal(t, 11, h.store.value["default"])
+	require.Equal(t, clocks[0], clocks[1], "the clock is on the tape")
+}
+
+func TestAttemptsAreBounded(t *testing.T) {
+	h := newHouse(t, run.Options{MaxAttempts: 3})
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, read, `{}`)
+		require.NoError(t, err)
+		h.store.mu.Lock()
+		h.store.version["default"]++
+		h.store.mu.Unlock()
+		_, err = call(ctx, a, add, `{"by":1}`)
+		return run.Return{}, err
+	})
+	require.Equal(t, fault.Conflict, fault.CodeOf(err))
+	require.Equal(t, 3, o.Attempts)
+	require.False(t, o.Committed)
+}
+
+func TestSlowOutsideCallHoldsNoLock(t *testing.T) {
+	h := newHouse(t, run.Options{Lock: 10 * time.Millisecond})
+	h.slow = 60 * time.Millisecond
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
+			return run.Return{}, err
+		}
+		out, err := call(ctx, a, send, `{}`)
+		return run.Return{Result: out}, err
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, o.Attempts)
+	require.EqualValues(t, 1, h.slowN.Load(), "the call is made once; its result is on the tape")
+	require.Len(t, o.OutsideEffects, 1)
+	require.Equal(t, 1, h.store.value["default"])
+}
+
+func TestOutsideEffectOfAFailedRunIsListed(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, send, `{}`)
+		require.NoError(t, err)
+		return run.Return{}, errors.New("boom")
+	})
+	require.Equal(t, fault.Internal, fault.CodeOf(err))
+	require.Len(t, o.OutsideEffects, 1)
+	require.Equal(t, "world.send", o.OutsideEffects[0].ToolName)
+}
+
+func TestDryRun(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	h.spec = run.Spec{DryRun: true}
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, send, `{}`)
+		require.Equal(t, fault.DryRunBlocked, fault.CodeOf(err))
+		_, err = call(ctx, a, add, `{"by":1}`)
+		require.NoError(t, err)
+		got, err := call(ctx, a, read, `{}`)
+		require.Equal(t, "1", string(got))
+		return run.Return{}, err
+	})
+	require.NoError(t, err)
+	require.False(t, o.Committed)
+	require.Len(t, o.Changes, 1)
+	require.Empty(t, o.OutsideEffects)
+	require.Zero(t, h.store.value["default"])
+}
+
+func TestQuotaEndsTheRunEvenWhenCaught(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	h.spec = run.Spec{Atomic: true, MaxCalls: 2}
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		for n := range 5 {
+			if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
+				require.GreaterOrEqual(t, n, 2)
+				require.True(t, run.Ends(err))
+			}
+		}
+		return run.Return{}, nil
+	})
+	require.Equal(t, fault.SDKCallsExceeded, fault.CodeOf(err))
+	require.Zero(t, h.store.value["default"])
+	require.Equal(t, 2, o.SDKCalls)
+	require.Len(t, o.Calls, 2)
+}
+
+func TestCallByCall(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	h.spec = run.Spec{Atomic: false}
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":2}`)
+		require.NoError(t, err)
+		_, err = call(ctx, a, add, `{"by":-1}`)
+		require.Error(t, err)
+		return run.Return{}, fault.New(fault.JavaScriptError, "late")
+	})
+	require.Equal(t, fault.JavaScriptError, fault.CodeOf(err))
+	require.True(t, o.Committed, "what was committed stays, and the outcome says so")
+	require.Len(t, o.Changes, 1)
+	require.Equal(t, 2, h.store.value["default"])
+	require.Equal(t, 1, h.store.receipts[0].Sequence)
+}
+
+func TestCrossSet(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":1}`)
+		require.NoError(t, err)
+		_, err = call(ctx, a, read, `{"set":"other"}`)
+		require.NoError(t, err, "reading another set is fine")
+		_, err = call(ctx, a, add, `{"by":1,"set":"other"}`)
+		return run.Return{}, err
+	})
+	require.Equal(t, fault.CrossSet, fault.CodeOf(err))
+	require.Empty(t, h.store.value)
+}
+
+func TestRefusals(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	narrow := auth.Principal{Subject: "n", Scopes: []string{"counter"}, Sets: []string{"default"}}
+	none := auth.Principal{Subject: "x", Sets: []string{auth.All}}
+	cases := map[string]struct {
+		as    auth.Principal
+		id    catalog.ID
+		input string
+		want  fault.Code
+	}{
+		"unknown operation":    {auth.Local(), catalog.EntityID("Counter", "fly"), `{}`, fault.ToolNotFound},
+		"missing scope":        {none, read, `{}`, fault.Forbidden},
+		"set of somebody else": {narrow, read, `{"set":"tenant-b"}`, fault.UnknownSet},
+		"wrong type":           {auth.Local(), add, `{"by":"x"}`, fault.InvalidPayload},
+		"unknown field":        {auth.Local(), add, `{"bi":1}`, fault.InvalidPayload},
+		"not an object":        {auth.Local(), add, `[]`, fault.InvalidPayload},
+		"not JSON":             {auth.Local(), add, `{`, fault.InvalidPayload},
+		"panic":                {auth.Local(), catalog.PluginID("world", "panic"), `{}`, fault.Internal},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			view := h.view.Snapshot().View(c.as, exposure.Full, false)
+			_, _, err := h.engine.Invoke(t.Context(), run.Request{View: view, Principal: c.as, ID: c.id, Input: json.RawMessage(c.input)})
+			require.Equal(t, c.want, fault.CodeOf(err))
+			require.NotContains(t, err.Error(), "secret")
+			require.NotEmpty(t, fault.From(err).Hint)
+		})
+	}
+	_, _, err := h.engine.Invoke(t.Context(), run.Request{View: h.view, Principal: auth.Local(), ID: add, Input: json.RawMessage(`{"by":"x","no":1}`)})
+	require.Len(t, fault.From(err).Details, 2, "everything that is wrong, at once")
+}
+
+func TestOnlyNarrowsARun(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	h.spec = run.Spec{Atomic: true, Only: []string{"plugin:world"}}
+	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, send, `{}`)
+		require.NoError(t, err)
+		_, err = call(ctx, a, read, `{}`)
+		return run.Return{}, err
+	})
+	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
+}
+
+func TestCancelRollsBack(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	o, err := h.script(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":1}`)
+		require.NoError(t, err)
+		cancel()
+		return run.Return{}, nil
+	})
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	require.False(t, o.Committed)
+	require.Zero(t, h.store.value["default"])
+}
+
+func TestBeforeCommit(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	ctx := run.WithBeforeCommit(t.Context(), func(ret run.Return, o *run.Outcome) error {
+		require.Equal(t, `"big"`, string(ret.Result))
+		require.Len(t, o.Changes, 1)
+		return fault.New(fault.ResultTooLarge, "")
+	})
+	o, err := h.script(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":1}`)
+		return run.Return{Result: json.RawMessage(`"big"`)}, err
+	})
+	require.Equal(t, fault.ResultTooLarge, fault.CodeOf(err))
+	require.False(t, o.Committed)
+	require.Empty(t, o.Changes)
+	require.Zero(t, h.store.value["default"])
+}
+
+func TestNoUpdateIsLost(t *testing.T) {
+	h := newHouse(t, run.Options{MaxAttempts: 1000})
+	h.body = func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		if _, err := call(ctx, a, read, `{}`); err != nil {
+			return run.Return{}, err
+		}
+		_, err := call(ctx, a, add, `{"by":1}`)
+		return run.Return{}, err
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 25 {
+				if _, err := h.again(t.Context(), h.body); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, 200, h.store.value["default"])
+}
+
+func TestAfterCommit(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	for _, dry := range []bool{true, false} {
+		h.spec = run.Spec{Atomic: true, DryRun: dry}
+		var sent int
+		h.body = func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+			_, err := call(ctx, a, add, `{"by":1}`)
+			return run.Return{}, err
+		}
+		inner := h.view.Snapshot().Operation(add).Handler
+		op := *h.view.Snapshot().Operation(add)
+		op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+			run.AfterCommit(ctx, func(context.Context) { sent++ })
+			return inner(ctx, c)
+		}
+		s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{&op, h.view.Snapshot().Operation(catalog.CodeID("koan", "execute"))}})
+		require.NoError(t, err)
+		_, _, err = h.engine.Invoke(t.Context(), run.Request{View: s.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
+		require.NoError(t, err)
+		require.Equal(t, map[bool]int{true: 0, false: 1}[dry], sent)
+	}
+}
