@@ -78,6 +78,9 @@ type Entity struct {
 	// Hooked tells that the schema has hooks or policies, so that every write must
 	// go through ent's update path, never through a native upsert.
 	Hooked bool
+	// ReadScopes and WriteScopes are what a caller needs; each may be empty.
+	ReadScopes  []string
+	WriteScopes []string
 }
 
 // Column gives the column of a field (or of the key) by JSON name, nil if there

@@ -1,0 +1,57 @@
+// Package entgen is the entc extension: from an ent graph it generates the
+// descriptors of the exposed schemas and the thin code that lets the engine use
+// ent's builders, in one file (koan.go) of the app's ent package.
+//
+// What belongs here: reading the graph, saying what in it cannot be exposed, and
+// writing Go. What must never: anything that runs in the app.
+package entgen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+)
+
+// File is the name of the generated file in the app's ent package.
+const File = "koan.go"
+
+// Extension generates what the entities provider needs. Use it as
+// entc.Extensions(entgen.New()).
+type Extension struct{ entc.DefaultExtension }
+
+var _ entc.Extension = (*Extension)(nil)
+
+// New makes the extension.
+func New() *Extension { return &Extension{} }
+
+// Hooks puts the generation after ent's own, and the check of the graph before
+// it, so that a schema that cannot be exposed changes no file.
+func (*Extension) Hooks() []gen.Hook {
+	return []gen.Hook{func(next gen.Generator) gen.Generator {
+		return gen.GenerateFunc(func(g *gen.Graph) error {
+			src, err := Source(g)
+			if err != nil {
+				return err
+			}
+			if err := next.Generate(g); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(g.Target, File), src, 0o644)
+		})
+	}}
+}
+
+// Source gives the generated file for a graph. Its error names every schema and
+// field that cannot be exposed.
+func Source(g *gen.Graph) ([]byte, error) {
+	m := &model{graph: g}
+	m.read()
+	if len(m.problems) > 0 {
+		return nil, fmt.Errorf("koan: %d problems in the ent schema:\n  %s", len(m.problems), strings.Join(m.problems, "\n  "))
+	}
+	return m.render()
+}

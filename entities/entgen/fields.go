@@ -1,0 +1,216 @@
+package entgen
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+
+	"entgo.io/ent/dialect/sql/schema"
+	"entgo.io/ent/entc/gen"
+	"entgo.io/ent/schema/field"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// readTables learns from the tables what foreign keys do on delete, and hashes
+// everything that a migration looks at.
+func (m *model) readTables() {
+	m.deletes = map[[2]string]string{}
+	tables, err := m.graph.Tables()
+	if err != nil {
+		m.problem("the tables cannot be derived: %v", err)
+		return
+	}
+	h := fnv.New32a()
+	for _, t := range tables {
+		fmt.Fprintf(h, "table %s\n", t.Name)
+		for _, c := range t.Columns {
+			fmt.Fprintf(h, "column %s %s %d %v %v %v %v %v %s\n", c.Name, c.Type, c.Size, c.Nullable, c.Unique, c.Increment, c.Default, c.Enums, c.Collation)
+		}
+		for _, c := range t.PrimaryKey {
+			fmt.Fprintf(h, "key %s\n", c.Name)
+		}
+		for _, i := range t.Indexes {
+			fmt.Fprintf(h, "index %s %v %+v", i.Name, i.Unique, i.Annotation)
+			for _, c := range i.Columns {
+				fmt.Fprintf(h, " %s", c.Name)
+			}
+			fmt.Fprintln(h)
+		}
+		for _, fk := range t.ForeignKeys {
+			fmt.Fprintf(h, "foreign %s %s %s %s\n", fk.Symbol, fk.Columns[0].Name, fk.RefTable.Name, fk.OnDelete)
+			m.deletes[[2]string{t.Name, fk.Columns[0].Name}] = string(fk.OnDelete)
+		}
+	}
+	m.hash = int32(h.Sum32() & math.MaxInt32)
+}
+
+func flag(f expose.Flag) bool { return f != nil && *f }
+
+func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Field, descriptor.Column) {
+	where := n.Name + "." + f.Name
+	a := decode[expose.Field](m, where, f.Annotations, expose.FieldName)
+	if a == nil {
+		a = &expose.Field{}
+	}
+	typ, storage := fieldType(f)
+	cf := catalog.Field{
+		Name: camel(f.Name), Description: a.Description, Type: typ, Enum: f.EnumValues(),
+		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable,
+		ReadOnly: flag(a.ReadOnly) || f.Name == version, WriteOnly: flag(a.WriteOnly),
+		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable),
+		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault,
+		MinLength: a.MinLength, MaxLength: a.MaxLength, Min: a.Min, Max: a.Max, Pattern: a.Pattern,
+	}
+	if cf.Description == "" {
+		cf.Description = f.Comment()
+	}
+	if len(cf.Enum) == 0 {
+		cf.Enum = nil
+	}
+	if f.Default && !f.DefaultFunc() {
+		cf.Default = m.constant(where, f.DefaultValue())
+	}
+	if a.Example != nil {
+		cf.Example = m.constant(where, a.Example)
+	}
+	if size := f.Column().Size; cf.MaxLength == nil && (typ == catalog.TypeString) && size > 0 && size < math.MaxInt32 {
+		max := int(size)
+		cf.MaxLength = &max
+	}
+	if typ == catalog.TypeJSON {
+		cf.Schema = jsonSchema(f.Type.String())
+	}
+	if f.IsEdgeField() {
+		if e, err := f.Edge(); err == nil {
+			cf.Type, cf.MaxLength = catalog.TypeID, nil
+			if m.visible(e) {
+				cf.Edge = camel(e.Name)
+			}
+		}
+	}
+	m.checkField(where, &cf)
+	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: storage, Nullable: f.Optional}
+}
+
+func (m *model) checkField(where string, f *catalog.Field) {
+	text := f.Type == catalog.TypeString || f.Type == catalog.TypeText
+	number := f.Type == catalog.TypeInt || f.Type == catalog.TypeFloat
+	if !text && (f.MinLength != nil || f.MaxLength != nil || f.Pattern != "" || f.Searchable) {
+		m.problem("%s: MinLength, MaxLength, Pattern and Searchable are for strings", where)
+	}
+	if !number && (f.Min != nil || f.Max != nil) {
+		m.problem("%s: Min and Max are for numbers", where)
+	}
+	if f.ReadOnly && f.Required {
+		m.problem("%s: it is read-only, so it needs a default or Optional", where)
+	}
+}
+
+// constant gives a default or example as JSON.
+func (m *model) constant(where string, v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		m.problem("%s: %v is not JSON: %v", where, v, err)
+	}
+	return b
+}
+
+func fieldType(f *gen.Field) (catalog.FieldType, descriptor.Storage) {
+	switch t := f.Type.Type; {
+	case t == field.TypeBool:
+		return catalog.TypeBool, descriptor.Bool
+	case t == field.TypeTime:
+		return catalog.TypeTime, descriptor.Time
+	case t == field.TypeJSON:
+		return catalog.TypeJSON, descriptor.JSON
+	case t == field.TypeUUID:
+		return catalog.TypeUUID, descriptor.UUID
+	case t == field.TypeBytes:
+		return catalog.TypeBytes, descriptor.Bytes
+	case t == field.TypeEnum:
+		return catalog.TypeEnum, descriptor.Text
+	case t.Integer():
+		return catalog.TypeInt, descriptor.Int
+	case t.Float():
+		return catalog.TypeFloat, descriptor.Float
+	case f.Column().Size >= math.MaxInt32:
+		return catalog.TypeText, descriptor.Text
+	}
+	return catalog.TypeString, descriptor.Text
+}
+
+// jsonSchema gives the schema of the Go types whose JSON is plain, nil for
+// others.
+func jsonSchema(goType string) json.RawMessage {
+	if elem, ok := strings.CutPrefix(goType, "[]"); ok {
+		if inner := jsonSchema(elem); inner != nil && elem != "byte" {
+			return json.RawMessage(fmt.Sprintf(`{"type":"array","items":%s}`, inner))
+		}
+		return nil
+	}
+	if elem, ok := strings.CutPrefix(goType, "map[string]"); ok {
+		if inner := jsonSchema(elem); inner != nil {
+			return json.RawMessage(fmt.Sprintf(`{"type":"object","additionalProperties":%s}`, inner))
+		}
+		return nil
+	}
+	switch goType {
+	case "string":
+		return json.RawMessage(`{"type":"string"}`)
+	case "bool":
+		return json.RawMessage(`{"type":"boolean"}`)
+	case "int", "int64":
+		return json.RawMessage(`{"type":"integer"}`)
+	case "float64":
+		return json.RawMessage(`{"type":"number"}`)
+	case "interface {}", "any":
+		return json.RawMessage(`true`)
+	}
+	return nil
+}
+
+// visible tells whether callers see an edge: its target is exposed, and no
+// annotation hides it.
+func (m *model) visible(e *gen.Edge) bool {
+	a := decode[expose.Edge](m, e.Name, e.Annotations, expose.EdgeName)
+	return m.exposed[e.Type.Name] != nil && (a == nil || !flag(a.Hidden))
+}
+
+func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edge, bool) {
+	if !m.visible(e) {
+		return catalog.Edge{}, descriptor.Edge{}, false
+	}
+	ce := catalog.Edge{Name: camel(e.Name), Target: e.Type.Name, Many: !e.Unique, Required: !e.Optional, Description: e.Comment()}
+	if a := decode[expose.Edge](m, n.Name+"."+e.Name, e.Annotations, expose.EdgeName); a != nil && a.Description != "" {
+		ce.Description = a.Description
+	}
+	de := descriptor.Edge{Name: ce.Name, Ent: e.Name, Target: e.Type.Name, Inverse: e.IsInverse()}
+	if e.M2M() {
+		de.Relation, de.JoinTable = descriptor.M2M, e.Rel.Table
+		de.JoinOwn, de.JoinTarget = e.Rel.Columns[0], e.Rel.Columns[1]
+		if e.IsInverse() {
+			de.JoinOwn, de.JoinTarget = de.JoinTarget, de.JoinOwn
+		}
+		return ce, de, true
+	}
+	de.Relation = map[gen.Rel]descriptor.Relation{gen.O2O: descriptor.O2O, gen.O2M: descriptor.O2M, gen.M2O: descriptor.M2O}[e.Rel.Type]
+	column := e.Rel.Column()
+	if e.OwnFK() {
+		de.OwnKey = column
+		for _, f := range n.Fields {
+			if fe, err := f.Edge(); f.IsEdgeField() && err == nil && fe.Name == e.Name {
+				ce.Reference = camel(f.Name)
+			}
+		}
+		return ce, de, true
+	}
+	de.TargetKey = column
+	action := schema.ReferenceOption(m.deletes[[2]string{e.Rel.Table, column}])
+	de.Cascade, de.SetNull = action == schema.Cascade, action == schema.SetNull
+	return ce, de, true
+}

@@ -1,0 +1,201 @@
+package shim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The converters take what the engine's decoder gives (string, int64, uint64,
+// float64, bool, time.Time, []byte, json.RawMessage), or a value that was of the
+// field's own type before, and hand it to a typed setter. Their errors are about
+// the value and are shown to callers.
+
+// integer is every Go type that ent keeps as an integer.
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// Text sets strings, enums and types based on them.
+func Text[T ~string](v any, set func(T)) error {
+	switch v := v.(type) {
+	case string:
+		set(T(v))
+	case T:
+		set(v)
+	default:
+		return unfit(v, "a string")
+	}
+	return nil
+}
+
+// Bool sets booleans.
+func Bool[T ~bool](v any, set func(T)) error {
+	switch v := v.(type) {
+	case bool:
+		set(T(v))
+	case T:
+		set(v)
+	default:
+		return unfit(v, "a boolean")
+	}
+	return nil
+}
+
+// Int sets integers and refuses what does not fit the type.
+func Int[T integer](v any, set func(T)) error {
+	switch v := v.(type) {
+	case T:
+		set(v)
+	case int64:
+		n := T(v)
+		if int64(n) != v || (n < 0) != (v < 0) {
+			return fmt.Errorf("%d is out of range", v)
+		}
+		set(n)
+	case uint64:
+		n := T(v)
+		if n < 0 || uint64(n) != v {
+			return fmt.Errorf("%d is out of range", v)
+		}
+		set(n)
+	default:
+		return unfit(v, "an integer")
+	}
+	return nil
+}
+
+// Float sets floating-point numbers.
+func Float[T ~float32 | ~float64](v any, set func(T)) error {
+	switch v := v.(type) {
+	case T:
+		set(v)
+	case float64:
+		set(T(v))
+	case int64:
+		set(T(v))
+	default:
+		return unfit(v, "a number")
+	}
+	return nil
+}
+
+// Time sets times.
+func Time(v any, set func(time.Time)) error {
+	t, ok := v.(time.Time)
+	if !ok {
+		return unfit(v, "a time")
+	}
+	set(t)
+	return nil
+}
+
+// Bytes sets byte strings.
+func Bytes[T ~[]byte](v any, set func(T)) error {
+	switch v := v.(type) {
+	case []byte:
+		set(T(v))
+	case T:
+		set(v)
+	default:
+		return unfit(v, "bytes")
+	}
+	return nil
+}
+
+// UUID sets UUIDs.
+func UUID(v any, set func(uuid.UUID)) error {
+	switch v := v.(type) {
+	case uuid.UUID:
+		set(v)
+	case string:
+		id, err := uuid.Parse(v)
+		if err != nil {
+			return fmt.Errorf("%q is not a UUID", v)
+		}
+		set(id)
+	default:
+		return unfit(v, "a UUID")
+	}
+	return nil
+}
+
+// JSON sets fields that are kept as JSON.
+func JSON[T any](v any, set func(T)) error {
+	switch v := v.(type) {
+	case T:
+		set(v)
+	case json.RawMessage:
+		var t T
+		if err := json.Unmarshal(v, &t); err != nil {
+			return fmt.Errorf("the JSON does not fit: %w", err)
+		}
+		set(t)
+	default:
+		return unfit(v, "JSON")
+	}
+	return nil
+}
+
+// IDs gives ids their type back. The engine passes only what ParseID gave.
+func IDs[T any](ids []any) []T {
+	out := make([]T, len(ids))
+	for i, id := range ids {
+		out[i] = id.(T)
+	}
+	return out
+}
+
+// Anys takes the type from ids.
+func Anys[T any](ids []T) []any {
+	out := make([]any, len(ids))
+	for i, id := range ids {
+		out[i] = id
+	}
+	return out
+}
+
+// TextID, IntID and UUIDID parse ids.
+func TextID[T ~string](text string) (any, error) {
+	if text == "" {
+		return nil, fmt.Errorf("an id is never empty")
+	}
+	return T(text), nil
+}
+
+// IntID parses decimal ids.
+func IntID[T integer](text string) (any, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
+		if id := T(n); int64(id) == n && (id < 0) == (n < 0) {
+			return id, nil
+		}
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && strconv.FormatUint(n, 10) == text {
+		if id := T(n); id >= 0 && uint64(id) == n {
+			return id, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not an integer id", text)
+}
+
+// UUIDID parses UUIDs as ids.
+func UUIDID(text string) (any, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return nil, fmt.Errorf("%q is not a UUID", text)
+	}
+	return id, nil
+}
+
+// FormatID gives an id as callers see it.
+func FormatID(id any) string { return fmt.Sprint(id) }
+
+func unfit(v any, want string) error {
+	if v == nil {
+		return fmt.Errorf("want %s, got null", want)
+	}
+	return fmt.Errorf("want %s, got %T", want, v)
+}

@@ -1,0 +1,120 @@
+// Package shim is the contract between an app's generated code and the engine:
+// what the engine needs of ent's typed builders, said without their types.
+//
+// What belongs here: the shapes that generated code fills, and the conversions
+// of values that it calls. What must never: any work on data; that is the
+// engine's, written once.
+package shim
+
+import (
+	"context"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/descriptor"
+)
+
+// App is the generated side of an app. ent.Entities gives it; entities.Provide
+// takes it.
+type App struct {
+	Graph *descriptor.Graph
+	// Kinds are all ent types, exposed or not.
+	Kinds []*Kind
+	// SchemaHash identifies the tables; a set whose hash is another is migrated.
+	SchemaHash int32
+	// Connect makes the base client of one set over a driver. The engine's hook
+	// comes first, so that it sees what ent's defaults made and what all other
+	// hooks did; then the app's OnClient functions run. It ends in an error that
+	// names the types to which the app added interceptors.
+	Connect func(drv dialect.Driver, engine ent.Hook) (Client, error)
+	// Migrate brings the tables of one set to the schema.
+	Migrate func(ctx context.Context, drv dialect.Driver) error
+	// Seeds are the app's OnCreateSet functions, called in order.
+	Seeds []func(ctx context.Context, set string, c Client) error
+	// Trait sorts an error of ent's builders.
+	Trait func(err error) Trait
+}
+
+// Client is one set's base client.
+type Client interface {
+	// Begin binds a client to a driver whose Tx gives the transaction to take part
+	// in.
+	Begin(ctx context.Context, drv dialect.Driver) (Tx, error)
+	// Hooked tells whether the app added hooks to an ent type at run time.
+	Hooked(typ string) bool
+}
+
+// Tx is a client bound to one transaction.
+type Tx interface {
+	// Context carries the transaction, where ent.FromContext and
+	// ent.TxFromContext find it.
+	Context(ctx context.Context) context.Context
+	// Commit and Rollback run the hooks that were added to the transaction, then
+	// end it through the driver.
+	Commit() error
+	Rollback() error
+}
+
+// Kind is one ent type.
+type Kind struct {
+	// Type is the name as ent.Mutation.Type gives it.
+	Type string
+	// Entity is its descriptor, nil where the schema is not exposed.
+	Entity *descriptor.Entity
+	// Generated are the ent names of fields whose value a function makes, at
+	// creation or at an update. They go on the tape.
+	Generated []string
+	// SettableID tells that a caller may choose the id of a new entity.
+	SettableID bool
+
+	ParseID  func(text string) (any, error)
+	FormatID func(id any) string
+
+	Create func(tx Tx) Write
+	Update func(tx Tx, id any, where ...func(*sql.Selector)) Write
+	Delete func(ctx context.Context, tx Tx, id any, where ...func(*sql.Selector)) error
+
+	// ID and IDs tell what a mutation is about; IDs asks the database where the
+	// mutation has only predicates.
+	ID  func(m ent.Mutation) (id any, ok bool)
+	IDs func(ctx context.Context, m ent.Mutation) ([]any, error)
+	// SetID chooses the id of a new entity.
+	SetID func(m ent.Mutation, id any) error
+	// Set sets a field by its ent name. See the converters of this package for what
+	// each type takes.
+	Set func(m ent.Mutation, field string, value any) error
+	// Edge changes an edge by its ent name.
+	Edge func(m ent.Mutation, edge string, change EdgeChange, ids []any) error
+	// Bump counts the version up; nil where the entity has none.
+	Bump func(m ent.Mutation)
+}
+
+// EdgeChange is what a write does to an edge.
+type EdgeChange int
+
+// The changes: Link sets a to-one edge or adds to a to-many one, Unlink removes
+// ids from a to-many edge, Clear empties either.
+const (
+	Link EdgeChange = iota
+	Unlink
+	Clear
+)
+
+// Write is a builder of ent that has not been saved.
+type Write struct {
+	Mutation ent.Mutation
+	// Save runs hooks, validators and the statement, and gives the entity's id.
+	Save func(ctx context.Context) (id any, err error)
+}
+
+// Trait is what kind of error ent gave.
+type Trait struct {
+	NotFound   bool
+	Constraint bool
+	// Field is the ent name of the field or edge that a validator refused.
+	Field string
+	// Invalid tells that it is a validation error.
+	Invalid bool
+}
