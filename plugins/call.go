@@ -1,0 +1,121 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+// call makes one call. It ends in the plugin's own fault, or in
+// plugin_unavailable (the process is not there, or died under the call),
+// outcome_unknown (it died, and what it does outside cannot be repeated),
+// tool_timeout (the function's own time is over) or call_too_large.
+func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call) (json.RawMessage, error) {
+	if n := len(c.Input()); n > wire.MaxCallBytes {
+		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxCallBytes).
+			WithDetails(map[string]any{"limit": wire.MaxCallBytes, "received": n})
+	}
+	outer := ctx
+	if op.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, op.Timeout)
+		defer cancel()
+	}
+	proc, err := p.acquire(ctx)
+	if err == nil {
+		var out json.RawMessage
+		out, err = p.exchange(ctx, proc, request(ctx, op, c), c)
+		if err == nil {
+			return out, nil
+		}
+	}
+	switch {
+	case outer.Err() != nil:
+		return nil, outer.Err()
+	case ctx.Err() != nil:
+		return nil, fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
+			WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
+	}
+	return nil, p.explainCall(proc, op, err)
+}
+
+func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.CallRequest {
+	req := &wire.CallRequest{
+		Function: op.ID.Op, Input: c.Input(), CallId: uuid.NewString(), Key: c.Key(), DryRun: c.DryRun(),
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		req.DeadlineUnixMs = deadline.UnixMilli()
+	}
+	if attempt, _, ok := run.Current(ctx); ok {
+		req.Set, req.Trace = attempt.Set(), attempt.Run().Trace
+	}
+	return req
+}
+
+// exchange sends a call and reads its events. Errors are faults that the plugin
+// sent, or gRPC's.
+func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancel(ctx) // ends the stream on every way out
+	defer cancel()
+	stream, err := proc.conn.Call(ctx, req, grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		switch e := event.GetEvent().(type) {
+		case *wire.CallEvent_Progress:
+			c.Progress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+		case *wire.CallEvent_Output:
+			if len(e.Output) > wire.MaxCallBytes {
+				return nil, fault.Newf(fault.CallTooLarge, "the output has %d bytes; %d are allowed", len(e.Output), wire.MaxCallBytes)
+			}
+			if !json.Valid(e.Output) {
+				return nil, errors.New("the plugin's output is not JSON")
+			}
+			return e.Output, nil
+		case *wire.CallEvent_Fault:
+			f, err := fault.Decode(e.Fault)
+			if err != nil {
+				return nil, err
+			}
+			return nil, f
+		}
+	}
+}
+
+// explainCall makes a fault out of what ended a call from below.
+func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	switch status.Code(err) {
+	case codes.ResourceExhausted:
+		return fault.New(fault.CallTooLarge, "the plugin's message is larger than allowed").
+			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		proc.discard()
+		if op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent {
+			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
+		}
+		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
+			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(err)
+	}
+	p.log.Error("the plugin broke the contract", "function", op.ID.Op, "error", err.Error(), "after", time.Since(proc.started))
+	return fault.Newf(fault.Internal, "the plugin %s gave no usable answer", p.name).Because(err)
+}

@@ -1,0 +1,73 @@
+package plugins
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// executable is a file that is taken for a plugin.
+type executable struct {
+	name string
+	path string
+}
+
+// reserved are the domains whose name in scripts, SDK.<Domain>, or as a server
+// is taken by something else.
+var reserved = []string{"args", "entities", "koan", "out", "run", "servers"}
+
+// discover lists the plugins of a folder by name, and why other files that look
+// like one were left alone.
+func discover(dir string) (found []executable, skipped []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for _, e := range entries {
+		file := e.Name()
+		if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "_") {
+			continue
+		}
+		path := filepath.Join(dir, file)
+		info, err := os.Stat(path) // follows links
+		if err != nil {
+			skipped = append(skipped, fmt.Sprintf("%s: %v", file, err))
+			continue
+		}
+		if !info.Mode().IsRegular() || !runnable(file, info) {
+			continue
+		}
+		name := strings.TrimSuffix(file, ".exe")
+		switch {
+		case !validName(name):
+			skipped = append(skipped, fmt.Sprintf("%s: the name is not lower-case kebab", file))
+		case slices.Contains(reserved, name):
+			skipped = append(skipped, fmt.Sprintf("%s: the name is reserved", file))
+		case seen[name]:
+			skipped = append(skipped, fmt.Sprintf("%s: there is another plugin %q", file, name))
+		default:
+			seen[name] = true
+			found = append(found, executable{name: name, path: path})
+		}
+	}
+	return found, skipped, nil
+}
+
+func runnable(file string, info os.FileInfo) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(filepath.Ext(file), ".exe")
+	}
+	return info.Mode().Perm()&0o111 != 0
+}
+
+// validName accepts what is its own kebab form: then tool names, server ids and
+// settings all spell it the same.
+func validName(s string) bool {
+	return len(s) <= 48 && s != "" && catalog.Kebab(s) == s && catalog.PluginID(s, "x").Valid()
+}

@@ -1,0 +1,206 @@
+// Package kit is what the author of a plugin writes against: a few typed
+// functions become a process that an app starts, calls and restarts.
+//
+//	func main() {
+//		kit.Serve(kit.Plugin{
+//			Domain: "dice", Version: "1.0.0", Description: "Rolls dice.",
+//			Functions: []kit.Function{
+//				kit.Func("roll", "Roll one die.", roll, kit.ReadOnly(), kit.Example(In{Sides: 6})),
+//			},
+//		})
+//	}
+//
+//	func roll(ctx context.Context, call kit.Call, in In) (Out, error)
+//
+// Built to plugins/dice beside the app's executable it is the tool `dice.roll`
+// and, in scripts, SDK.Dice.roll({sides: 6}).
+//
+// What belongs here: the author's types and the process's side of the wire
+// contract. What must never: the host's side, or anything of the app.
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// Plugin is a whole plugin.
+type Plugin struct {
+	// Domain names it: lower-case kebab, and the same as the executable's file
+	// name. It is the first part of its tools' names.
+	Domain      string
+	Version     string // the plugin's own
+	Description string // one sentence
+	// Settings are the keys it reads below plugins.<domain> in the app's
+	// configuration. Any other key there is refused by the app.
+	Settings []Setting
+	// Configure gets the values of all Settings, once, before the first call. Its
+	// error ends the app's start: say which setting is wrong. It may be nil.
+	Configure func(ctx context.Context, settings map[string]string) error
+	Functions []Function
+}
+
+// Setting is one key of the configuration below plugins.<domain>.
+type Setting struct {
+	Key     string // "root"
+	Default string
+	Help    string
+}
+
+// Call is what a function knows of the call it serves, beside its input. The
+// context ends with the call's deadline or the caller's cancel.
+type Call struct {
+	// ID is unique to this call.
+	ID string
+	// Key is the same in every attempt of the run that makes the call. Hand it to
+	// an outside peer as its idempotency key.
+	Key string
+	// Set is the default set of the run.
+	Set string
+	// Trace is the caller's trace id.
+	Trace string
+	// DryRun tells that the run will be rolled back: change nothing outside.
+	DryRun bool
+	// Log goes to the app's log, with the call's id.
+	Log *slog.Logger
+
+	progress func(done, total float64, message string)
+}
+
+// Progress tells the caller how far the call is. total 0 means unknown. It must
+// not be called after the function has returned.
+func (c Call) Progress(done, total float64, message string) {
+	if c.progress != nil {
+		c.progress(done, total, message)
+	}
+}
+
+// Function is one function of a plugin. Make it with Func.
+type Function struct {
+	name    string
+	title   string
+	summary string
+	input   json.RawMessage
+	output  json.RawMessage
+	effects catalog.Effects
+	example json.RawMessage
+	timeout time.Duration
+	scopes  []string
+	invoke  func(context.Context, Call, json.RawMessage) (json.RawMessage, error)
+	problem error // found by an option
+}
+
+// Func makes a function out of a Go function. name is lower-case kebab, summary
+// one sentence for people and models. The JSON Schemas come from In and Out,
+// which must be structs: json tags name the fields, omitempty makes one optional,
+// and jsonschema tags describe it (`jsonschema:"minimum=1"`,
+// `jsonschema_description:"how many"`). Fields that In does not have are refused.
+//
+// A fault (package framework/fault) that fn returns reaches the caller as it is;
+// any other error is logged and becomes internal, and so does a panic. Output
+// beyond wire.MaxCallBytes is call_too_large.
+func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) (Out, error), opts ...Option) Function {
+	f := Function{name: name, summary: summary}
+	var err error
+	if f.input, err = schemaOf[In](); err != nil {
+		f.problem = errors.Join(f.problem, fmt.Errorf("input: %w", err))
+	}
+	if f.output, err = schemaOf[Out](); err != nil {
+		f.problem = errors.Join(f.problem, fmt.Errorf("output: %w", err))
+	}
+	f.invoke = func(ctx context.Context, call Call, raw json.RawMessage) (json.RawMessage, error) {
+		var in In
+		if err := decodeInput(raw, &in); err != nil {
+			return nil, err
+		}
+		out, err := fn(ctx, call, in)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(out)
+	}
+	for _, o := range opts {
+		o(&f)
+	}
+	return f
+}
+
+// Option says more about a function.
+type Option func(*Function)
+
+// ReadOnly says that the function changes nothing, anywhere.
+func ReadOnly() Option { return func(f *Function) { f.effects.ReadOnly = true } }
+
+// Destructive says that it may delete or overwrite.
+func Destructive() Option { return func(f *Function) { f.effects.Destructive = true } }
+
+// Idempotent says that the same call twice is the same as once.
+func Idempotent() Option { return func(f *Function) { f.effects.Idempotent = true } }
+
+// Outside says that it reaches beyond the system: what it does cannot be rolled
+// back. It is refused in a dry run unless it is ReadOnly too.
+func Outside() Option { return func(f *Function) { f.effects.Outside = true } }
+
+// Title gives a title for people; without it the name stands.
+func Title(title string) Option { return func(f *Function) { f.title = title } }
+
+// Scopes are what a caller needs, all of them.
+func Scopes(scopes ...string) Option { return func(f *Function) { f.scopes = scopes } }
+
+// Timeout bounds one call; without it the app's server.toolTimeoutMs holds.
+func Timeout(d time.Duration) Option { return func(f *Function) { f.timeout = d } }
+
+// Example gives an input that runs on a fresh app.
+func Example(input any) Option {
+	return func(f *Function) {
+		raw, err := json.Marshal(input)
+		if err != nil {
+			f.problem = errors.Join(f.problem, fmt.Errorf("example: %w", err))
+		}
+		f.example = raw
+	}
+}
+
+// check finds every mistake of the plugin's author that can be seen before a
+// host does.
+func (p Plugin) check() error {
+	var problems []string
+	if !validName(p.Domain) {
+		problems = append(problems, fmt.Sprintf("the domain %q is not lower-case kebab", p.Domain))
+	}
+	if p.Version == "" {
+		problems = append(problems, "the version is empty")
+	}
+	if len(p.Functions) == 0 {
+		problems = append(problems, "it has no functions")
+	}
+	seen := map[string]bool{}
+	for _, f := range p.Functions {
+		if !validName(f.name) {
+			problems = append(problems, fmt.Sprintf("the function name %q is not lower-case kebab", f.name))
+		}
+		if seen[f.name] {
+			problems = append(problems, fmt.Sprintf("the function %q is there twice", f.name))
+		}
+		seen[f.name] = true
+		if f.problem != nil {
+			problems = append(problems, fmt.Sprintf("the function %q: %v", f.name, f.problem))
+		}
+		if f.invoke == nil {
+			problems = append(problems, fmt.Sprintf("the function %q was not made with kit.Func", f.name))
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("plugin %q: %s", p.Domain, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+func validName(s string) bool { return s != "" && len(s) <= 48 && catalog.Kebab(s) == s }

@@ -1,0 +1,200 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+// Serve serves the plugin until the app stops it, or the app is gone. It is the
+// last statement of main. A plugin that is put together wrongly panics here and
+// names every mistake. Standard output belongs to the protocol until Serve has
+// begun; what is printed later goes to the app's log.
+func Serve(p Plugin) {
+	if err := p.check(); err != nil {
+		panic(err)
+	}
+	log := logger(os.Stderr)
+	slog.SetDefault(log)
+	go leaveWithParent(os.Getppid())
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: wire.Plugins(newServer(p, log)),
+		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(wire.ServerOptions(o)...)
+		},
+		Logger: hclog.New(&hclog.LoggerOptions{Output: os.Stderr, Level: hclog.Warn, JSONFormat: true}),
+	})
+}
+
+// logger writes lines that the host's end of go-plugin reads back with their
+// levels and values. It keeps the process's own standard error, which Serve
+// replaces.
+func logger(w io.Writer) *slog.Logger {
+	rename := map[string]string{slog.TimeKey: "@timestamp", slog.LevelKey: "@level", slog.MessageKey: "@message"}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if to, ok := rename[a.Key]; ok && len(groups) == 0 {
+				a.Key = to
+				if to == "@level" {
+					a.Value = slog.StringValue(strings.ToLower(a.Value.String()))
+				}
+			}
+			return a
+		},
+	}))
+}
+
+// leaveWithParent ends the process when the app has died without stopping it.
+// Linux sees to that by itself (the host asks for a signal); elsewhere a changed
+// parent is the sign.
+func leaveWithParent(parent int) {
+	for range time.Tick(time.Second) {
+		if os.Getppid() != parent {
+			os.Exit(0)
+		}
+	}
+}
+
+// server is the plugin's side of the wire contract.
+type server struct {
+	wire.UnimplementedPluginServer
+	plugin    Plugin
+	functions map[string]Function
+	log       *slog.Logger
+}
+
+var _ wire.PluginServer = (*server)(nil)
+
+func newServer(p Plugin, log *slog.Logger) *server {
+	s := &server{plugin: p, functions: map[string]Function{}, log: log}
+	for _, f := range p.Functions {
+		s.functions[f.name] = f
+	}
+	return s
+}
+
+// Describe gives the manifest.
+func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifest, error) {
+	m := &wire.Manifest{
+		ContractVersion: wire.ContractVersion, Domain: s.plugin.Domain, Version: s.plugin.Version, Description: s.plugin.Description,
+	}
+	for _, k := range s.plugin.Settings {
+		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help})
+	}
+	for _, f := range s.plugin.Functions {
+		m.Functions = append(m.Functions, &wire.Function{
+			Name: f.name, Title: f.title, Summary: f.summary, InputSchema: f.input, OutputSchema: f.output,
+			Effects: &wire.Effects{
+				ReadOnly: f.effects.ReadOnly, Destructive: f.effects.Destructive,
+				Idempotent: f.effects.Idempotent, Outside: f.effects.Outside,
+			},
+			Example: f.example, TimeoutMs: f.timeout.Milliseconds(), Scopes: f.scopes,
+		})
+	}
+	return m, nil
+}
+
+// Configure hands the settings to the author's Configure.
+func (s *server) Configure(ctx context.Context, req *wire.ConfigureRequest) (*wire.ConfigureResponse, error) {
+	if s.plugin.Configure == nil {
+		return &wire.ConfigureResponse{}, nil
+	}
+	settings := req.GetSettings()
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	err := s.contained("configure", s.log, func() error { return s.plugin.Configure(ctx, settings) })
+	if err == nil {
+		return &wire.ConfigureResponse{}, nil
+	}
+	f := fault.From(err)
+	if f.Code == fault.Internal && f.Unwrap() != nil {
+		f = fault.New(fault.InvalidPayload, f.Unwrap().Error()) // the words are for the person who wrote the configuration
+	}
+	raw, merr := json.Marshal(f)
+	return &wire.ConfigureResponse{Fault: raw}, merr
+}
+
+// Call makes one call.
+func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[wire.CallEvent]) error {
+	log := s.log.With("function", req.GetFunction(), "call", req.GetCallId())
+	// A stream takes one sender at a time, and progress may come from anywhere.
+	var sending sync.Mutex
+	ended := false
+	send := func(e *wire.CallEvent, last bool) error {
+		sending.Lock()
+		defer sending.Unlock()
+		if ended {
+			return nil
+		}
+		ended = last
+		return stream.Send(e)
+	}
+	call := Call{
+		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Log: log,
+		progress: func(done, total float64, message string) {
+			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)
+		},
+	}
+	out, err := s.invoke(stream.Context(), call, req)
+	if err == nil {
+		return send(&wire.CallEvent{Event: &wire.CallEvent_Output{Output: out}}, true)
+	}
+	f := fault.From(err)
+	if f.Code == fault.Internal {
+		log.Error("the function failed", "error", err.Error(), "cause", fmt.Sprint(f.Unwrap()))
+	}
+	raw, err := json.Marshal(f)
+	if err != nil {
+		log.Error("the fault cannot be sent", "error", err.Error())
+		raw, _ = json.Marshal(fault.New(fault.Internal, ""))
+	}
+	return send(&wire.CallEvent{Event: &wire.CallEvent_Fault{Fault: raw}}, true)
+}
+
+func (s *server) invoke(ctx context.Context, call Call, req *wire.CallRequest) (out json.RawMessage, err error) {
+	f, ok := s.functions[req.GetFunction()]
+	if !ok {
+		return nil, fault.Newf(fault.ToolNotFound, "the plugin %s has no function %q", s.plugin.Domain, req.GetFunction())
+	}
+	err = s.contained(f.name, call.Log, func() error {
+		out, err = f.invoke(ctx, call, req.GetInput())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > wire.MaxCallBytes {
+		return nil, fault.Newf(fault.CallTooLarge, "%s.%s returned %d bytes; %d are allowed", s.plugin.Domain, f.name, len(out), wire.MaxCallBytes).
+			WithDetails(map[string]any{"limit": wire.MaxCallBytes, "received": len(out)})
+	}
+	return out, nil
+}
+
+// contained turns a panic of the author's code into internal; the process lives
+// on.
+func (s *server) contained(what string, log *slog.Logger, fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic", "in", what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fault.Newf(fault.Internal, "the plugin panicked in %s", what)
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,145 @@
+package plugins
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+// refusal is why a plugin is not wanted, whatever it does next: it is not tried
+// again.
+type refusal struct{ why string }
+
+func (r *refusal) Error() string { return r.why }
+
+// configurationError is a mistake in the app's configuration of a plugin: it
+// ends the app's start.
+type configurationError struct{ why string }
+
+func (c *configurationError) Error() string { return c.why }
+
+// checkManifest finds everything that is wrong with a manifest.
+func checkManifest(name string, m *wire.Manifest) error {
+	var problems []string
+	if m.GetContractVersion() != wire.ContractVersion {
+		problems = append(problems, fmt.Sprintf("it speaks contract version %d, this app speaks %d", m.GetContractVersion(), wire.ContractVersion))
+	}
+	if m.GetDomain() != name {
+		problems = append(problems, fmt.Sprintf("its domain is %q, but its file is named %q", m.GetDomain(), name))
+	}
+	if len(m.GetFunctions()) == 0 {
+		problems = append(problems, "it has no functions")
+	}
+	seen := map[string]bool{}
+	for _, f := range m.GetFunctions() {
+		fn := f.GetName()
+		if !validName(fn) {
+			problems = append(problems, fmt.Sprintf("the function name %q is not lower-case kebab", fn))
+		}
+		if seen[fn] {
+			problems = append(problems, fmt.Sprintf("the function %q is there twice", fn))
+		}
+		seen[fn] = true
+		for what, schema := range map[string][]byte{"input": f.GetInputSchema(), "output": f.GetOutputSchema()} {
+			if err := objectSchema(schema); err != nil {
+				problems = append(problems, fmt.Sprintf("the %s schema of %q: %v", what, fn, err))
+			}
+		}
+		if len(f.GetExample()) > 0 && !json.Valid(f.GetExample()) {
+			problems = append(problems, fmt.Sprintf("the example of %q is not JSON", fn))
+		}
+		if f.GetTimeoutMs() < 0 {
+			problems = append(problems, fmt.Sprintf("the timeout of %q is negative", fn))
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return &refusal{"refused: " + strings.Join(problems, "; ")}
+	}
+	return nil
+}
+
+func objectSchema(raw []byte) error {
+	var s struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("it is not a JSON object: %w", err)
+	}
+	if s.Type != "object" {
+		return fmt.Errorf("its type is %q, not \"object\"", s.Type)
+	}
+	return nil
+}
+
+// checkSettings fills in the manifest's defaults and refuses keys it has not.
+func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[string]string, error) {
+	out := map[string]string{}
+	var known, problems []string
+	for _, s := range m.GetSettings() {
+		known = append(known, s.GetKey())
+		out[s.GetKey()] = s.GetDefaultValue()
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, key) {
+			problems = append(problems, fmt.Sprintf("%s.%s.%s: the plugin has no such setting%s", keyOpen, name, key, fault.DidYouMean(key, known)))
+			continue
+		}
+		out[key] = given[key]
+	}
+	if len(problems) > 0 {
+		return nil, &configurationError{strings.Join(problems, "; ")}
+	}
+	return out, nil
+}
+
+// sameManifest tells whether the operations would be the same.
+func sameManifest(a, b *wire.Manifest) bool { return proto.Equal(a, b) }
+
+// operationsOf turns a manifest into operations.
+func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
+	var ops []*catalog.Operation
+	for _, f := range m.GetFunctions() {
+		e := f.GetEffects()
+		op := &catalog.Operation{
+			ID:      catalog.PluginID(m.GetDomain(), f.GetName()),
+			Title:   f.GetTitle(),
+			Summary: f.GetSummary(),
+			Input:   compact(f.GetInputSchema()),
+			Output:  compact(f.GetOutputSchema()),
+			Effects: catalog.Effects{
+				ReadOnly: e.GetReadOnly(), Destructive: e.GetDestructive(), Idempotent: e.GetIdempotent(), Outside: e.GetOutside(),
+			},
+			Scopes:  f.GetScopes(),
+			Reach:   catalog.Everywhere,
+			Timeout: time.Duration(f.GetTimeoutMs()) * time.Millisecond,
+		}
+		if len(f.GetExample()) > 0 {
+			op.Example = f.GetExample()
+		}
+		op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+			return p.call(ctx, op, c)
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+func compact(raw []byte) json.RawMessage {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return raw // checkManifest has seen that it is JSON
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,16 @@
+package plugins
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// confine has the kernel kill the plugin when the app is gone, however it went.
+func confine(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// killTree kills the plugin's process group. The caller knows that the process
+// has not been reaped, so that its id is still its own.
+func killTree(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }

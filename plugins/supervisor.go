@@ -1,0 +1,256 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+const (
+	firstDelay = 200 * time.Millisecond // before the second start after a death
+	lastDelay  = 30 * time.Second
+	settled    = 10 * time.Second // a process that lived that long had nothing wrong with its start
+)
+
+// plugin is one plugin and its processes, one after the other.
+type plugin struct {
+	executable
+	settings map[string]string
+	provider *Provider
+	log      *slog.Logger
+	tried    chan struct{} // closed after the first start, well or not
+
+	mu  sync.Mutex
+	now state
+}
+
+// state is what is true of a plugin at one moment.
+type state struct {
+	proc       *process // nil while none runs
+	failure    error    // why none runs
+	refused    bool     // and none will
+	next       time.Time
+	changed    chan struct{} // closed when the state is no longer this one
+	manifest   *wire.Manifest
+	operations []*catalog.Operation
+	restarts   int
+}
+
+func newPlugin(e executable, settings map[string]string, p *Provider) *plugin {
+	return &plugin{
+		executable: e, settings: settings, provider: p, log: p.host.Log().With("plugin", e.name),
+		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: errors.New("it is starting")},
+	}
+}
+
+func (p *plugin) state() state {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+func (p *plugin) update(change func(*state)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.now)
+	close(p.now.changed)
+	p.now.changed = make(chan struct{})
+}
+
+// supervise keeps a process running until ctx ends. slots bounds how many
+// plugins start at the same time.
+func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
+	var first sync.Once
+	tried := func() { first.Do(func() { close(p.tried) }) }
+	defer tried()
+	var delay time.Duration
+	for {
+		slots <- struct{}{}
+		proc, err := p.start(ctx)
+		<-slots
+		if err == nil {
+			tried()
+			if p.watch(ctx, proc) > settled {
+				delay = 0
+			}
+		} else if !p.failed(ctx, err, delay) {
+			return
+		}
+		tried()
+		p.update(func(s *state) { s.next = time.Now().Add(delay) })
+		select {
+		case <-ctx.Done():
+			p.update(func(s *state) { s.refused, s.failure = true, errors.New("the app is stopping") })
+			return
+		case <-time.After(delay):
+		}
+		delay = min(max(2*delay, firstDelay), lastDelay)
+	}
+}
+
+// failed notes why a start failed, and tells whether another try makes sense.
+func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) bool {
+	var r *refusal
+	var c *configurationError
+	final := errors.As(err, &r) || errors.As(err, &c)
+	p.update(func(s *state) { s.proc, s.failure, s.refused = nil, err, final })
+	if ctx.Err() == nil {
+		p.log.Error("the plugin does not start", "path", p.path, "error", err.Error(), "again", !final, "delay", delay)
+	}
+	return !final
+}
+
+// watch waits for the end of a process, or of ctx, and cleans up after it. It
+// gives how long the process lived.
+func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
+	select {
+	case <-proc.gone:
+		p.log.Warn("the plugin died; it is being restarted", "pid", proc.child.ID())
+	case <-ctx.Done():
+	}
+	p.update(func(s *state) {
+		s.proc, s.failure, s.restarts = nil, errors.New("it died and is being restarted"), s.restarts+1
+	})
+	if ctx.Err() == nil {
+		proc.kill() // no use asking a process that is as good as dead
+	}
+	proc.stop()
+	return time.Since(proc.started)
+}
+
+// start starts a process, reads its manifest and configures it.
+func (p *plugin) start(ctx context.Context) (*process, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	proc, err := launch(p.path, p.provider.opts.StartTimeout, logger(p.log))
+	if err != nil {
+		return nil, explain(err)
+	}
+	if err := p.admit(ctx, proc); err != nil {
+		proc.stop()
+		return nil, err
+	}
+	return proc, nil
+}
+
+// explain makes a refusal out of a handshake that can never succeed.
+func explain(err error) error {
+	if strings.Contains(err.Error(), "ncompatible API version") {
+		return &refusal{fmt.Sprintf("refused: it speaks no contract version of this app, which speaks %d (%s)", wire.ContractVersion, oneLine(err))}
+	}
+	return errors.New(oneLine(err))
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func (p *plugin) admit(ctx context.Context, proc *process) error {
+	ctx, cancel := context.WithTimeout(ctx, p.provider.opts.StartTimeout)
+	defer cancel()
+	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()})
+	if err != nil {
+		return fmt.Errorf("it does not describe itself: %w", err)
+	}
+	if err := checkManifest(p.name, m); err != nil {
+		return err
+	}
+	settings, err := checkSettings(p.name, m, p.settings)
+	if err != nil {
+		return err
+	}
+	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
+	if err != nil {
+		return fmt.Errorf("it does not take its settings: %w", err)
+	}
+	if len(answer.GetFault()) > 0 {
+		f, err := fault.Decode(answer.GetFault())
+		if err != nil {
+			return err
+		}
+		return &configurationError{fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message)}
+	}
+	proc.manifest = m
+	p.adopt(proc)
+	return nil
+}
+
+// adopt makes a process the one that calls go to.
+func (p *plugin) adopt(proc *process) {
+	fresh := false
+	p.update(func(s *state) {
+		s.proc, s.failure = proc, nil
+		if s.manifest == nil || !sameManifest(s.manifest, proc.manifest) {
+			s.manifest, s.operations, fresh = proc.manifest, operationsOf(p, proc.manifest), true
+		}
+	})
+	p.log.Info("the plugin runs", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
+	if fresh {
+		p.provider.changed()
+	}
+}
+
+// acquire gives the running process, waiting a little for one that is being
+// started.
+func (p *plugin) acquire(ctx context.Context) (*process, error) {
+	patience := time.Now().Add(p.provider.opts.Patience)
+	for {
+		s := p.state()
+		if s.proc != nil {
+			if s.proc.ready() {
+				return s.proc, nil
+			}
+			s.proc.discard()
+		}
+		if s.refused || s.proc == nil && s.next.After(patience) {
+			return nil, p.unavailable(s.failure)
+		}
+		wait := time.NewTimer(time.Until(patience))
+		select {
+		case <-s.changed:
+			wait.Stop()
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, ctx.Err()
+		case <-wait.C:
+			return nil, p.unavailable(s.failure)
+		}
+	}
+}
+
+func (p *plugin) unavailable(why error) error {
+	f := fault.Newf(fault.PluginUnavailable, "the plugin %s is not running", p.name).Because(why)
+	if why != nil {
+		f.Message += ": " + why.Error()
+	}
+	return f
+}
+
+// kill ends the running process at once.
+func (p *plugin) kill() {
+	if s := p.state(); s.proc != nil {
+		s.proc.kill()
+	}
+}
+
+// check is the plugin's line of `doctor`.
+func (p *plugin) check() catalog.Check {
+	s := p.state()
+	c := catalog.Check{Name: "plugin " + p.name}
+	if s.proc == nil {
+		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
+		c.Hint = "See the log for what it wrote; rebuild it against this version, or take it out of " + p.provider.dir + "."
+		return c
+	}
+	c.OK = true
+	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, %d functions, %d restarts",
+		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.child.ID(), len(s.operations), s.restarts)
+	return c
+}
