@@ -105,9 +105,9 @@ func (c *Config) open(key string) bool {
 // known tells whether the key's first part is a section, or the key itself is
 // declared.
 func (c *Config) known(key string) bool {
-	section, _, nested := strings.Cut(key, ".")
+	section, _, _ := strings.Cut(key, ".")
 	for k := range c.settings {
-		if k == section || nested && strings.HasPrefix(k, section+".") {
+		if k == section || strings.HasPrefix(k, section+".") {
 			return true
 		}
 	}

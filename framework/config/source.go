@@ -129,13 +129,20 @@ func envName(key string) string {
 	return "KOAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
+// near suggests the key of the same section that was most likely meant.
 func (c *Config) near(key string) string {
-	keys := make([]string, 0, len(c.settings))
+	section, rest, _ := strings.Cut(key, ".")
+	var names []string
 	for k := range c.settings {
-		keys = append(keys, k)
+		if name, ok := strings.CutPrefix(k, section+"."); ok {
+			names = append(names, name)
+		}
 	}
-	sort.Strings(keys)
-	return fault.DidYouMean(key, keys)
+	sort.Strings(names)
+	if n := fault.Nearest(rest, names); n != "" {
+		return fmt.Sprintf("; did you mean %q?", section+"."+n)
+	}
+	return ""
 }
 
 // Flags splits `--key value` and `--key=value` for configuration keys off a

@@ -1,0 +1,107 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+)
+
+var settings = []catalog.Setting{
+	{Key: "exposure", Default: "auto", OneOf: []string{"auto", "code"}},
+	{Key: "codeMode.enabled", Default: true},
+	{Key: "codeMode.faces", Default: []string{"koan"}},
+	{Key: "codeMode.maxSdkCalls", Default: 1000, Min: 0, Max: 100000},
+	{Key: "sandbox.cpuMs", Default: 2000, Min: 1, Max: 60000, Unit: "ms"},
+	{Key: "plugins", Open: true},
+	{Key: "plugins.dir", Default: ""},
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "koan.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+func TestLaterSourcesWin(t *testing.T) {
+	file := write(t, "codeMode: {maxSdkCalls: 5, enabled: false, faces: [koan, codemode]}\nsandbox:\n  cpuMs: 7\nplugins:\n  dir: /p\n  vision:\n    root: /photos\nother: {program: 1}\n")
+	c, err := config.Load(settings, config.Source{
+		File: file, Must: true,
+		Env:   []string{"KOAN_CODEMODE_MAXSDKCALLS=6", "KOAN_SANDBOX_CPUMS=8", "HOME=/", "KOAN_OTHER_X=1", "KOAN_PLUGINS_VISION_TILES=3"},
+		Flags: map[string]string{"sandbox.cpuMs": "9"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 6, c.Int("codeMode.maxSdkCalls"))
+	require.Equal(t, 9*time.Millisecond, c.Duration("sandbox.cpuMs"))
+	require.False(t, c.Bool("codeMode.enabled"))
+	require.Equal(t, []string{"koan", "codemode"}, c.Strings("codeMode.faces"))
+	require.Equal(t, "auto", c.String("exposure"))
+	require.False(t, c.IsSet("exposure"))
+	require.True(t, c.IsSet("sandbox.cpuMs"))
+	require.Equal(t, "/p", c.String("plugins.dir"))
+	require.Equal(t, map[string]string{"root": "/photos", "tiles": "3"}, c.Under("plugins.vision"))
+	require.Panics(t, func() { c.Int("exposure") })
+}
+
+func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
+	file := write(t, "codeMode:\n  maxSdkCals: 5\n  enabled: maybe\nsandbox: {cpuMs: 0}\nexposure: all\n")
+	_, err := config.Load(settings, config.Source{
+		File: file, Env: []string{"KOAN_CODEMODE_MAXSDKCALL=6", "KOAN_SANDBOX_CPUMS=fast"}, Flags: map[string]string{"codeMode.nope": "1"},
+	})
+	var problems config.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 7)
+	for _, want := range []string{
+		`koan.yaml:2: there is no key "codeMode.maxSdkCals"; did you mean "codeMode.maxSdkCalls"?`,
+		"koan.yaml:3: codeMode.enabled must be true or false", "koan.yaml:4: sandbox.cpuMs must be from 1 to 60000 (ms), not 0",
+		"koan.yaml:5: exposure must be one of auto, code", "KOAN_CODEMODE_MAXSDKCALL: there is no such key",
+		`KOAN_SANDBOX_CPUMS: sandbox.cpuMs must be a whole number`, `--codeMode.nope: there is no key`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	_, err := config.Load(settings, config.Source{File: filepath.Join(t.TempDir(), "none.yaml")})
+	require.NoError(t, err, "the default file may be absent")
+	_, err = config.Load(settings, config.Source{File: filepath.Join(t.TempDir(), "none.yaml"), Must: true})
+	require.Error(t, err)
+	for name, text := range map[string]string{
+		"not yaml": "a: [", "a list": "- 1\n", "nested too deeply": strings.Repeat("{codeMode: ", 1) + "{a: {b: {c: {d: {e: {f: {g: {h: {i: {j: 1}}}}}}}}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.Load(settings, config.Source{File: write(t, text)})
+			require.Error(t, err)
+		})
+	}
+	_, err = config.Load(settings, config.Source{File: write(t, "")})
+	require.NoError(t, err)
+}
+
+func TestFlags(t *testing.T) {
+	rest, flags, err := config.Flags(settings, []string{"run", "x.js", "--codeMode.enabled", "--sandbox.cpuMs", "5", "--exposure=code", "--dry-run", "--plugins.vision.root", "/p", "--codeMode.nope=1", "--", "--exposure", "auto"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"run", "x.js", "--dry-run", "--", "--exposure", "auto"}, rest)
+	require.Equal(t, map[string]string{"codeMode.enabled": "true", "sandbox.cpuMs": "5", "exposure": "code", "plugins.vision.root": "/p", "codeMode.nope": "1"}, flags)
+	_, _, err = config.Flags(settings, []string{"--sandbox.cpuMs"})
+	require.ErrorContains(t, err, "needs a value")
+}
+
+func FuzzFile(f *testing.F) {
+	for _, s := range []string{"codeMode: {maxSdkCalls: 5}", "a: &a {b: *a}", "sandbox: [1]", "exposure: ~", "? {a: b}\n: c", "codeMode: {enabled: {x: 1}}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := config.Load(settings, config.Source{File: write(t, text)})
+		if err == nil {
+			require.Contains(t, []string{"auto", "code"}, c.String("exposure"))
+		}
+	})
+}

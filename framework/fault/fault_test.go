@@ -1,0 +1,100 @@
+package fault_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+func TestEveryCodeHasAWholeRow(t *testing.T) {
+	entries := fault.Entries()
+	require.Len(t, entries, 45)
+	for _, e := range entries {
+		t.Run(string(e.Code), func(t *testing.T) {
+			require.NotEmpty(t, e.Meaning)
+			require.NotEmpty(t, e.Hint)
+			require.Contains(t, []fault.Retry{fault.Safe, fault.Fix, fault.Never}, e.Retry)
+			require.GreaterOrEqual(t, e.HTTP, 400)
+			require.Less(t, e.RPC, -32000)
+			require.NotEmpty(t, e.Class)
+			require.Regexp(t, `^[a-z]+(_[a-z]+)*$`, string(e.Code))
+		})
+	}
+}
+
+func TestFrom(t *testing.T) {
+	nested := fmt.Errorf("deep: %w", fault.New(fault.NotFound, "no Todo 1"))
+	cases := map[string]struct {
+		err  error
+		want fault.Code
+	}{
+		"a fault in the chain": {nested, fault.NotFound},
+		"cancelled":            {context.Canceled, fault.Cancelled},
+		"deadline":             {fmt.Errorf("x: %w", context.DeadlineExceeded), fault.Timeout},
+		"anything else":        {errors.New("password=1234"), fault.Internal},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := fault.From(c.err)
+			require.Equal(t, c.want, f.Code)
+			require.NotContains(t, f.Message, "1234", "inner errors stay inside")
+			if c.want != fault.NotFound {
+				require.ErrorIs(t, f, c.err, "the cause is kept for logs")
+			}
+		})
+	}
+	require.Nil(t, fault.From(nil))
+	require.ErrorIs(t, nested, fault.New(fault.NotFound, ""))
+	require.NotErrorIs(t, nested, fault.New(fault.Conflict, ""))
+}
+
+func TestInvalidNamesEverything(t *testing.T) {
+	one := fault.Invalid(fault.Detail{Path: "/a", Message: "must be a string"})
+	require.Equal(t, "/a", one.Path)
+	require.Equal(t, "must be a string", one.Message)
+	two := fault.Invalid(fault.Detail{Path: "/a", Message: "x"}, fault.Detail{Path: "/b", Message: "y"})
+	require.Equal(t, "2 problems: /a: x; /b: y", two.Message)
+	require.Empty(t, two.Path)
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	f := fault.New(fault.Timeout, "late").WithDetails(map[string]any{"limit": "cpu"}).WithPath("/code")
+	f.Line = 4
+	raw, err := json.Marshal(f)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"code":"timeout","message":"late","hint":`+quote(f.Hint)+`,"path":"/code","details":{"limit":"cpu"},"retry":"fix","line":4}`, string(raw))
+	back, err := fault.Decode(raw)
+	require.NoError(t, err)
+	require.Equal(t, f.Error(), back.Error())
+	require.True(t, back.EndsRun())
+	odd, err := fault.Decode(json.RawMessage(`{"code":"made_up","message":"x"}`))
+	require.NoError(t, err)
+	require.Equal(t, fault.Internal, odd.Code)
+	_, err = fault.Decode(json.RawMessage(`[`))
+	require.Error(t, err)
+}
+
+func quote(s string) string {
+	raw, _ := json.Marshal(s)
+	return string(raw)
+}
+
+func TestUnknownCodePanics(t *testing.T) {
+	require.PanicsWithValue(t, "fault: unknown code nonsense", func() { _ = fault.New("nonsense", "") })
+}
+
+func TestDidYouMean(t *testing.T) {
+	names := []string{"completed", "title", "dueDate"}
+	cases := map[string]string{"compelted": "completed", "Title": "title", "duedate": "dueDate", "quantity": "", "": "", "titel": "title"}
+	for word, want := range cases {
+		require.Equal(t, want, fault.Nearest(word, names), word)
+	}
+	require.Equal(t, `; did you mean "title"?`, fault.DidYouMean("titel", names))
+	require.Empty(t, fault.DidYouMean("zzz", names))
+}
