@@ -1,0 +1,272 @@
+package validate
+
+import (
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+)
+
+// expr walks an expression and gives what is known of its value.
+func (c *checker) expr(s *scope, e ast.Expression) value {
+	switch e := e.(type) {
+	case nil:
+	case *ast.Identifier:
+		return c.identifier(s, e, false)
+	case *ast.DotExpression:
+		return c.member(c.expr(s, e.Left), e.Identifier.Name.String(), e.Identifier.Idx, false)
+	case *ast.BracketExpression:
+		return c.bracket(s, e, false)
+	case *ast.OptionalChain:
+		return c.expr(s, e.Expression)
+	case *ast.Optional:
+		return c.test(s, e.Expression)
+	case *ast.CallExpression:
+		c.call(s, e)
+	case *ast.NewExpression:
+		c.constructor(s, e)
+	case *ast.AssignExpression:
+		c.assigned(s, e.Left)
+		c.expr(s, e.Right)
+	case *ast.UnaryExpression:
+		c.unary(s, e)
+	case *ast.BinaryExpression:
+		c.binary(s, e)
+	case *ast.ConditionalExpression:
+		c.test(s, e.Test)
+		c.expr(s, e.Consequent)
+		c.expr(s, e.Alternate)
+	case *ast.SequenceExpression:
+		return c.last(s, e.Sequence)
+	case *ast.FunctionLiteral:
+		inner := s
+		if e.Name != nil {
+			inner = s.inner()
+			inner.declare(e.Name.Name.String(), value{})
+		}
+		c.function(inner, e.ParameterList, e.DeclarationList, e.Body.List)
+	case *ast.ArrowFunctionLiteral:
+		c.arrow(s, e)
+	case *ast.ClassLiteral:
+		c.class(s, e)
+	default:
+		c.literal(s, e)
+	}
+	return value{}
+}
+
+// literal walks what holds expressions and has no value of interest itself.
+func (c *checker) literal(s *scope, e ast.Expression) {
+	switch e := e.(type) {
+	case *ast.ArrayLiteral:
+		c.last(s, e.Value)
+	case *ast.ObjectLiteral:
+		for _, p := range e.Value {
+			c.property(s, p)
+		}
+	case *ast.TemplateLiteral:
+		c.expr(s, e.Tag)
+		c.last(s, e.Expressions)
+	case *ast.SpreadElement:
+		c.expr(s, e.Expression)
+	case *ast.AwaitExpression:
+		c.expr(s, e.Argument)
+	case *ast.YieldExpression:
+		c.expr(s, e.Argument)
+	case *ast.PrivateDotExpression:
+		c.expr(s, e.Left)
+	}
+}
+
+func (c *checker) last(s *scope, list []ast.Expression) (v value) {
+	for _, e := range list {
+		v = c.expr(s, e)
+	}
+	return v
+}
+
+func (c *checker) property(s *scope, p ast.Property) {
+	switch p := p.(type) {
+	case *ast.PropertyShort:
+		c.identifier(s, &p.Name, false)
+		c.expr(s, p.Initializer)
+	case *ast.PropertyKeyed:
+		if p.Computed {
+			c.expr(s, p.Key)
+		}
+		c.expr(s, p.Value)
+	case *ast.SpreadElement:
+		c.expr(s, p.Expression)
+	}
+}
+
+// test walks an expression in a place where the script asks whether it is there:
+// a member that is tested anywhere is reported nowhere.
+func (c *checker) test(s *scope, e ast.Expression) value {
+	switch e := e.(type) {
+	case *ast.Identifier:
+		return c.identifier(s, e, true)
+	case *ast.DotExpression:
+		return c.member(c.expr(s, e.Left), e.Identifier.Name.String(), e.Identifier.Idx, true)
+	case *ast.BracketExpression:
+		return c.bracket(s, e, true)
+	case *ast.OptionalChain:
+		return c.test(s, e.Expression)
+	}
+	return c.expr(s, e)
+}
+
+func (c *checker) identifier(s *scope, e *ast.Identifier, test bool) value {
+	name := e.Name.String()
+	v, free := s.lookup(name)
+	if !free {
+		return v
+	}
+	switch name {
+	case "SDK":
+		return value{kind: sdk}
+	case "globalThis":
+		return value{kind: global}
+	}
+	c.global(name, e.Idx, test)
+	return value{}
+}
+
+func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
+	owner := c.expr(s, e.Left)
+	if lit, ok := e.Member.(*ast.StringLiteral); ok {
+		return c.member(owner, lit.Value.String(), lit.Idx, test)
+	}
+	c.expr(s, e.Member)
+	return value{}
+}
+
+func (c *checker) unary(s *scope, e *ast.UnaryExpression) {
+	switch e.Operator {
+	case token.TYPEOF, token.NOT:
+		c.test(s, e.Operand)
+	case token.DELETE, token.INCREMENT, token.DECREMENT:
+		c.assigned(s, e.Operand)
+	default:
+		c.expr(s, e.Operand)
+	}
+}
+
+func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
+	switch e.Operator {
+	case token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE,
+		token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
+		c.test(s, e.Left)
+		c.test(s, e.Right)
+	case token.IN:
+		right := c.expr(s, e.Right)
+		if lit, ok := e.Left.(*ast.StringLiteral); ok {
+			c.member(right, lit.Value.String(), lit.Idx, true)
+			return
+		}
+		c.expr(s, e.Left)
+	default:
+		c.expr(s, e.Left)
+		c.expr(s, e.Right)
+	}
+}
+
+// assigned walks the left side of an assignment: writing a member that does not
+// exist is no use of it.
+func (c *checker) assigned(s *scope, e ast.Expression) {
+	switch e := e.(type) {
+	case *ast.Identifier:
+		if _, free := s.lookup(e.Name.String()); free {
+			c.root.declare(e.Name.String(), value{}) // from here on the script's own global
+		}
+	case *ast.DotExpression:
+		c.own(c.expr(s, e.Left), e.Identifier.Name.String())
+	case *ast.BracketExpression:
+		owner := c.expr(s, e.Left)
+		if lit, ok := e.Member.(*ast.StringLiteral); ok {
+			c.own(owner, lit.Value.String())
+			return
+		}
+		c.expr(s, e.Member)
+	case *ast.ObjectPattern, *ast.ArrayPattern:
+		c.target(s, e, value{}, false)
+	default:
+		c.expr(s, e)
+	}
+}
+
+// own notes that the script makes a member itself.
+func (c *checker) own(owner value, name string) {
+	if owner.kind == global {
+		c.root.declare(name, value{})
+		c.tested["global "+name] = true
+		return
+	}
+	before := len(c.found)
+	c.member(owner, name, 0, true)
+	c.found = c.found[:before]
+}
+
+func (c *checker) arrow(s *scope, e *ast.ArrowFunctionLiteral) {
+	var body []ast.Statement
+	switch b := e.Body.(type) {
+	case *ast.BlockStatement:
+		body = b.List
+	case *ast.ExpressionBody:
+		body = []ast.Statement{&ast.ExpressionStatement{Expression: b.Expression}}
+	}
+	c.function(s, e.ParameterList, e.DeclarationList, body)
+}
+
+func (c *checker) class(s *scope, e *ast.ClassLiteral) {
+	c.expr(s, e.SuperClass)
+	inner := s.inner()
+	if e.Name != nil {
+		inner.declare(e.Name.Name.String(), value{})
+	}
+	for _, m := range e.Body {
+		switch m := m.(type) {
+		case *ast.FieldDefinition:
+			if m.Computed {
+				c.expr(inner, m.Key)
+			}
+			c.expr(inner, m.Initializer)
+		case *ast.MethodDefinition:
+			if m.Computed {
+				c.expr(inner, m.Key)
+			}
+			c.expr(inner, m.Body)
+		case *ast.ClassStaticBlock:
+			c.function(inner, nil, m.DeclarationList, m.Block.List)
+		}
+	}
+}
+
+func (c *checker) call(s *scope, e *ast.CallExpression) {
+	callee := c.expr(s, e.Callee)
+	c.evaluator(s, e.Callee)
+	c.last(s, e.ArgumentList)
+	if callee.kind == method {
+		c.arguments(callee, e.ArgumentList)
+	}
+}
+
+func (c *checker) constructor(s *scope, e *ast.NewExpression) {
+	c.expr(s, e.Callee)
+	c.evaluator(s, e.Callee)
+	c.last(s, e.ArgumentList)
+}
+
+// evaluator reports eval(...), Function(...) and new Function(...).
+func (c *checker) evaluator(s *scope, callee ast.Expression) {
+	id, ok := callee.(*ast.Identifier)
+	if !ok {
+		return
+	}
+	name := id.Name.String()
+	hint, bad := evaluators[name]
+	if !bad {
+		return
+	}
+	if _, free := s.lookup(name); free {
+		c.fail(id.Idx, "", ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
+	}
+}

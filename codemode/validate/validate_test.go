@@ -1,0 +1,164 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/wire"
+)
+
+var all = wire.MethodOps()
+
+func bindings() wire.Bindings {
+	return wire.Bindings{
+		Entities: []wire.Entity{
+			{Name: "Todo", Ops: all, Fields: []string{"id", "title", "completed", "assigneeId", "meta"}, Edges: []string{"assignee", "tags"}, Sets: []string{"default", "tenant-*"}},
+			{Name: "Product", Ops: []string{"collection", "get-by-id", "count"}, ReadOnly: true, Fields: []string{"id", "gtin"}},
+		},
+		Domains: []wire.Domain{{Name: "Vision", Functions: []wire.Function{{Name: "detect", ID: "plugin::vision.detect"}}}},
+	}
+}
+
+// found gives "code line:column" for each diagnostic.
+func TestFindings(t *testing.T) {
+	tests := []struct {
+		name, src, code string
+		line, column    int
+		says            string
+	}{
+		{"entity", "SDK.Entities.Tood.collection()", validate.UnknownEntity, 1, 14, `did you mean "Todo"`},
+		{"entity by destructuring", "const {Todo, Prodct} = SDK.Entities;", validate.UnknownEntity, 1, 14, `"Product"`},
+		{"entity by alias", "const E = SDK.Entities;\nE.Tood.count()", validate.UnknownEntity, 2, 3, "Todo"},
+		{"entity in literal brackets", "SDK.Entities['Tood'].count()", validate.UnknownEntity, 1, 14, "Todo"},
+		{"entity through globalThis", "globalThis.SDK.Entities.Tood.all()", validate.UnknownEntity, 1, 25, "Todo"},
+		{"entity inside an arrow", "const f = () => SDK.Entities.Tood.all(); f()", validate.UnknownEntity, 1, 30, "Todo"},
+		{"domain", "SDK.Vison.detect({})", validate.UnknownDomain, 1, 5, `"Vision"`},
+		{"entity without Entities", "SDK.Todo.all()", validate.UnknownDomain, 1, 5, "no member"},
+		{"method", "SDK.Entities.Todo.colection()", validate.UnknownMethod, 1, 19, `"collection"`},
+		{"method of an alias", "const T = SDK.Entities.Todo\nT.fetchAll()", validate.UnknownMethod, 2, 3, "fetchAll"},
+		{"method of a renamed binding", "const {Todo: T} = SDK.Entities; T.gett('1')", validate.UnknownMethod, 1, 35, "gett"},
+		{"method on optional chain", "SDK.Entities.Todo?.colection()", validate.UnknownMethod, 1, 20, "collection"},
+		{"function of a domain", "SDK.Vision.detct({})", validate.UnknownMethod, 1, 12, `"detect"`},
+		{"function of Out", "SDK.Out.anser(1)", validate.UnknownMethod, 1, 9, `"answer"`},
+		{"read-only", "SDK.Entities.Product.upsert({})", validate.ReadOnlyEntity, 1, 22, "read-only"},
+		{"set", "SDK.Entities.Todo.collection({set: 'defalt'})", validate.UnknownSet, 1, 36, `"default"`},
+		{"set as a bare string", "SDK.Entities.Todo.getById('1', 'x')", validate.UnknownSet, 1, 32, "no set"},
+		{"set of an entity without sets", "SDK.Entities.Product.count({}, {set: 'other'})", validate.UnknownSet, 1, 38, "no set"},
+		{"field in a filter", "SDK.Entities.Todo.collection({filter: {compelted: true}})", validate.UnknownField, 1, 40, `"completed"`},
+		{"field in a nested filter", "SDK.Entities.Todo.count({$or: [{title: 'a'}, {titel: 'b'}]})", validate.UnknownField, 1, 47, "title"},
+		{"field in sort", "SDK.Entities.Todo.all({sort: '-titel'})", validate.UnknownField, 1, 30, "title"},
+		{"field in fields", "SDK.Entities.Todo.all({fields: ['id', 'titel']})", validate.UnknownField, 1, 39, "title"},
+		{"field of a model", "SDK.Entities.Todo.upsert({titel: 'x'})", validate.UnknownField, 1, 27, "title"},
+		{"field of one of several models", "SDK.Entities.Todo.upsertMany([{title: 'x'}, {compelted: true}])", validate.UnknownField, 1, 46, "completed"},
+		{"field of changes", "SDK.Entities.Todo.patch('1', {compelted: true})", validate.UnknownField, 1, 31, "completed"},
+		{"operator", "SDK.Entities.Todo.collection({filter: {title: {$contain: 'x'}}})", validate.UnknownOperator, 1, 48, `"$contains"`},
+		{"logic operator", "SDK.Entities.Todo.collection({filter: {$adn: []}})", validate.UnknownOperator, 1, 40, `"$and"`},
+		{"relationship", "SDK.Entities.Todo.getById('1', {with: 'asignee'})", validate.UnknownRelationship, 1, 39, `"assignee"`},
+		{"relationship in an object", "SDK.Entities.Todo.all({with: {tag: {limit: 3}}})", validate.UnknownRelationship, 1, 31, `"tags"`},
+		{"global", "fetch('http://x')", validate.ForbiddenGlobal, 1, 1, "fetch"},
+		{"global by globalThis", "globalThis.process.exit()", validate.ForbiddenGlobal, 1, 12, "process"},
+		{"eval", "eval('1')", validate.ForbiddenGlobal, 1, 1, "eval"},
+		{"new Function", "new Function('return 1')()", validate.ForbiddenGlobal, 1, 5, "Function"},
+		{"behind top-level return", "if (SDK.args) return 1;\nSDK.Entities.Tood.all()", validate.UnknownEntity, 2, 14, "Todo"},
+		{"first line with top-level await", "await null; SDK.Entities.Tood.all()", validate.UnknownEntity, 1, 26, "Todo"},
+		{"characters, not bytes", "'äöü€'; SDK.Entities.Tood", validate.UnknownEntity, 1, 22, "Todo"},
+		{"after CRLF", "1;\r\nSDK.Entities.Tood", validate.UnknownEntity, 2, 14, "Todo"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := validate.Check(tt.src, bindings())
+			require.Len(t, got, 1, "%v", got)
+			d := got[0]
+			require.Equal(t, tt.code, d.Code)
+			require.Equal(t, validate.SeverityError, d.Severity)
+			require.Contains(t, d.Message, tt.says)
+			require.NotEmpty(t, d.Hint)
+			require.Equal(t, [2]int{tt.line, tt.column}, [2]int{d.Line, d.Column})
+		})
+	}
+}
+
+func TestNoFalseAlarms(t *testing.T) {
+	for name, src := range map[string]string{
+		"ordinary":            "const p = SDK.Entities.Todo.collection({filter: {completed: false, 'assignee.name': 'x', tags: {$some: {anything: 1}}}, with: 'assignee,tags.owner', sort: ['-title'], set: 'tenant-7'}); SDK.Out.answer(p.items.length)",
+		"all methods":         "const T = SDK.Entities.Todo; [T.collection, T.firstPage, T.page, T.each, T.all, T.getById, T.findById, T.count, T.aggregate, T.new, T.upsert, T.upsertMany, T.patch, T.updateByQuery, T.deleteByQuery, T.delete, T.deleteMany]",
+		"shadowed by var":     "var SDK = {Entities: {Foo: 1}}; SDK.Entities.Foo.bar()",
+		"shadowed parameter":  "function f(SDK, fetch) { return SDK.Entities.Foo(fetch('x')) }",
+		"shadowed later":      "function f() { return SDK.Whatever } let SDK = {}",
+		"shadowed in a block": "{ const SDK = mine(); SDK.x.y() }",
+		"shadowed by catch":   "try {} catch (SDK) { SDK.foo.bar() }",
+		"shadowed loop":       "for (const SDK of [1]) SDK.foo()",
+		"shadowed pattern":    "const {a: {fetch}, ...process} = x; fetch(); process.exit()",
+		"shadowed function":   "function fetch() {} fetch()",
+		"shadowed class":      "class Buffer {} new Buffer()",
+		"own global":          "globalThis.fetch = () => 1; fetch()",
+		"undeclared own":      "process = 3; process.x",
+		"reassigned alias":    "let T = SDK.Entities.Todo; T = {foo() {}}; T.foo()",
+		"var alias":           "var T = SDK.Entities.Todo; T.foo",
+		"optional entity":     "SDK.Entities.Foo?.collection()",
+		"optional method":     "SDK.Entities.Todo.foo?.()",
+		"optional domain":     "SDK.Audio?.listen({})",
+		"computed":            "for (const n of ['Todo', 'Foo']) SDK.Entities[n].collection(); SDK.Entities['To' + 'do'].all()",
+		"computed filter":     "const f = 'x'; SDK.Entities.Todo.collection({filter: {[f]: 1, [`$${f}`]: 2}, set: SDK.args.set, ...SDK.args})",
+		"typeof entity":       "if (typeof SDK.Entities.Foo !== 'undefined') SDK.Entities.Foo.all()",
+		"typeof global":       "const ok = typeof fetch === 'function'; if (ok) fetch('x')",
+		"guarded":             "if (SDK.Entities.Foo) SDK.Entities.Foo.all()",
+		"compared":            "SDK.Entities.Foo === undefined || SDK.Entities.Foo.all()",
+		"in":                  "'Foo' in SDK.Entities && SDK.Entities.Foo.all()",
+		"inherited":           "SDK.Entities.hasOwnProperty('x'); SDK.toString()",
+		"not SDK's":           "const x = {SDK: {Foo: 1}}; x.SDK.Foo; ({fetch: 1}).fetch",
+		"label and property":  "process: for (;;) { break process }\nconst o = {process: 1, fetch() {}}; o.process",
+		"with":                "with (SDK.args) { fetch('x'); SDK.foo.bar }",
+		"servers":             "SDK.Servers.github.create_issue({})",
+		"run and args":        "SDK.args.photo; SDK.run.id",
+		"model spread":        "SDK.Entities.Todo.upsert({...old, title: 'x'})",
+		"set from the run":    "SDK.Entities.Todo.all({set: ''})",
+		"json field":          "SDK.Entities.Todo.count({meta: {colour: {deep: 1}}})",
+		"instanceof Function": "SDK.args instanceof Function; Function.prototype.call",
+		"timers":              "setTimeout(() => console.log(1), 5)",
+		"does not parse":      "let let = ;",
+		"module":              "import {x} from '@codemode/servers/koan'; await x({})",
+		"typescript":          "const a: number = 1; SDK.Entities.Tood",
+		"empty":               "",
+		"default in pattern":  "const {Foo = null} = SDK.Entities",
+		"spread arguments":    "SDK.Entities.Todo.getById(...a, 'whatever')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, validate.Check(src, bindings()))
+		})
+	}
+}
+
+func TestFindingsAreBoundedAndInOrder(t *testing.T) {
+	got := validate.Check(strings.Repeat("SDK.Entities.Nope.x()\n", 500), bindings())
+	require.Len(t, got, 50)
+	for i, d := range got {
+		require.Equal(t, i+1, d.Line)
+	}
+}
+
+func TestMappedPositions(t *testing.T) {
+	got := validate.CheckMapped("\n\nSDK.Entities.Tood", func(l, c int) (int, int) { return l + 10, c + 100 }, bindings())
+	require.Len(t, got, 1)
+	require.Equal(t, []int{13, 114}, []int{got[0].Line, got[0].Column})
+}
+
+func FuzzCheck(f *testing.F) {
+	for _, s := range []string{
+		"SDK.Entities.Tood.collection({filter: {a: {$b: 1}}})", "const {Todo: {upsert: u = 1}} = SDK.Entities; class A extends SDK.X { static { fetch() } #p = 1; m() { return this.#p } }",
+		"switch (1) { case SDK.Foo: default: }", "for (SDK.Entities.x in y); do ; while (typeof z)", "`${SDK.A}`; a?.[b]?.c(); new.target", "label: { break label }", "return await x", "async function* f() { yield* g }", "var {a, ...b} = c; [d, ...e] = f", "\xff\xfe", "x\u2028SDK.y",
+	} {
+		f.Add(s)
+	}
+	b := bindings()
+	f.Fuzz(func(t *testing.T, src string) {
+		for _, d := range validate.Check(src, b) {
+			if d.Line < 1 || d.Column < 1 || d.Message == "" || d.Hint == "" {
+				t.Fatalf("incomplete: %+v", d)
+			}
+		}
+	})
+}
