@@ -1,0 +1,66 @@
+# Koan for Go. `make help` lists what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+TOOL := $(GO) tool -modfile=tools/go.mod
+BIN := bin
+PHOTO ?= sample-pantrypal/testdata/haul.png
+FUZZTIME ?= 10s
+BENCHTIME ?= 1s
+
+# Packages whose tests share state between goroutines: they run under the race
+# detector as well.
+RACY := ./framework/... ./entities/... ./plugins/... ./codemode
+
+.PHONY: help setup build demo test lint unit race generate generated fuzz bench soak clean
+
+help: ## Say what there is
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: ## Install what is missing on a fresh Debian machine (node; npm packages for tests)
+	@.ci/setup
+
+build: ## Build bin/koan, bin/pantrypal and bin/plugins
+	@mkdir -p $(BIN)/plugins
+	$(GO) build -o $(BIN)/koan ./cmd/koan
+	$(GO) build -o $(BIN)/pantrypal ./sample-pantrypal
+	$(GO) build -o $(BIN)/plugins/vision ./plugins/vision
+
+demo: build ## A photo of groceries becomes dinner: make demo [PHOTO=path]
+	@$(GO) run ./sample-pantrypal/cmd/demo -app $(BIN)/pantrypal -photo "$(PHOTO)"
+
+test: setup build lint generated race unit ## Everything: format, vet, staticcheck, generated code, race, all tests
+
+lint: ## gofumpt, vet, staticcheck
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e '/ent/[a-z]*\.go$$' -e '/ent/[a-z]*/[a-z]*\.go$$' -e '\.pb\.go$$') $$(git ls-files '*ent/schema/*.go')); \
+	if [ -n "$$out" ]; then echo "not formatted by gofumpt:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+
+unit: ## All tests, with a count at the end
+	$(TOOL) gotestsum --format pkgname -- -count=1 -timeout 10m ./...
+
+race: ## The tests of what runs concurrently, under the race detector
+	$(GO) test -race -count=1 -timeout 10m $(RACY)
+
+generate: ## Generate the committed generated code anew
+	$(GO) generate ./...
+
+generated: generate ## Fail where the committed generated code is stale
+	@out=$$(git status --porcelain -- ':(glob)**/ent/**' ':(glob)**/*.pb.go'); \
+	if [ -n "$$out" ]; then echo "generated code is stale; commit what 'make generate' gives:"; echo "$$out"; exit 1; fi
+
+fuzz: ## Run each fuzz target for FUZZTIME
+	@.ci/fuzz $(FUZZTIME)
+
+bench: build ## The benchmark table, as ratios to the raw thing underneath
+	@$(GO) run ./tests/bench -benchtime $(BENCHTIME)
+
+soak: ## Long proofs
+	KOAN_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./tests/...
+
+clean: ## Remove what was built
+	rm -rf $(BIN)

@@ -1,0 +1,239 @@
+// Package architecture holds the rules of the house against the import graph and
+// the source: which room may know which, and what may stand only in one place.
+package architecture
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const module = "github.com/koan-go/koan"
+
+// source is one Go file of the repository.
+type source struct {
+	path    string // slash-separated, from the root
+	pkg     string // folder
+	test    bool
+	file    *ast.File
+	imports []string
+}
+
+// sources parses every Go file of the repository.
+func sources(t *testing.T) []source {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var out []source
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if name := d.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || rel == "bin" || rel == "tools") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), rel, raw, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		s := source{path: rel, pkg: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(rel, "_test.go"), file: f}
+		for _, i := range f.Imports {
+			p, _ := strconv.Unquote(i.Path.Value)
+			s.imports = append(s.imports, p)
+		}
+		out = append(out, s)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, len(out), 50, "the walk found the repository")
+	return out
+}
+
+// own gives a package of this repository as a folder, "" for others.
+func own(imported string) string {
+	if imported == module {
+		return "."
+	}
+	rest, ok := strings.CutPrefix(imported, module+"/")
+	if !ok {
+		return ""
+	}
+	return rest
+}
+
+func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
+// seams are the packages of the kernel that providers build on.
+var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure"}
+
+func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
+	rooms := []string{"entities", "codemode", "plugins"}
+	for _, s := range sources(t) {
+		for _, room := range rooms {
+			if !under(s.pkg, room) || s.test {
+				continue
+			}
+			for _, i := range s.imports {
+				p := own(i)
+				if p == "" || under(p, room) {
+					continue
+				}
+				require.True(t, slices.Contains(seams, p), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+func TestTheFrameworkKnowsNobody(t *testing.T) {
+	for _, s := range sources(t) {
+		if !under(s.pkg, "framework") || s.test {
+			continue
+		}
+		for _, i := range s.imports {
+			if p := own(i); p != "" {
+				require.True(t, under(p, "framework"), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+func TestTheGroundFloor(t *testing.T) {
+	allowed := map[string][]string{
+		"framework/fault":    {},
+		"framework/auth":     {},
+		"framework/exposure": {},
+		"framework/journal":  {},
+		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
+		"framework/run":      {"framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
+		"framework/config":   {"framework/fault", "framework/catalog"},
+	}
+	for _, s := range sources(t) {
+		may, ok := allowed[s.pkg]
+		if !ok || s.test {
+			continue
+		}
+		for _, i := range s.imports {
+			if p := own(i); p != "" {
+				require.True(t, slices.Contains(may, p), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+func TestOnlyAppsKnowTheWhole(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || under(s.pkg, "framework") {
+			continue
+		}
+		if slices.Contains(s.imports, module+"/framework") {
+			require.True(t, under(s.pkg, "sample-pantrypal") || under(s.pkg, "cmd") || under(s.pkg, "tests"), "%s imports the root of the framework", s.path)
+		}
+	}
+}
+
+func TestAnnotationsAreALeaf(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		if s.pkg == "entities/expose" {
+			for _, i := range s.imports {
+				require.True(t, i == "entgo.io/ent/schema" || !strings.Contains(i, "."), "%s imports %s", s.path, i)
+			}
+		}
+		if strings.HasSuffix(s.pkg, "ent/schema") {
+			for _, i := range s.imports {
+				if p := own(i); p != "" {
+					require.True(t, p == "entities/expose" || strings.Contains(p, "/ent"), "%s imports %s", s.path, i)
+				}
+			}
+		}
+	}
+}
+
+func TestTheWorkerIsLight(t *testing.T) {
+	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http"}
+	for _, s := range sources(t) {
+		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/script") || under(s.pkg, "codemode/validate") || under(s.pkg, "codemode/wire")) {
+			continue
+		}
+		for _, i := range s.imports {
+			for _, h := range heavy {
+				require.False(t, under(i, h), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+// otherMeanings are words that are fault codes by chance where they stand.
+var otherMeanings = map[string][]string{
+	"internal": {"entities/entgen"},
+}
+
+func TestFaultCodesStandInTheRegistryOnly(t *testing.T) {
+	codes := map[string]bool{}
+	for _, e := range fault.Entries() {
+		codes[string(e.Code)] = true
+	}
+	for _, s := range sources(t) {
+		// An app's schema has words of its own domain: a meal plan may be cancelled.
+		if s.test || s.pkg == "framework/fault" || ast.IsGenerated(s.file) || strings.HasSuffix(s.pkg, "ent/schema") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err == nil && codes[text] && !slices.Contains(otherMeanings[text], s.pkg) {
+				t.Errorf("%s: the fault code %q stands outside of framework/fault", s.path, text)
+			}
+			return true
+		})
+	}
+}
+
+func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || ast.IsGenerated(s.file) || strings.Contains(s.pkg, "/ent/") || strings.HasSuffix(s.pkg, "/ent") {
+			continue
+		}
+		documented[s.pkg] = documented[s.pkg] || s.file.Doc != nil
+	}
+	for pkg, ok := range documented {
+		require.True(t, ok, "%s has no package comment", pkg)
+	}
+}
+
+func TestNamesSaySomething(t *testing.T) {
+	vague := []string{"util", "utils", "helper", "helpers", "common", "manager", "misc", "types"}
+	for _, s := range sources(t) {
+		name := strings.TrimSuffix(filepath.Base(s.path), ".go")
+		require.False(t, slices.Contains(vague, name) || slices.Contains(vague, filepath.Base(s.pkg)), s.path)
+	}
+}
