@@ -1,0 +1,216 @@
+package script
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+)
+
+// Compile compiles a script. The error is an *Error.
+func Compile(src Source) (*Program, error) {
+	code := Unfence(src.Code)
+	p := &Program{user: newLines(code), Entry: src.Entry}
+	if src.Entry != "" && !identifier.MatchString(src.Entry) {
+		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
+	}
+	if p.Entry == "" && word(code, defaultEntry) {
+		p.Entry = defaultEntry
+	}
+	err := p.plain(code)
+	if err == nil {
+		return p, nil
+	}
+	if !worthAnotherTry(err) {
+		return nil, p.syntax(err)
+	}
+	if p.loneFunction(code) || p.body(code) {
+		return p, nil
+	}
+	if err := p.module(code, src.Language); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// errAwait says that a plain script uses await as a variable, as the parser sees
+// it.
+var errAwait = errors.New("top-level await")
+
+// worthAnotherTry is false for what the compiler found: the parser took it.
+func worthAnotherTry(err error) bool {
+	var list parser.ErrorList
+	return errors.As(err, &list) || errors.Is(err, errAwait)
+}
+
+func parse(text string) (*ast.Program, error) {
+	// Source maps named in the script would make goja read files.
+	return parser.ParseFile(nil, Name, text, 0, parser.WithDisableSourceMaps)
+}
+
+// plain compiles a script as it stands.
+func (p *Program) plain(code string) error {
+	tree, err := parse(code)
+	if err != nil {
+		return err
+	}
+	if word(code, "await") && mentions(tree, "await") {
+		return errAwait
+	}
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return err
+	}
+	p.Tree, p.Code, p.Shape = tree, compiled, Plain
+	p.inspect(tree.Body)
+	return nil
+}
+
+// inspect finds out whether a script is one function, and whether it called its
+// entry function.
+func (p *Program) inspect(body []ast.Statement) {
+	var only ast.Statement
+	n := 0
+	for _, s := range body {
+		if _, empty := s.(*ast.EmptyStatement); !empty {
+			only = s
+			n++
+		}
+	}
+	if n == 1 && p.Entry != "" && p.Entry != defaultEntry {
+		return
+	}
+	if n == 1 {
+		switch s := only.(type) {
+		case *ast.ExpressionStatement:
+			p.Lone = isFunction(s.Expression)
+		case *ast.FunctionDeclaration:
+			p.Entry = s.Function.Name.Name.String()
+			return
+		}
+	}
+	if p.Entry == defaultEntry && calls(body, defaultEntry) {
+		p.Entry = ""
+	}
+}
+
+func isFunction(e ast.Expression) bool {
+	switch e.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
+		return true
+	}
+	return false
+}
+
+// loneFunction compiles `function () {...}`, which is no statement.
+func (p *Program) loneFunction(code string) bool {
+	trimmed := strings.TrimSpace(code)
+	if !strings.HasPrefix(trimmed, "function") && !strings.HasPrefix(trimmed, "async") {
+		return false
+	}
+	tree, err := parse("(" + strings.TrimRight(code, "; \t\r\n") + "\n)")
+	if err != nil || len(tree.Body) != 1 {
+		return false
+	}
+	s, ok := tree.Body[0].(*ast.ExpressionStatement)
+	if !ok || !isFunction(s.Expression) {
+		return false
+	}
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return false
+	}
+	p.Tree, p.Code, p.Shape, p.Lone, p.shift = tree, compiled, Plain, true, 1
+	return true
+}
+
+// body compiles a script as the body of an async function.
+func (p *Program) body(code string) bool {
+	head, tail := p.wrapper()
+	tree, err := parse(head + code + tail)
+	if err != nil {
+		return false
+	}
+	fn, ok := wrapped(tree)
+	if !ok || int(fn.Body.RightBrace) != len(head)+len(code)+len(tail)-1 {
+		return false // the script closed the function itself
+	}
+	list := fn.Body.List[1:] // after the hook's own statement
+	p.Entry = p.entryOf(list)
+	keepLast(list, func(*ast.ExpressionStatement) bool { return true })
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return false
+	}
+	p.Tree, p.Code, p.Shape, p.shift = tree, compiled, Body, len(head)
+	return true
+}
+
+// entryOf is "" where the script called the default entry function itself.
+func (p *Program) entryOf(list []ast.Statement) string {
+	if p.Entry == defaultEntry && calls(list, defaultEntry) {
+		return ""
+	}
+	return p.Entry
+}
+
+func (p *Program) wrapper() (head, tail string) {
+	return "(async function(" + HookName + "){" + p.scope(), "\n})"
+}
+
+// scope gives the statement that hands out the entry function.
+func (p *Program) scope() string {
+	if p.Entry == "" {
+		return HookName + "(0,void 0);"
+	}
+	return HookName + "(0,()=>typeof " + p.Entry + `==="undefined"?undefined:` + p.Entry + ");"
+}
+
+func wrapped(tree *ast.Program) (*ast.FunctionLiteral, bool) {
+	if len(tree.Body) != 1 {
+		return nil, false
+	}
+	s, ok := tree.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return nil, false
+	}
+	fn, ok := s.Expression.(*ast.FunctionLiteral)
+	return fn, ok && fn.Body != nil && len(fn.Body.List) > 0
+}
+
+// keepLast hands the value of the last expression statement that counts to the
+// hook.
+func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) {
+	for i := len(list) - 1; i >= 0; i-- {
+		s, ok := list[i].(*ast.ExpressionStatement)
+		if !ok || !counts(s) {
+			continue
+		}
+		at := s.Expression.Idx0()
+		s.Expression = &ast.CallExpression{
+			Callee:           &ast.Identifier{Name: HookName, Idx: at},
+			LeftParenthesis:  at,
+			ArgumentList:     []ast.Expression{s.Expression},
+			RightParenthesis: s.Expression.Idx1(),
+		}
+		return
+	}
+}
+
+// syntax turns an error of goja's into ours.
+func (p *Program) syntax(err error) *Error {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		line, column, _ := p.Position(list[0].Position.Line, list[0].Position.Column)
+		return failure(p.user, list[0].Message, line, column)
+	}
+	var ce *goja.CompilerSyntaxError
+	if errors.As(err, &ce) && ce.File != nil {
+		at := ce.File.Position(ce.Offset)
+		line, column, _ := p.Position(at.Line, at.Column)
+		return failure(p.user, ce.Message, line, column)
+	}
+	return &Error{Message: err.Error()}
+}

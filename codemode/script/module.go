@@ -1,0 +1,164 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/evanw/esbuild/pkg/api"
+	"github.com/go-sourcemap/sourcemap"
+)
+
+const (
+	userModule    = "script"
+	userNamespace = "koan"
+	userSource    = userNamespace + ":" + userModule // as source maps name it
+	stub          = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
+)
+
+// supported is what goja can and cannot parse, for a target that is otherwise
+// left alone: an old target would lower async functions too.
+var supported = map[string]bool{
+	"top-level-await": true, "async-generator": false, "for-await": false, "using": false,
+	"decorators": false, "dynamic-import": false, "import-meta": false,
+}
+
+// module compiles a script with esbuild: first as an ES module, and where that
+// fails for a top-level return, as the body of a function.
+func (p *Program) module(code, language string) error {
+	loader := api.LoaderTS
+	if language == "javascript" {
+		loader = api.LoaderJS
+	}
+	res := bundle(code+"\n;"+p.scope()+"export {};", loader)
+	if len(res.Errors) > 0 && strings.Contains(res.Errors[0].Text, "Top-level return") {
+		head, tail := "export default (async function(){"+p.scope(), "\n})"
+		inner := bundle(head+code+tail, loader)
+		if len(inner.Errors) == 0 || !strings.Contains(inner.Errors[0].Text, `"import"`) && !strings.Contains(inner.Errors[0].Text, `"export"`) {
+			res, p.shift = inner, len(head)
+		}
+	}
+	if len(res.Errors) > 0 {
+		return p.rejected(res.Errors[0])
+	}
+	return p.adopt(res.OutputFiles, code)
+}
+
+// bundle runs esbuild over one virtual module. Every name that the module asks
+// for is refused, or esbuild would read it from the disk.
+func bundle(text string, loader api.Loader) api.BuildResult {
+	return api.Build(api.BuildOptions{
+		Stdin:         &api.StdinOptions{Contents: stub, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
+		AbsWorkingDir: "/",
+		Bundle:        true,
+		Write:         false,
+		Outfile:       "/out.js",
+		Format:        api.FormatESModule,
+		Target:        api.ESNext,
+		Supported:     supported,
+		TreeShaking:   api.TreeShakingFalse,
+		Sourcemap:     api.SourceMapExternal,
+		LogLevel:      api.LogLevelSilent,
+		TsconfigRaw:   `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
+		Banner:        map[string]string{"js": "(async function(" + HookName + "){"},
+		Footer:        map[string]string{"js": "})"},
+		Plugins: []api.Plugin{{Name: "koan", Setup: func(b api.PluginBuild) {
+			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+				if a.Path == userModule && a.Namespace != userNamespace {
+					return api.OnResolveResult{Path: userModule, Namespace: userNamespace}, nil
+				}
+				return api.OnResolveResult{Errors: []api.Message{{Text: refusal(a.Path), Detail: refused{}}}}, nil
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: userNamespace}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+				return api.OnLoadResult{Contents: &text, Loader: loader}, nil
+			})
+		}}},
+	})
+}
+
+type refused struct{}
+
+func refusal(path string) string {
+	if len(path) > 80 {
+		path = path[:80] + "…"
+	}
+	if strings.HasPrefix(path, "@codemode/") {
+		return "the module " + path + " is not available yet"
+	}
+	return "the module " + path + " cannot be imported: scripts have no modules"
+}
+
+// rejected turns esbuild's first error into ours.
+func (p *Program) rejected(m api.Message) *Error {
+	line, column := 0, 0
+	if m.Location != nil {
+		line, column = m.Location.Line, m.Location.Column+1
+		if line == 1 {
+			column = max(column-p.shift, 1)
+		}
+		if line > len(p.user.text) { // an unclosed bracket shows behind the end
+			line = len(p.user.text)
+			column = len(p.user.line(line)) + 1
+		}
+		column = p.user.column(line, column)
+	}
+	e := failure(p.user, m.Text, line, column)
+	if _, ok := m.Detail.(refused); ok {
+		e.Unsupported = true
+		e.Hint = "Use the global SDK instead: SDK.Entities.<Entity>, SDK.<Domain> and SDK.Out need no import."
+	}
+	return e
+}
+
+// adopt compiles what esbuild made.
+func (p *Program) adopt(files []api.OutputFile, code string) error {
+	var text string
+	for _, f := range files {
+		if strings.HasSuffix(f.Path, ".map") {
+			m, err := sourcemap.Parse("", f.Contents)
+			if err != nil {
+				return &Error{Message: "the source map cannot be read: " + err.Error()}
+			}
+			p.mapped = m
+		} else {
+			text = string(f.Contents)
+		}
+	}
+	text = strings.TrimRight(text, "\n")
+	shift := p.shift
+	p.shift = 0
+	tree, err := parse(text)
+	if err != nil {
+		return p.syntax(err)
+	}
+	fn, ok := wrapped(tree)
+	if !ok {
+		return &Error{Message: "the script closes a bracket that it did not open"}
+	}
+	p.shift = shift
+	p.Entry = p.entryOf(p.own(tree, fn.Body.List))
+	keepLast(fn.Body.List, func(s *ast.ExpressionStatement) bool { return p.isOwn(tree, s) })
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return p.syntax(err)
+	}
+	p.Tree, p.Code, p.Shape = tree, compiled, Body
+	return nil
+}
+
+// own are the statements that come from the user's text.
+func (p *Program) own(tree *ast.Program, list []ast.Statement) []ast.Statement {
+	var out []ast.Statement
+	for _, s := range list {
+		if p.isOwn(tree, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (p *Program) isOwn(tree *ast.Program, s ast.Statement) bool {
+	at := tree.File.Position(int(s.Idx0()) - tree.File.Base())
+	_, _, ok := p.Position(at.Line, at.Column)
+	return ok
+}

@@ -1,0 +1,79 @@
+package script
+
+import (
+	"fmt"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/go-sourcemap/sourcemap"
+)
+
+// Shape says how a compiled program is run.
+type Shape int
+
+const (
+	// Plain runs in the global scope; its value is that of the last expression
+	// statement.
+	Plain Shape = iota
+	// Body gives an async function that has to be called with a hook (HookName).
+	Body
+)
+
+// HookName is the parameter of a Body. It is called as hook(value) with the value
+// of the last expression statement, as hook(0, get) with a function that gives
+// the entry function (or undefined), and as hook(1, value) with a default export.
+const HookName = "$koan$"
+
+// Program is a compiled script.
+type Program struct {
+	Code  *goja.Program
+	Shape Shape
+	// Lone tells that the script is one function expression, which is called.
+	Lone bool
+	// Entry names the function to call after the script when it exists, "" for
+	// none.
+	Entry string
+	// Tree is the syntax tree of the script, its positions in the text that was
+	// parsed: give them to Position.
+	Tree *ast.Program
+
+	user   lines
+	shift  int // bytes that stand before the user's text in its first line
+	mapped *sourcemap.Consumer
+}
+
+// Position turns a position in the parsed text, from 1 and in bytes, into the
+// user's. ok is false for what is not the user's text.
+func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool) {
+	if p.mapped != nil {
+		source, _, l, c, found := p.mapped.Source(line, column-1)
+		if l == 1 {
+			c -= p.shift
+		}
+		if !found || source != userSource || l > len(p.user.text) || c < 0 {
+			return 0, 0, false
+		}
+		return l, c + 1, true
+	}
+	if line == 1 {
+		column -= p.shift
+		if column < 1 {
+			return 0, 0, false
+		}
+	}
+	if line < 1 || line > len(p.user.text) {
+		return 0, 0, false
+	}
+	return line, p.user.column(line, column), true
+}
+
+// Quote gives the text of one of the user's lines, cut for a message.
+func (p *Program) Quote(line int) string { return p.user.quote(line) }
+
+// failure makes an Error with a quote of its line.
+func failure(user lines, message string, line, column int) *Error {
+	if q := user.quote(line); q != "" {
+		message = fmt.Sprintf("%s (line %d: %q)", message, line, q)
+	}
+	return &Error{Message: message, Line: line, Column: column}
+}

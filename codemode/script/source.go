@@ -1,0 +1,123 @@
+package script
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Source is a script as it was sent.
+type Source struct {
+	Code string
+	// Language is "javascript", "typescript", or "" for either.
+	Language string
+	// Entry names the function to call after the script, "" for `run` if there is
+	// one that the script did not call.
+	Entry string
+}
+
+// Name is what the user's script is called in positions.
+const Name = "script"
+
+// defaultEntry is the function that is called when no statement of the script
+// called it (CONTRACT section 2).
+const defaultEntry = "run"
+
+// Error says why a script cannot be compiled.
+type Error struct {
+	Message string // with a quote of the line
+	Line    int    // the user's, from 1; 0 is unknown
+	Column  int    // from 1, in UTF-16 units; 0 is unknown
+	// Unsupported is set where the script asks for something that this build does
+	// not have, as opposed to a mistake in it.
+	Unsupported bool
+	Hint        string // "" for the usual one
+}
+
+// Error gives the message.
+func (e *Error) Error() string { return e.Message }
+
+var (
+	fenceOpen  = regexp.MustCompile("^\\s*```[A-Za-z0-9_+-]*[ \t]*\r?\n")
+	fenceClose = regexp.MustCompile("\r?\n[ \t]*```\\s*$")
+	identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+)
+
+// Unfence takes off one code fence around a script. What it removes in front
+// becomes empty lines, so that the lines keep their numbers.
+func Unfence(code string) string {
+	open := fenceOpen.FindStringIndex(code)
+	if open == nil {
+		return code
+	}
+	end := fenceClose.FindStringIndex(code[open[1]-1:])
+	if end == nil {
+		return code
+	}
+	head := strings.Repeat("\n", strings.Count(code[:open[1]], "\n"))
+	if body := open[1] - 1 + end[0]; body > open[1] {
+		return head + code[open[1]:body]
+	}
+	return head
+}
+
+// word tells whether a word stands in the code as such.
+func word(code, w string) bool {
+	for at := 0; ; {
+		i := strings.Index(code[at:], w)
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(w)
+		if (from == 0 || !wordByte(code[from-1])) && (to == len(code) || !wordByte(code[to])) {
+			return true
+		}
+		at = to
+	}
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// lines finds lines of a text by number, by the same rules as goja.
+type lines struct{ text []string }
+
+var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
+
+func newLines(code string) lines { return lines{lineEnd.Split(code, -1)} }
+
+func (l lines) line(n int) string {
+	if n < 1 || n > len(l.text) {
+		return ""
+	}
+	return l.text[n-1]
+}
+
+// column turns a column in bytes into one in UTF-16 units, both from 1.
+func (l lines) column(line, bytes int) int {
+	s := l.line(line)
+	if bytes-1 < len(s) {
+		s = s[:max(bytes-1, 0)]
+	}
+	n := 1
+	for _, r := range s {
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return n
+}
+
+// quote gives the trimmed text of a line for a message, "" for an empty one.
+func (l lines) quote(n int) string {
+	const most = 120
+	s := strings.TrimSpace(l.line(n))
+	if len(s) > most {
+		s = s[:most]
+		for !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+		s += "…"
+	}
+	return s
+}

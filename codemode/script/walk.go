@@ -1,0 +1,107 @@
+package script
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+)
+
+// Walk visits every node of a syntax tree in source order, parents first. Where
+// visit gives false the node's children are left out. It works on any node of
+// goja's, whatever a later version adds.
+func Walk(node any, visit func(node any) bool) {
+	w := walker{visit: visit, seen: map[any]bool{}}
+	w.walk(reflect.ValueOf(node))
+}
+
+type walker struct {
+	visit func(any) bool
+	seen  map[any]bool // declarations hang below two parents
+}
+
+var fileType = reflect.TypeFor[file.File]()
+
+func (w *walker) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			w.walk(v.Elem())
+		}
+	case reflect.Pointer:
+		if v.IsNil() || v.Elem().Type() == fileType || v.Elem().Kind() != reflect.Struct {
+			return
+		}
+		p := v.Interface()
+		if w.seen[p] {
+			return
+		}
+		w.seen[p] = true
+		if w.visit(p) {
+			w.fields(v.Elem())
+		}
+	case reflect.Struct:
+		w.fields(v)
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
+	default:
+	}
+}
+
+func (w *walker) fields(v reflect.Value) {
+	for i := range v.NumField() {
+		if v.Type().Field(i).IsExported() {
+			w.walk(v.Field(i))
+		}
+	}
+}
+
+// mentions tells whether an identifier of that name is used as a variable.
+func mentions(node any, name string) bool {
+	found := false
+	Walk(node, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.Identifier:
+			found = found || n.Name.String() == name
+		case *ast.DotExpression:
+			found = found || mentions(n.Left, name)
+			return false
+		}
+		return !found
+	})
+	return found
+}
+
+// calls tells whether a function of that name is called, or handed to something
+// that may call it, outside of its own body.
+func calls(node any, name string) bool {
+	found := false
+	Walk(node, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			found = found || is(n.Callee, name)
+			for _, a := range n.ArgumentList {
+				found = found || is(a, name)
+			}
+		case *ast.FunctionLiteral:
+			return n.Name == nil || n.Name.Name.String() != name
+		case *ast.Binding:
+			return !is(n.Target, name)
+		}
+		return !found
+	})
+	return found
+}
+
+func is(e any, name string) bool {
+	switch e := e.(type) {
+	case *ast.Identifier:
+		return e.Name.String() == name
+	case *ast.DotExpression:
+		left, ok := e.Left.(*ast.Identifier)
+		return ok && left.Name == "globalThis" && e.Identifier.Name.String() == name
+	}
+	return false
+}
