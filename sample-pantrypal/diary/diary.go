@@ -1,0 +1,98 @@
+// Package diary keeps the pantry's diary: with every change of a PantryItem it
+// writes a PantryEvent that says what came, what went, and why.
+//
+// What belongs here: the ent hook and the reading of a change. What must never:
+// writing outside the transaction of the change itself.
+package diary
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+)
+
+// Keep adds the hook to a client. Events are written through the mutation's own
+// client, so in the transaction of the change: they stand or fall together.
+func Keep(c *ent.Client) { c.PantryItem.Use(write) }
+
+func write(next ent.Mutator) ent.Mutator {
+	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
+		before, err := stored(ctx, m)
+		if err != nil {
+			return nil, fmt.Errorf("diary: reading what is about to change: %w", err)
+		}
+		value, err := next.Mutate(ctx, m)
+		if err != nil {
+			return value, err
+		}
+		after, err := result(ctx, m, value, before)
+		if err != nil {
+			return nil, fmt.Errorf("diary: reading what changed: %w", err)
+		}
+		var entries []*ent.PantryEventCreate
+		for _, p := range pair(before, after) {
+			if e, ok := read(p.before, p.after); ok {
+				entries = append(entries, e.create(m.Client()))
+			}
+		}
+		if err := m.Client().PantryEvent.CreateBulk(entries...).Exec(ctx); err != nil {
+			return nil, fmt.Errorf("diary: %w", err)
+		}
+		return value, nil
+	})
+}
+
+// stored reads the items that a mutation is about to change, as they are.
+func stored(ctx context.Context, m *ent.PantryItemMutation) ([]*ent.PantryItem, error) {
+	if m.Op().Is(ent.OpCreate) {
+		return nil, nil
+	}
+	ids, err := m.IDs(ctx)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).Order(pantryitem.ByID()).All(ctx)
+}
+
+// result gives the items as the mutation left them.
+func result(ctx context.Context, m *ent.PantryItemMutation, value ent.Value, before []*ent.PantryItem) ([]*ent.PantryItem, error) {
+	if m.Op().Is(ent.OpCreate) {
+		created, ok := value.(*ent.PantryItem)
+		if !ok {
+			return nil, fmt.Errorf("creating gave a %T", value)
+		}
+		return []*ent.PantryItem{created}, nil
+	}
+	if m.Op().Is(ent.OpDelete|ent.OpDeleteOne) || len(before) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(before))
+	for i, item := range before {
+		ids[i] = item.ID
+	}
+	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).Order(pantryitem.ByID()).All(ctx)
+}
+
+// change is one item before and after; nil where there was or is none.
+type change struct{ before, after *ent.PantryItem }
+
+func pair(before, after []*ent.PantryItem) []change {
+	left := make(map[string]*ent.PantryItem, len(after))
+	for _, item := range after {
+		left[item.ID] = item
+	}
+	var out []change
+	for _, item := range before {
+		out = append(out, change{item, left[item.ID]})
+		delete(left, item.ID)
+	}
+	for _, item := range after {
+		if left[item.ID] != nil {
+			out = append(out, change{nil, item})
+		}
+	}
+	return out
+}
