@@ -1,0 +1,183 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// operatorNames are all operators of fields; OperatorsOf says which of them a
+// field has.
+var operatorNames = []string{
+	"$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between",
+	"$contains", "$icontains", "$startsWith", "$endsWith", "$null",
+}
+
+var (
+	equalOps = []string{"$eq", "$ne", "$in", "$nin", "$null"}
+	orderOps = append(slices.Clone(equalOps), "$lt", "$lte", "$gt", "$gte", "$between")
+	textOps  = append(slices.Clone(orderOps), "$contains", "$icontains", "$startsWith", "$endsWith")
+	nullOps  = []string{"$eq", "$ne", "$null"}
+)
+
+// OperatorsOf gives the operators that a field understands.
+func OperatorsOf(f *catalog.Field) []string {
+	switch f.Type {
+	case catalog.TypeString, catalog.TypeText:
+		return textOps
+	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeTime, catalog.TypeDecimal, catalog.TypeID:
+		return orderOps
+	case catalog.TypeEnum, catalog.TypeBool, catalog.TypeUUID, catalog.TypeBytes:
+		return equalOps
+	case catalog.TypeJSON:
+	}
+	return nullOps
+}
+
+// condition reads what stands at a field: a value, or an object of operators.
+func (p *parser) condition(c *descriptor.Column, f *catalog.Field, v any, at string) node {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return p.equal(c, f, v, at, false)
+	}
+	if len(m) == 0 {
+		p.wrong(at, "a condition needs an operator", "value, or object with an operator", v)
+		return nil
+	}
+	all := &group{}
+	allowed := OperatorsOf(f)
+	for _, key := range sortedKeys(m) {
+		here := at + "/" + Escape(key)
+		if !p.node(here) {
+			return all
+		}
+		if !slices.Contains(allowed, key) {
+			message := "unknown operator " + Quote(key) + fault.DidYouMean(key, allowed)
+			if slices.Contains(operatorNames, key) {
+				message = "operator " + key + " does not apply to " + Quote(f.Name) + " of type " + string(f.Type)
+			}
+			p.fail(fault.Detail{Path: here, Message: message})
+			continue
+		}
+		if n := p.operator(c, f, key, m[key], here); n != nil {
+			all.of = append(all.of, n)
+		}
+	}
+	return all.simple()
+}
+
+var comparisons = map[string]string{"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
+
+var textual = map[string]textKind{"$contains": contains, "$icontains": containsFold, "$startsWith": starts, "$endsWith": ends}
+
+func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v any, at string) node {
+	switch op {
+	case "$eq":
+		return p.equal(c, f, v, at, false)
+	case "$ne":
+		return p.equal(c, f, v, at, true)
+	case "$in":
+		return p.list(c, f, v, at, false)
+	case "$nin":
+		return p.list(c, f, v, at, true)
+	case "$null":
+		yes, ok := v.(bool)
+		if !ok {
+			p.wrong(at, "$null takes true or false", "boolean", v)
+			return nil
+		}
+		return negated(&isNull{c}, !yes)
+	case "$between":
+		pair, ok := v.([]any)
+		if !ok || len(pair) != 2 {
+			p.wrong(at, "$between takes the lowest and the highest value", "array of two values", v)
+			return nil
+		}
+		low, ok1 := p.value(c, f, pair[0], at+"/0")
+		high, ok2 := p.value(c, f, pair[1], at+"/1")
+		if !ok1 || !ok2 {
+			return nil
+		}
+		return &group{of: []node{&compare{c, ">=", low}, &compare{c, "<=", high}}}
+	}
+	if kind, ok := textual[op]; ok {
+		text, ok := p.value(c, f, v, at)
+		if !ok {
+			return nil
+		}
+		return &match{c, kind, text.(string)}
+	}
+	arg, ok := p.value(c, f, v, at)
+	if !ok {
+		return nil
+	}
+	return &compare{c, comparisons[op], arg}
+}
+
+// equal is equality with a value or, where the field can be null, with null.
+func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
+	if v == nil && (f.Nullable || c.Nullable) {
+		return negated(&isNull{c}, negate)
+	}
+	if list, ok := v.([]any); ok && f.Type != catalog.TypeJSON {
+		p.wrong(at, "a list of values needs $in", expected(c, f), list)
+		return nil
+	}
+	arg, ok := p.value(c, f, v, at)
+	if !ok {
+		return nil
+	}
+	return negated(&compare{c, "=", arg}, negate)
+}
+
+func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
+	items, ok := v.([]any)
+	if !ok {
+		p.wrong(at, "a list of values is needed", "array", v)
+		return nil
+	}
+	if p.values += len(items); p.values > MaxValues {
+		p.limit(at, "the lists of the filter have too many values", "at most "+strconv.Itoa(MaxValues)+" together")
+		return nil
+	}
+	in := &oneOf{column: c}
+	null := false
+	for i, item := range items {
+		if item == nil && (f.Nullable || c.Nullable) {
+			null = true
+			continue
+		}
+		if arg, ok := p.value(c, f, item, at+"/"+strconv.Itoa(i)); ok {
+			in.values = append(in.values, arg)
+		}
+	}
+	if null {
+		return negated(&group{or: true, of: []node{in, &isNull{c}}}, negate)
+	}
+	return negated(in, negate)
+}
+
+func (p *parser) value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, bool) {
+	if s, ok := v.(string); ok {
+		if p.bytes += len(s); p.bytes > MaxBytes {
+			p.limit(at, "the texts of the filter are too long", "at most 262144 bytes together")
+			return nil, false
+		}
+	}
+	arg, d := Value(c, f, v, at)
+	if d != nil {
+		p.fail(*d)
+		return nil, false
+	}
+	return arg, true
+}
+
+func negated(n node, yes bool) node {
+	if yes {
+		return &not{n}
+	}
+	return n
+}

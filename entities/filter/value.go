@@ -1,0 +1,242 @@
+package filter
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// MaxSafe is the largest integer that JavaScript and JSON numbers hold exactly;
+// beyond it integers travel as strings.
+const MaxSafe = 1<<53 - 1
+
+// Value checks one value of a field and gives what is bound for it: string,
+// int64, float64, bool, []byte or time.Time. v is as Decode gives it. null is
+// never a value here: what may be null is asked before.
+func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
+	bad := func(message string) (any, *fault.Detail) {
+		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
+	}
+	wrongType := Quote(f.Name) + " takes " + expected(c, f)
+	switch f.Type {
+	case catalog.TypeBool:
+		if b, ok := v.(bool); ok {
+			return b, nil
+		}
+		return bad(wrongType)
+	case catalog.TypeInt:
+		return integerOrBad(v, wrongType, bad)
+	case catalog.TypeFloat:
+		if n, ok := v.(json.Number); ok {
+			if x, err := n.Float64(); err == nil {
+				return x, nil
+			}
+		}
+		return bad(wrongType)
+	case catalog.TypeJSON:
+		return bad(Quote(f.Name) + " can be compared with null only")
+	case catalog.TypeID:
+		return identifier(c, v, wrongType, bad)
+	case catalog.TypeDecimal:
+		if s, ok := decimal(v); ok {
+			return s, nil
+		}
+		return bad(wrongType)
+	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeUUID, catalog.TypeBytes:
+	}
+	s, ok := v.(string)
+	if !ok {
+		return bad(wrongType)
+	}
+	if strings.ContainsRune(s, 0) {
+		return bad(Quote(f.Name) + " takes text without NUL characters")
+	}
+	return fromString(f, s, wrongType, bad)
+}
+
+type refuse func(message string) (any, *fault.Detail)
+
+func fromString(f *catalog.Field, s, wrongType string, bad refuse) (any, *fault.Detail) {
+	switch f.Type {
+	case catalog.TypeEnum:
+		if !slices.Contains(f.Enum, s) {
+			return bad(Quote(s) + " is no value of " + Quote(f.Name) + fault.DidYouMean(s, f.Enum))
+		}
+	case catalog.TypeTime:
+		t, ok := moment(s)
+		if !ok {
+			return bad(wrongType)
+		}
+		return t, nil
+	case catalog.TypeUUID:
+		id, err := uuid.Parse(s)
+		if err != nil || len(s) != 36 {
+			return bad(wrongType)
+		}
+		return id.String(), nil
+	case catalog.TypeBytes:
+		raw, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			return bad(wrongType)
+		}
+		return raw, nil
+	case catalog.TypeString, catalog.TypeText, catalog.TypeInt, catalog.TypeFloat, catalog.TypeBool, catalog.TypeID, catalog.TypeJSON, catalog.TypeDecimal:
+	}
+	return s, nil
+}
+
+// identifier takes ids in their native and in their string form.
+func identifier(c *descriptor.Column, v any, wrongType string, bad refuse) (any, *fault.Detail) {
+	s, isText := v.(string)
+	switch c.Storage {
+	case descriptor.Int:
+		if isText {
+			if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
+				return n, nil
+			}
+			return bad(wrongType)
+		}
+		return integerOrBad(v, wrongType, bad)
+	case descriptor.UUID:
+		if id, err := uuid.Parse(s); isText && err == nil && len(s) == 36 {
+			return id.String(), nil
+		}
+		return bad(wrongType)
+	case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal:
+	}
+	if !isText || strings.ContainsRune(s, 0) {
+		return bad(wrongType)
+	}
+	return s, nil
+}
+
+// Key checks an id of an entity, in its native or its string form, and gives
+// what is bound for it.
+func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
+	f := e.Resource.Key
+	f.Type = catalog.TypeID
+	return Value(&e.Key, &f, v, at)
+}
+
+func integerOrBad(v any, wrongType string, bad refuse) (any, *fault.Detail) {
+	if n, ok := integer(v); ok {
+		return n, nil
+	}
+	return bad(wrongType)
+}
+
+// integer takes what JSON Schema calls an integer (1, 1.0, 1e3), and strings of
+// digits beyond MaxSafe, as the output gives them.
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n, true
+		}
+		x, err := v.Float64()
+		if err != nil || x != math.Trunc(x) || math.Abs(x) > MaxSafe {
+			return 0, false
+		}
+		// 1.0000000000000000001 is not an integer although its float is.
+		if exact, ok := new(big.Rat).SetString(v.String()); !ok || !exact.IsInt() {
+			return 0, false
+		}
+		return int64(x), true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, err == nil && (n > MaxSafe || n < -MaxSafe) && strconv.FormatInt(n, 10) == v
+	}
+	return 0, false
+}
+
+// decimal takes a number or a plain decimal string and gives its text.
+func decimal(v any) (string, bool) {
+	var s string
+	switch v := v.(type) {
+	case json.Number:
+		s = v.String()
+	case string:
+		s = v
+	default:
+		return "", false
+	}
+	if x, err := strconv.ParseFloat(s, 64); err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		return "", false
+	}
+	return s, len(s) <= maxShown && strings.Trim(s, "+-0123456789.eE") == ""
+}
+
+// moment reads RFC 3339 as it is written, without the leniencies of time.Parse.
+func moment(s string) (time.Time, bool) {
+	var t time.Time
+	if err := t.UnmarshalText([]byte(s)); err != nil {
+		return t, false
+	}
+	t = t.UTC()
+	return t, t.Year() >= 1 && t.Year() <= 9999
+}
+
+// expected is how a report names what a field takes.
+func expected(c *descriptor.Column, f *catalog.Field) string {
+	switch f.Type {
+	case catalog.TypeBool:
+		return "a boolean"
+	case catalog.TypeInt:
+		return "an integer (a string of digits beyond 2^53)"
+	case catalog.TypeFloat:
+		return "a number"
+	case catalog.TypeTime:
+		return "an RFC 3339 time such as 2026-01-31T08:00:00Z"
+	case catalog.TypeEnum:
+		return "one of " + strings.Join(f.Enum, ", ")
+	case catalog.TypeBytes:
+		return "a base64 string"
+	case catalog.TypeDecimal:
+		return "a decimal, as a string or number"
+	case catalog.TypeUUID:
+		return "a UUID"
+	case catalog.TypeID:
+		switch c.Storage {
+		case descriptor.Int:
+			return "an integer id, as a number or string"
+		case descriptor.UUID:
+			return "a UUID"
+		case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal:
+		}
+		return "an id string"
+	case catalog.TypeJSON:
+		return "null"
+	case catalog.TypeString, catalog.TypeText:
+	}
+	return "a string"
+}
+
+// Describe names a value of an input in a report: its type, and short scalars
+// themselves.
+func Describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return fmt.Sprintf("boolean %t", v)
+	case json.Number:
+		return "number " + clip(v.String())
+	case string:
+		return "string " + Quote(v)
+	case []any:
+		return fmt.Sprintf("array of %d", len(v))
+	}
+	return "object"
+}

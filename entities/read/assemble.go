@@ -1,0 +1,118 @@
+package read
+
+import (
+	"context"
+	"errors"
+)
+
+// assembly is the JSON of a call while rows and their relations are joined.
+type assembly struct {
+	out   []byte
+	limit int
+}
+
+// done gives the JSON in memory of its own.
+func (a *assembly) done() []byte {
+	out := make([]byte, len(a.out))
+	copy(out, a.out)
+	giveBack(a.out)
+	return out
+}
+
+// items reads the relations of the root's rows and appends the rows with them,
+// as many as fit. It gives how many that are.
+func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level) (int, error) {
+	n, err := e.fitting(ctx, q, root)
+	if err != nil {
+		return 0, err
+	}
+	for i := range n {
+		mark := len(a.out)
+		if i > 0 {
+			a.out = append(a.out, ',')
+		}
+		if !a.row(root, i) {
+			a.out = a.out[:mark]
+			if i == 0 {
+				return 0, tooLarge(root.reads.entity)
+			}
+			return i, nil
+		}
+	}
+	return n, nil
+}
+
+// fitting reads relations for as many of the root's rows as have room: for all,
+// else for half of them, and so on.
+func (e *Engine) fitting(ctx context.Context, q Querier, root *level) (int, error) {
+	n := len(root.rows)
+	for n > 0 && len(root.reads.relations) > 0 {
+		budget := e.limit()
+		err := e.relate(ctx, q, root, n, &budget)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errOverflow) {
+			return 0, err
+		}
+		for _, c := range root.children {
+			c.level.release()
+		}
+		root.children = root.children[:0]
+		if n == 1 {
+			return 0, tooLarge(root.reads.entity)
+		}
+		n /= 2
+	}
+	return n, nil
+}
+
+// row appends one row with its relations; false when the limit is passed. The
+// limit is checked at every row, since rows shared by many parents multiply.
+func (a *assembly) row(l *level, i int) bool {
+	r := &l.rows[i]
+	a.out = append(a.out, l.buf[r.start:r.end]...)
+	if len(a.out) > a.limit {
+		return false
+	}
+	own := 0
+	for at, rel := range l.reads.relations {
+		ref := -1
+		if rel.owns() {
+			ref, own = own, own+1
+		}
+		c := l.children[at]
+		a.out = append(a.out, rel.key...)
+		child, ok := int32(-1), false
+		if v := l.value(i, ref); v != nil {
+			child, ok = c.heads[v]
+		}
+		if !rel.many {
+			if !ok {
+				a.out = append(a.out, "null"...)
+			} else if !a.row(c.level, int(child)) {
+				return false
+			}
+			continue
+		}
+		if !a.list(c, child, ok) {
+			return false
+		}
+	}
+	a.out = append(a.out, '}')
+	return true
+}
+
+func (a *assembly) list(c *children, child int32, ok bool) bool {
+	a.out = append(a.out, '[')
+	for first := true; ok && child >= 0; child, first = c.next[child], false {
+		if !first {
+			a.out = append(a.out, ',')
+		}
+		if !a.row(c.level, int(child)) {
+			return false
+		}
+	}
+	a.out = append(a.out, ']')
+	return true
+}

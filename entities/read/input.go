@@ -1,0 +1,223 @@
+package read
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The members of each operation's input.
+var (
+	collectionKeys = []string{"filter", "q", "sort", "page", "pageSize", "cursor", "count", "fields", "with", "set"}
+	getKeys        = []string{"id", "set", "with", "fields"}
+	countKeys      = []string{"filter", "set"}
+)
+
+// input is one operation's input while it is being checked.
+type input struct {
+	entity  *descriptor.Entity
+	graph   filter.Graph
+	members map[string]any
+	details []fault.Detail
+	edges   int
+}
+
+func (in *input) fail(at, message string) {
+	in.details = append(in.details, fault.Detail{Path: at, Message: message})
+}
+
+func (in *input) wrong(at, message, expected string, got any) {
+	in.details = append(in.details, fault.Detail{Path: at, Message: message, Expected: expected, Received: filter.Describe(got)})
+}
+
+// open reads the object and reports every member that is not known.
+func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []string) *input {
+	in := &input{entity: e, graph: g}
+	v, err := filter.Decode(raw)
+	if err != nil {
+		in.fail("", "the input is not JSON: "+err.Error())
+		return in
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		in.wrong("", "the input is an object", "object", v)
+		return in
+	}
+	in.members = m
+	in.unknown("", "input", m, known)
+	return in
+}
+
+func (in *input) unknown(at, what string, m map[string]any, known []string) {
+	for _, key := range sorted(m) {
+		if !contains(known, key) {
+			in.fail(at+"/"+filter.Escape(key), "unknown "+what+" "+filter.Quote(key)+fault.DidYouMean(key, known))
+		}
+	}
+}
+
+// DecodeCollection checks an input of the operation collection. It ends in
+// invalid_payload with everything that is wrong, or in capability_unsupported
+// for a cursor, which this build does not have.
+func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Collection, error) {
+	in := open(raw, e, g, collectionKeys)
+	c := &Collection{Entity: e, Page: 1, PageSize: DefaultPageSize, Count: true}
+	c.Set = in.set()
+	c.Filter = in.filter(e, in.members, "")
+	c.Words = in.words()
+	c.search = searchable(e)
+	c.Page = in.integer("page", 1, 1, MaxPage)
+	c.PageSize = in.integer("pageSize", DefaultPageSize, 1, MaxPageSize)
+	if v, ok := in.members["count"]; ok {
+		if c.Count, ok = v.(bool); !ok {
+			in.wrong("/count", "count is true or false", "boolean", v)
+		}
+	}
+	c.order = in.sort(e, in.members, "")
+	c.reads = in.selection(e, in.members, "", 1)
+	if len(in.details) == 0 && in.members["cursor"] != nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this build does not page by cursor").
+			WithPath("/cursor").WithHint("Use page and pageSize.")
+	}
+	return c, in.err()
+}
+
+// DecodeGet checks an input of the operation get-by-id. It ends in
+// invalid_payload with everything that is wrong.
+func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get, error) {
+	in := open(raw, e, g, getKeys)
+	out := &Get{Entity: e, Set: in.set()}
+	if id, ok := in.members["id"]; ok {
+		key, d := filter.Key(e, id, "/id")
+		if d != nil {
+			in.details = append(in.details, *d)
+		}
+		out.Key, out.ID = key, ShowKey(key)
+	} else if in.members != nil {
+		in.wrong("/id", "id is needed", "id", nil)
+	}
+	out.reads = in.selection(e, in.members, "", 1)
+	return out, in.err()
+}
+
+// DecodeCount checks an input of the operation count. It ends in
+// invalid_payload with everything that is wrong.
+func DecodeCount(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Count, error) {
+	in := open(raw, e, g, countKeys)
+	c := &Count{Entity: e, Set: in.set(), Filter: in.filter(e, in.members, "")}
+	return c, in.err()
+}
+
+func (in *input) err() error {
+	if len(in.details) == 0 {
+		return nil
+	}
+	return fault.Invalid(in.details...)
+}
+
+func (in *input) set() string {
+	v, ok := in.members["set"]
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		in.wrong("/set", "set is the name of a set", "string", v)
+	}
+	return s
+}
+
+func (in *input) filter(e *descriptor.Entity, m map[string]any, at string) *filter.Tree {
+	v, ok := m["filter"]
+	if !ok {
+		return nil
+	}
+	tree, details := filter.Check(v, e, in.graph, at+"/filter")
+	in.details = append(in.details, details...)
+	return tree
+}
+
+func (in *input) integer(name string, normal, low, high int) int {
+	v, ok := in.members[name]
+	if !ok {
+		return normal
+	}
+	n, ok := whole(v)
+	if !ok || n < int64(low) || n > int64(high) {
+		in.wrong("/"+name, name+" is from "+strconv.Itoa(low)+" to "+strconv.Itoa(high), "integer", v)
+		return normal
+	}
+	return int(n)
+}
+
+// words splits q at blanks; every word is looked for on its own.
+func (in *input) words() []string {
+	v, ok := in.members["q"]
+	if !ok {
+		return nil
+	}
+	s, ok := v.(string)
+	switch {
+	case !ok:
+		in.wrong("/q", "q is a text to look for", "string", v)
+	case len(searchable(in.entity)) == 0:
+		in.fail("/q", in.entity.Resource.Name+" has no searchable fields; use a filter with $icontains")
+	case utf8.RuneCountInString(s) > MaxQuery || strings.ContainsRune(s, 0):
+		in.wrong("/q", "q has at most "+strconv.Itoa(MaxQuery)+" characters, none of them NUL", "string", v)
+	default:
+		words := strings.Fields(s)
+		if len(words) > MaxWords {
+			in.wrong("/q", "q has at most "+strconv.Itoa(MaxWords)+" words", "string", v)
+		}
+		return words
+	}
+	return nil
+}
+
+// searchable are the columns that q looks into.
+func searchable(e *descriptor.Entity) []*descriptor.Column {
+	if !e.Resource.Searchable {
+		return nil
+	}
+	var out []*descriptor.Column
+	for i := range e.Resource.Fields {
+		if f := &e.Resource.Fields[i]; f.Searchable && filter.Readable(f) {
+			if c := e.Column(f.Name); c != nil && c.Storage == descriptor.Text {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// whole takes what JSON Schema calls an integer.
+func whole(v any) (int64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		return i, true
+	}
+	x, err := n.Float64()
+	if err != nil || x != float64(int64(x)) || x > filter.MaxSafe || x < -filter.MaxSafe {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// ShowKey gives an id as callers see it.
+func ShowKey(key any) string {
+	switch k := key.(type) {
+	case string:
+		return k
+	case int64:
+		return strconv.FormatInt(k, 10)
+	}
+	return ""
+}

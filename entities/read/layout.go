@@ -1,0 +1,87 @@
+package read
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// layout is the columns that one selection reads, in the order of the JSON. The
+// layout of all fields is made once per entity and dialect.
+type layout struct {
+	entity  *descriptor.Entity
+	columns []output
+
+	mu    sync.Mutex
+	lists map[string]string // dialect -> select list on the table's alias 0
+}
+
+// output is one column on its way into JSON.
+type output struct {
+	column *descriptor.Column
+	kind   kind
+	key    string // `{"id":` for the first, `,"name":` for the others
+}
+
+var full sync.Map // *descriptor.Entity -> *layout
+
+// fullLayout is the layout of everything that callers may read.
+func fullLayout(e *descriptor.Entity) *layout {
+	if l, ok := full.Load(e); ok {
+		return l.(*layout)
+	}
+	l, _ := full.LoadOrStore(e, newLayout(e, nil))
+	return l.(*layout)
+}
+
+// newLayout is the layout of the named fields, in the entity's own order; nil
+// names all. The key is always the first.
+func newLayout(e *descriptor.Entity, fields map[string]bool) *layout {
+	l := &layout{entity: e, lists: map[string]string{}}
+	key := e.Resource.Key
+	key.Type = catalog.TypeID
+	l.columns = append(l.columns, newOutput("{", &key, &e.Key))
+	for i := range e.Resource.Fields {
+		f := &e.Resource.Fields[i]
+		if f.Name == key.Name || !filter.Readable(f) || fields != nil && !fields[f.Name] {
+			continue
+		}
+		if c := e.Column(f.Name); c != nil {
+			l.columns = append(l.columns, newOutput(",", f, c))
+		}
+	}
+	return l
+}
+
+func newOutput(before string, f *catalog.Field, c *descriptor.Column) output {
+	name, _ := json.Marshal(f.Name)
+	return output{column: c, kind: kindOf(f, c), key: before + string(name) + ":"}
+}
+
+// list is the select list of the layout for a dialect.
+func (l *layout) list(d sqltext.Dialect) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s, ok := l.lists[d.Name()]; ok {
+		return s
+	}
+	b := sqltext.Builder{Dialect: d}
+	before, after := d.TimeText()
+	for i, o := range l.columns {
+		if i > 0 {
+			b.Raw(",")
+		}
+		if o.kind != kindTime {
+			b.Column(0, o.column.Name)
+			continue
+		}
+		b.Raw(before).Column(0, o.column.Name).Raw(after)
+	}
+	s := string(b.Text())
+	l.lists[d.Name()] = s
+	return s
+}

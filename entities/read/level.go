@@ -1,0 +1,146 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/koan-go/koan/entities/sqltext"
+)
+
+// level is the rows of one selection, before relations are spliced in: their
+// JSON without the closing brace, one after the other.
+type level struct {
+	reads    *selection
+	buf      []byte
+	rows     []row
+	refs     []any // of each row, its references to relations that it owns
+	children []*children
+	cut      bool // there were more rows than the budget had room for
+}
+
+type row struct {
+	start, end int
+	key        any // as the database has it; only where relations need it
+	parent     any // what the row was read for; only below the root
+}
+
+// reader has the cells of one statement.
+type reader struct {
+	cells  []cell
+	dest   []any
+	key    any
+	parent any
+	refs   []any
+}
+
+// newReader makes the cells of a statement that selects the layout, then the
+// references, then the parent.
+func newReader(l *level, parent bool) *reader {
+	columns, refs := l.reads.layout.columns, owned(l.reads)
+	r := &reader{cells: make([]cell, 0, len(columns)+refs+1), refs: make([]any, refs)}
+	for _, o := range columns {
+		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, key: o.key})
+	}
+	if len(l.reads.relations) > 0 {
+		r.cells[0].keep = &r.key
+	}
+	for i := range refs {
+		r.cells = append(r.cells, cell{keep: &r.refs[i], raw: true})
+	}
+	if parent {
+		r.cells = append(r.cells, cell{keep: &r.parent, raw: true})
+	}
+	r.dest = make([]any, len(r.cells))
+	for i := range r.cells {
+		r.dest[i] = &r.cells[i]
+	}
+	return r
+}
+
+// owned counts the relations whose reference is a column of the selection's own
+// table.
+func owned(s *selection) int {
+	n := 0
+	for _, r := range s.relations {
+		if r.owns() {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *relation) owns() bool { return r.edge.JoinTable == "" && r.edge.OwnKey != "" }
+
+// references appends the columns that owned relations start from.
+func references(b *sqltext.Builder, t sqltext.Alias, s *selection) {
+	for _, r := range s.relations {
+		if r.owns() {
+			b.Raw(",").Column(t, r.edge.OwnKey)
+		}
+	}
+}
+
+// root reads the first level of a call. One row that does not fit ends in
+// call_too_large; otherwise a level that does not fit is cut.
+func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, s *selection) (*level, error) {
+	l := &level{reads: s, buf: buffer()}
+	err := e.read(ctx, q, b, l, false, e.limit())
+	if err == nil && l.cut && len(l.rows) == 0 {
+		err = tooLarge(s.entity)
+	}
+	if err != nil {
+		l.release()
+		return nil, err
+	}
+	return l, nil
+}
+
+// read appends a statement's rows to a level, up to budget bytes.
+func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *level, parent bool, budget int) (err error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	r := newReader(l, parent)
+	for rows.Next() {
+		start := len(l.buf)
+		if err := rows.Scan(r.dest...); err != nil {
+			return err
+		}
+		if len(l.buf) > budget {
+			l.buf, l.cut = l.buf[:start], true
+			return nil
+		}
+		l.rows = append(l.rows, row{start: start, end: len(l.buf), key: r.key, parent: r.parent})
+		l.refs = append(l.refs, r.refs...)
+	}
+	return rows.Err()
+}
+
+// maxPooled keeps the memory of rare big answers from staying.
+const maxPooled = 1 << 20
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
+
+func buffer() []byte { return (*buffers.Get().(*[]byte))[:0] }
+
+func giveBack(b []byte) {
+	if cap(b) > 0 && cap(b) <= maxPooled {
+		buffers.Put(&b)
+	}
+}
+
+// release gives the memory of a level and all below it back. Nothing of it may
+// be used afterwards.
+func (l *level) release() {
+	giveBack(l.buf)
+	l.buf = nil
+	for _, c := range l.children {
+		if c != nil {
+			c.level.release()
+		}
+	}
+	l.children = nil
+}

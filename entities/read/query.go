@@ -1,0 +1,264 @@
+// Package read turns checked inputs into SQL and rows into JSON bytes: the
+// reading half of the entity engine (CONTRACT sections 2 and 3: collection,
+// get-by-id, count).
+//
+// What belongs here: reading. What must never: writes, transactions, sets, or
+// any table that a descriptor does not name.
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Querier is what statements run on: a pool, a connection or a transaction.
+// Statements of one shape have one text, so a driver that keeps prepared
+// statements (mattn's _stmt_cache_size) prepares each shape once.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+var (
+	_ Querier = (*sql.DB)(nil)
+	_ Querier = (*sql.Conn)(nil)
+	_ Querier = (*sql.Tx)(nil)
+)
+
+// MaxBytes is how much JSON one call gives unless Engine.MaxBytes says else.
+const MaxBytes = 8 << 20
+
+// Engine reads entities from databases of one dialect. It is safe for concurrent
+// use.
+type Engine struct {
+	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
+	// has fewer items and says truncated; anything else ends in call_too_large.
+	MaxBytes int
+
+	dialect sqltext.Dialect
+	texts   texts
+	memory  sync.Pool // *sqltext.Builder
+}
+
+// New makes an engine for a dialect.
+func New(d sqltext.Dialect) *Engine {
+	e := &Engine{dialect: d, MaxBytes: MaxBytes}
+	e.memory.New = func() any { return &sqltext.Builder{Dialect: d} }
+	return e
+}
+
+// Collection reads a page: {"items":[...],"page":1,"pageSize":50,"totalCount":n,
+// "truncated":false}. totalCount is left out with count: false.
+func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]byte, error) {
+	root, err := e.page(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	defer root.release()
+	total := -1
+	if c.Count {
+		if total, err = e.total(ctx, q, c, root); err != nil {
+			return nil, err
+		}
+	}
+	a := assembly{limit: e.limit(), out: buffer()}
+	a.out = append(a.out, `{"items":[`...)
+	items, err := e.items(ctx, q, &a, root)
+	if err != nil {
+		return nil, err
+	}
+	a.out = append(a.out, `],"page":`...)
+	a.out = strconv.AppendInt(a.out, int64(c.Page), 10)
+	a.out = append(a.out, `,"pageSize":`...)
+	a.out = strconv.AppendInt(a.out, int64(c.PageSize), 10)
+	if total >= 0 {
+		a.out = append(a.out, `,"totalCount":`...)
+		a.out = strconv.AppendInt(a.out, int64(total), 10)
+	}
+	a.out = append(a.out, `,"truncated":`...)
+	a.out = strconv.AppendBool(a.out, root.cut || items < len(root.rows))
+	a.out = append(a.out, '}')
+	return a.done(), nil
+}
+
+// page reads the rows of a page without their relations.
+func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
+	references(b, t, c.reads)
+	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, c)
+	orderBy(b, t, c.order)
+	b.Raw(" LIMIT ").Arg(int64(c.PageSize)).Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
+	return e.root(ctx, q, b, c.reads)
+}
+
+// total counts all matches; a page that is not full tells it by itself.
+func (e *Engine) total(ctx context.Context, q Querier, c *Collection, root *level) (int, error) {
+	if n := len(root.rows); !root.cut && n < c.PageSize && (n > 0 || c.Page == 1) {
+		return (c.Page-1)*c.PageSize + n, nil
+	}
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, c)
+	return e.number(ctx, q, b)
+}
+
+// Get reads one entity. It ends in not_found when there is none, and in
+// call_too_large when its JSON, relations included, passes the limit.
+func (e *Engine) Get(ctx context.Context, q Querier, g *Get) ([]byte, error) {
+	out, err := e.one(ctx, q, g.reads, g.Key)
+	if err != nil || out != nil {
+		return out, err
+	}
+	return nil, NotFound(g.Entity, g.ID, g.Set)
+}
+
+// NotFound is the fault for an id that is not there. set may be "".
+func NotFound(e *descriptor.Entity, id, set string) error {
+	message := "there is no " + e.Resource.Name + " with id " + filter.Quote(id)
+	if set != "" {
+		message += " in set " + filter.Quote(set)
+	}
+	return fault.New(fault.NotFound, message).WithPath("/id")
+}
+
+// Count counts what matches: {"count":n}.
+func (e *Engine) Count(ctx context.Context, q Querier, c *Count) ([]byte, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, &Collection{Filter: c.Filter})
+	n, err := e.number(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	return append(strconv.AppendInt([]byte(`{"count":`), int64(n), 10), '}'), nil
+}
+
+// Image reads the JSON of one row by its native key, as get-by-id would without
+// relations; nil when there is none. It serves the images of changes, so it runs
+// on the transaction that makes them.
+func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any) ([]byte, error) {
+	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key)
+}
+
+// Exists tells whether there is a row with a native key.
+func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entity, key any) (bool, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	n, err := e.number(ctx, q, b)
+	return n > 0, err
+}
+
+// one reads the row with a key; nil when there is none.
+func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any) ([]byte, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(s.layout.list(e.dialect))
+	references(b, t, s)
+	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
+	root, err := e.root(ctx, q, b, s)
+	if err != nil {
+		return nil, err
+	}
+	defer root.release()
+	if len(root.rows) == 0 {
+		return nil, nil
+	}
+	a := assembly{limit: e.limit(), out: buffer()}
+	if _, err := e.items(ctx, q, &a, root); err != nil {
+		return nil, err
+	}
+	return a.done(), nil
+}
+
+func tooLarge(e *descriptor.Entity) error {
+	return fault.Newf(fault.CallTooLarge, "one %s with what was asked for is larger than a call may be", e.Resource.Name).
+		WithHint("Ask for less: use `fields`, and `limit` within `with`.")
+}
+
+func (e *Engine) limit() int {
+	if e.MaxBytes > 0 {
+		return e.MaxBytes
+	}
+	return MaxBytes
+}
+
+func (e *Engine) builder() *sqltext.Builder {
+	b := e.memory.Get().(*sqltext.Builder)
+	b.Reset()
+	return b
+}
+
+// query runs a statement and takes its builder back.
+func (e *Engine) query(ctx context.Context, q Querier, b *sqltext.Builder) (*sql.Rows, error) {
+	rows, err := q.QueryContext(ctx, e.texts.intern(b.Text()), b.Args()...)
+	e.memory.Put(b)
+	return rows, err
+}
+
+func (e *Engine) number(ctx context.Context, q Querier, b *sqltext.Builder) (int, error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, errors.Join(err, rows.Close())
+		}
+	}
+	return n, errors.Join(rows.Err(), rows.Close())
+}
+
+// where appends the conditions of a collection.
+func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
+	if c.Filter.Empty() && len(c.Words) == 0 {
+		return
+	}
+	b.Raw(" WHERE ")
+	c.Filter.Where(b, t)
+	before, between, after := b.Dialect.Position()
+	for _, word := range c.Words {
+		b.Raw(" AND (")
+		for i, column := range c.search {
+			if i > 0 {
+				b.Raw(" OR ")
+			}
+			b.Raw(before).Raw("lower(").Column(t, column.Name).Raw(")").Raw(between)
+			b.Raw("lower(").Arg(word).Raw(")").Raw(after).Raw(">0")
+		}
+		b.Raw(")")
+	}
+}
+
+func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
+	for i, o := range order {
+		if i == 0 {
+			b.Raw(" ORDER BY ")
+		} else {
+			b.Raw(",")
+		}
+		before, after := "", ""
+		if o.column.Storage == descriptor.Decimal {
+			before, after = b.Dialect.Numeric()
+		}
+		b.Raw(before).Column(t, o.column.Name).Raw(after)
+		if o.descending {
+			b.Raw(" DESC")
+		}
+	}
+}

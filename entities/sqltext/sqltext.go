@@ -1,0 +1,134 @@
+// Package sqltext assembles the text of a statement and its arguments for one
+// SQL dialect.
+//
+// What belongs here: quoting, placeholders, and how each dialect spells what the
+// engine needs. What must never: entities, JSON, or a value written into the
+// text instead of being bound.
+package sqltext
+
+import (
+	"time"
+)
+
+// Dialect is what differs between databases. Its methods append to b and give
+// the longer slice, as append does.
+type Dialect interface {
+	// Name is ent's name of the dialect: "sqlite3", "postgres".
+	Name() string
+	// Placeholder appends the mark of the n-th argument, counted from 1.
+	Placeholder(b []byte, n int) []byte
+	// Time gives the value that a time is bound as, such that comparing columns
+	// with it orders by the moment.
+	Time(t time.Time) any
+	// TimeText opens and closes an expression that gives a time column as text in
+	// the form that the reader understands.
+	TimeText() (before, after string)
+	// Position opens, divides and closes an expression that is above 0 when the
+	// second text stands in the first, and 1 when it stands at its start.
+	Position() (before, between, after string)
+	// Suffix opens, divides, divides and closes an expression that takes as many
+	// characters from the end of the first text as the second one has.
+	Suffix() (before, between, after string)
+	// Numeric opens and closes an expression that makes a decimal comparable.
+	Numeric() (before, after string)
+}
+
+// Builder collects the text and the arguments of one statement. The zero value
+// with a dialect is ready; Reset makes it ready again.
+type Builder struct {
+	Dialect Dialect
+	text    []byte
+	args    []any
+	aliases int
+}
+
+// Reset empties the builder and keeps its memory.
+func (b *Builder) Reset() {
+	clear(b.args)
+	b.text, b.args, b.aliases = b.text[:0], b.args[:0], 0
+}
+
+// Raw appends SQL that is a constant of the program.
+func (b *Builder) Raw(sql string) *Builder {
+	b.text = append(b.text, sql...)
+	return b
+}
+
+// Name appends a quoted identifier.
+func (b *Builder) Name(name string) *Builder {
+	b.text = AppendName(b.text, name)
+	return b
+}
+
+// Column appends a column of an alias.
+func (b *Builder) Column(a Alias, name string) *Builder {
+	b.Alias(a)
+	b.text = append(b.text, '.')
+	return b.Name(name)
+}
+
+// Alias appends an alias.
+func (b *Builder) Alias(a Alias) *Builder {
+	b.text = a.append(b.text)
+	return b
+}
+
+// Arg binds a value and appends its placeholder.
+func (b *Builder) Arg(v any) *Builder {
+	b.args = append(b.args, v)
+	b.text = b.Dialect.Placeholder(b.text, len(b.args))
+	return b
+}
+
+// List binds values as a comma separated list, padded with its last value to a
+// power of two, so that lists of similar length share one statement. values must
+// not be empty.
+func (b *Builder) List(values []any) *Builder {
+	n := 1
+	for n < len(values) {
+		n *= 2
+	}
+	for i := range n {
+		if i > 0 {
+			b.Raw(",")
+		}
+		b.Arg(values[min(i, len(values)-1)])
+	}
+	return b
+}
+
+// Text is the statement so far; valid until the builder changes.
+func (b *Builder) Text() []byte { return b.text }
+
+// Args are the bound values in order; valid until the builder is reset.
+func (b *Builder) Args() []any { return b.args }
+
+// Alias is the alias of a table in one statement.
+type Alias int
+
+// NewAlias gives an alias that the statement has not used yet.
+func (b *Builder) NewAlias() Alias {
+	b.aliases++
+	return Alias(b.aliases - 1)
+}
+
+func (a Alias) append(b []byte) []byte {
+	b = append(b, 't')
+	if a < 10 {
+		return append(b, '0'+byte(a))
+	}
+	return appendInt(b, int(a))
+}
+
+// AppendName appends a quoted identifier; both dialects of SQL that the engine
+// speaks quote by the standard.
+func AppendName(b []byte, name string) []byte {
+	b = append(b, '"')
+	for i := range len(name) {
+		if name[i] == '"' {
+			b = append(b, '"')
+		}
+		b = append(b, name[i])
+	}
+	return append(b, '"')
+}
