@@ -1,0 +1,134 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+//go:embed all:template
+var templates embed.FS
+
+// options are what `koan new` was asked for.
+type options struct {
+	dir    string
+	module string
+	source string
+}
+
+// names are what the templates may use.
+type names struct {
+	Name    string // of the app: binary, data folder, server
+	Module  string
+	Version string // of Koan
+	Source  string // absolute path of a checkout, "" for a released version
+}
+
+var (
+	notInName   = regexp.MustCompile(`[^a-z0-9-]+`)
+	moduleShape = regexp.MustCompile(`^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$`)
+)
+
+// create writes a new app. It touches nothing when the folder holds anything
+// already.
+func create(o options, out io.Writer) error {
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return err
+	}
+	n, err := named(dir, o)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s is not empty; choose a new folder", o.dir)
+	}
+	files, err := render(n)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.text, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "  %s\n", filepath.Join(o.dir, filepath.FromSlash(f.path)))
+	}
+	fmt.Fprintf(out, "\n%s is ready. Next:\n  cd %s\n  make test     # generates code from ent/schema, then runs the test of a script\n  make serve    # MCP over stdio, for your client\n", n.Name, o.dir)
+	return nil
+}
+
+func named(dir string, o options) (names, error) {
+	n := names{Module: o.module, Version: version()}
+	n.Name = strings.Trim(notInName.ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-"), "-")
+	if n.Name == "" {
+		return n, fmt.Errorf("%q gives no name for an app; use letters and digits", filepath.Base(dir))
+	}
+	if n.Module == "" {
+		n.Module = n.Name
+	}
+	if !moduleShape.MatchString(n.Module) {
+		return n, fmt.Errorf("%q is not a module path", n.Module)
+	}
+	if o.source != "" {
+		source, err := filepath.Abs(o.source)
+		if err != nil {
+			return n, err
+		}
+		mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+		if err != nil || !strings.Contains(string(mod), "module github.com/koan-go/koan\n") {
+			return n, fmt.Errorf("%s is no checkout of github.com/koan-go/koan", o.source)
+		}
+		n.Source, n.Version = source, "v0.0.0"
+	}
+	if n.Version == "" {
+		return n, errors.New("this koan was built from a checkout, so there is no released version to require; say where the checkout is with --koan-src PATH")
+	}
+	return n, nil
+}
+
+type file struct {
+	path string
+	text []byte
+}
+
+// render fills the templates in; a name's "dot-" stands for a dot, and ".tmpl"
+// falls off.
+func render(n names) ([]file, error) {
+	var out []file
+	err := fs.WalkDir(templates, "template", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := templates.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		t, err := template.New(path).Option("missingkey=error").Parse(string(raw))
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		if err := t.Execute(&b, n); err != nil {
+			return err
+		}
+		rel := strings.TrimSuffix(strings.TrimPrefix(path, "template/"), ".tmpl")
+		out = append(out, file{strings.ReplaceAll(rel, "dot-", "."), []byte(b.String())})
+		return nil
+	})
+	return out, err
+}

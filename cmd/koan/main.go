@@ -1,0 +1,60 @@
+// Command koan is the developer's tool: it starts new apps. Apps have their own
+// binaries with their own commands; nothing of those belongs here.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run gives the exit status: 0, 1 when the work failed, 2 on wrong use.
+func run(args []string, stdout, stderr io.Writer) int {
+	var failure error
+	root := &cobra.Command{
+		Use: "koan", Short: "Start new Koan apps", Version: version(), SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(args)
+	var o options
+	create := &cobra.Command{
+		Use:     "new DIR",
+		Short:   "Write a small complete app: entities, a script, a test, a Makefile",
+		Example: "  koan new todo && cd todo && make test && make serve",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.dir = args[0]
+			failure = create(o, stdout)
+			return nil
+		},
+	}
+	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
+	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
+	root.AddCommand(create)
+	if err := root.Execute(); err != nil {
+		fmt.Fprintf(stderr, "koan: %v\n", err)
+		return 2
+	}
+	if failure != nil {
+		fmt.Fprintf(stderr, "koan: %v\n", failure)
+		return 1
+	}
+	return 0
+}
+
+// version is the released version of this build, "" for a build from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+dirty") || strings.HasPrefix(info.Main.Version, "v0.0.0-") {
+		return ""
+	}
+	return info.Main.Version
+}
