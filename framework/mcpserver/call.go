@@ -1,0 +1,230 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// runMeta is where a result carries what is true of its run, out of a model's
+// reading (CONTRACT section 2).
+const runMeta = "dev.koan/run"
+
+// settle is how long a call that was told to stop may take to say what became of
+// it.
+const settle = 2 * time.Second
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type callResult struct {
+	envelope
+	Content           []textContent   `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent"`
+	IsError           bool            `json:"isError,omitempty"`
+}
+
+// invoked is what the engine gave for a call.
+type invoked struct {
+	out     json.RawMessage
+	outcome *run.Outcome
+	err     error
+}
+
+func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
+	var params struct {
+		Name      *string         `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the tool's name is missing", Expected: "string"}))
+	}
+	view := ex.peer.view(s.server)
+	op := view.Tool(*params.Name)
+	if op == nil {
+		return nil, protocolError(unknownTool(view, *params.Name))
+	}
+	if len(params.Arguments) == 0 || string(params.Arguments) == "null" {
+		params.Arguments = json.RawMessage("{}")
+	}
+	got, late := s.invoke(ctx, ex, run.Request{
+		View: view, Principal: ex.principal, ID: op.ID, Input: params.Arguments, Surface: "mcp", Listed: true,
+		Progress: ex.progress.report, Trace: ex.trace(),
+	}, s.timeout(op))
+	if late != nil {
+		return s.failed(ex, op, got, late), nil
+	}
+	if got.err == nil {
+		return s.result(ex, op, got, success(op, got.out), false), nil
+	}
+	f := fault.From(got.err)
+	switch {
+	case f.Code == fault.ToolNotFound && got.outcome == nil:
+		return nil, protocolError(f)
+	case badArguments(op, got, f) && !ex.toolErrors():
+		return nil, protocolError(f)
+	}
+	return s.failed(ex, op, got, f), nil
+}
+
+func (s *session) timeout(op *catalog.Operation) time.Duration {
+	if op.Timeout > 0 {
+		return op.Timeout
+	}
+	return s.server.opts.ToolTimeout
+}
+
+// invoke makes the call under its time limit. late is set when the call was cut
+// short and has nothing better to say; its work may then still be going on.
+func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, limit time.Duration) (got invoked, late *fault.Fault) {
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errTimeUp)
+	ended := make(chan struct{})
+	result := make(chan invoked, 1)
+	go func() {
+		defer close(ended)
+		defer stop()
+		result <- s.engine(ctx, req)
+	}()
+	select {
+	case got = <-result:
+	case <-ctx.Done():
+		select {
+		case got = <-result:
+		case <-time.After(settle):
+			ex.abandoned = ended
+			return invoked{}, cutShort(ctx, limit)
+		}
+	}
+	if cause := context.Cause(ctx); got.err != nil && cause != nil && !errors.Is(cause, context.Canceled) && stopped(got.err) {
+		return got, cutShort(ctx, limit)
+	}
+	return got, nil
+}
+
+// engine makes the call and contains what no handler's guard caught.
+func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			got = invoked{err: fault.New(fault.Internal, "")}
+		}
+	}()
+	got.out, got.outcome, got.err = s.server.opts.Engine.Invoke(ctx, req)
+	return got
+}
+
+// stopped tells whether a failure is the mere echo of a context's end.
+func stopped(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.Cancelled || code == fault.Timeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func cutShort(ctx context.Context, limit time.Duration) *fault.Fault {
+	if errors.Is(context.Cause(ctx), errTimeUp) {
+		ms := limit.Milliseconds()
+		return fault.Newf(fault.ToolTimeout, "the tool did not end within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms})
+	}
+	return fault.New(fault.Cancelled, "the connection ended before the call did")
+}
+
+// badArguments tells whether a call failed because its input does not fit, with
+// nothing done. A script that lets such a fault of one of its own calls escape
+// is a failed run instead.
+func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {
+	return f.Code == fault.InvalidPayload && len(got.out) == 0 && (op.ID.Kind != catalog.KindCode || got.outcome == nil)
+}
+
+func unknownTool(v *catalog.View, name string) *fault.Fault {
+	if len(name) > 64 {
+		name = name[:64] + "…"
+	}
+	names := make([]string, len(v.Tools()))
+	for i, op := range v.Tools() {
+		names[i] = v.Snapshot().ToolName(op.ID)
+	}
+	return fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
+}
+
+// success is the structured content of a successful call: always an object.
+func success(op *catalog.Operation, out json.RawMessage) json.RawMessage {
+	if len(out) == 0 {
+		out = json.RawMessage("{}")
+	}
+	if out[0] != '{' || wrapped(op) {
+		return json.RawMessage(`{"result":` + string(out) + `}`)
+	}
+	return out
+}
+
+// failed is the result of a tool that failed. A body that the handler gave with
+// its error is the whole failure.
+func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fault.Fault) any {
+	body := got.out
+	if len(body) == 0 || f.Code == fault.ToolTimeout {
+		body = failure(got.out, f)
+	}
+	return s.result(ex, op, got, body, true)
+}
+
+// failure makes a failure's body, keeping what the handler had to say beside the
+// error.
+func failure(body json.RawMessage, f *fault.Fault) json.RawMessage {
+	members := map[string]any{}
+	var given map[string]json.RawMessage
+	if json.Unmarshal(body, &given) == nil {
+		for k, v := range given {
+			members[k] = v
+		}
+	}
+	members["success"], members["error"] = false, f
+	if d, ok := f.Details.(map[string]any); ok && f.Code == fault.ToolTimeout {
+		members["timeoutMs"] = d["timeoutMs"]
+	}
+	raw, err := encode(members)
+	if err != nil { // details that are no JSON
+		raw, _ = encode(map[string]any{"success": false, "error": fault.New(f.Code, f.Message)})
+	}
+	return raw
+}
+
+// result puts a body into a tool result: once structured, once as the one text
+// block.
+func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body json.RawMessage, failed bool) any {
+	if !json.Valid(body) {
+		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
+		body, failed = failure(nil, fault.New(fault.Internal, "")), true
+	}
+	body = compact(body)
+	r := callResult{
+		envelope: s.server.envelope(ex.peer, false), Content: []textContent{{"text", string(body)}}, StructuredContent: body, IsError: failed,
+	}
+	if got.outcome != nil {
+		if r.Meta == nil {
+			r.Meta = map[string]any{}
+		}
+		r.Meta[runMeta] = s.describeRun(op, got.outcome)
+	}
+	return r
+}
+
+func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) map[string]any {
+	about := map[string]any{"runId": o.Run, "attempts": o.Attempts, "toolVersion": s.server.opts.Version}
+	if op.ID.Kind == catalog.KindCode {
+		metrics := map[string]any{}
+		for k, v := range o.Metrics {
+			metrics[k] = v
+		}
+		metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, o.Wall.Milliseconds()
+		about["metrics"] = metrics
+	}
+	return about
+}

@@ -1,0 +1,209 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// envelope is what every result may carry. In the modern era resultType is
+// always there, and the caching hints on what can be cached.
+type envelope struct {
+	Meta       map[string]any `json:"_meta,omitempty"`
+	ResultType string         `json:"resultType,omitempty"`
+	TTLMs      *int64         `json:"ttlMs,omitempty"`
+	CacheScope string         `json:"cacheScope,omitempty"`
+}
+
+// envelope makes the envelope of a result. What depends on a principal's rights
+// is cacheable for that principal only, and stale at once: the catalog may change
+// at any time.
+func (s *Server) envelope(p peer, cacheable bool) envelope {
+	if !p.modern {
+		return envelope{}
+	}
+	e := envelope{
+		ResultType: string(mcp.ResultTypeComplete),
+		Meta:       map[string]any{mcp.MetaKeyServerInfo: mcp.Implementation{Name: s.opts.Name, Version: s.opts.Version}},
+	}
+	if cacheable {
+		e.TTLMs, e.CacheScope = new(int64), string(mcp.CacheScopePrivate)
+	}
+	return e
+}
+
+// request handles one request. reply is called at most once.
+func (s *session) request(ctx context.Context, m message, reply func(outgoing)) {
+	answer := func(result any, failed *rpcError) {
+		reply(outgoing{text: encodeResponse(m.id, result, failed), isAnswer: true})
+	}
+	about := metaOf(m.params)
+	p, bad := s.peer(about)
+	if bad != nil {
+		answer(nil, bad)
+		return
+	}
+	switch mcp.MCPMethod(m.method) {
+	case mcp.MethodToolsCall:
+		s.async(ctx, m, p, about, reply, s.callTool)
+	case mcp.MethodResourcesRead:
+		s.async(ctx, m, p, about, reply, s.readResource)
+	case mcp.MethodToolsList:
+		answer(s.guarded(ctx, m, p, s.listTools))
+	case mcp.MethodResourcesList:
+		answer(s.guarded(ctx, m, p, s.listResources))
+	case mcp.MethodResourcesTemplatesList:
+		answer(s.guarded(ctx, m, p, s.listTemplates))
+	case mcp.MethodSubscriptionsListen:
+		if p.modern {
+			s.listen(m, p, answer)
+			return
+		}
+		answer(s.guarded(ctx, m, p, s.delegate))
+	default:
+		answer(s.guarded(ctx, m, p, s.delegate))
+	}
+}
+
+type quick func(context.Context, message, peer) (any, *rpcError)
+
+// guarded keeps a panic from ending the connection.
+func (s *session) guarded(ctx context.Context, m message, p peer, f quick) (result any, failed *rpcError) {
+	defer s.recovered(m, &result, &failed)
+	return f(ctx, m, p)
+}
+
+func (s *session) recovered(m message, result *any, failed **rpcError) {
+	if v := recover(); v != nil {
+		s.server.opts.Log.Error("panic while answering a client", "method", m.method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		*result, *failed = nil, protocolError(fault.New(fault.Internal, ""))
+	}
+}
+
+// exchange is a request that is answered later.
+type exchange struct {
+	message
+	peer
+	meta
+	progress *progress
+	// abandoned is set by a handler that answers while its work goes on: it is
+	// closed when that ends. The place among the running is held until then.
+	abandoned <-chan struct{}
+}
+
+// async answers a request by itself, within the session's bound.
+func (s *session) async(ctx context.Context, m message, p peer, about meta, reply func(outgoing), f func(context.Context, *exchange) (any, *rpcError)) {
+	ctx, c, bad := s.admit(ctx, m.id)
+	if bad != nil {
+		reply(outgoing{text: encodeResponse(m.id, nil, bad), isAnswer: true})
+		return
+	}
+	ex := &exchange{message: m, peer: p, meta: about, progress: newProgress(s, p, about.ProgressToken)}
+	go func() {
+		defer s.answered.Done()
+		defer c.cancel(nil)
+		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
+		ex.progress.close()
+		out := outgoing{isAnswer: true, progress: ex.progress.gap(), taken: s.release}
+		if left := ex.abandoned; left != nil {
+			out.taken = nil
+			go func() { <-left; s.release() }()
+		}
+		if s.finish(m.id, c) {
+			out.text = encodeResponse(m.id, result, failed)
+		}
+		reply(out) // empty for a cancelled one, which a batch waits for as well
+	}()
+}
+
+// batch answers the requests of a batch with one array, once all are done.
+func (s *session) batch(ctx context.Context, items []parsed) {
+	var (
+		mu   sync.Mutex
+		got  = []json.RawMessage{}
+		left = 1
+	)
+	done := func(out outgoing) {
+		mu.Lock()
+		defer mu.Unlock()
+		if out.taken != nil {
+			out.taken()
+		}
+		if len(out.text) > 0 {
+			got = append(got, out.text)
+		}
+		if left--; left > 0 || len(got) == 0 {
+			return
+		}
+		raw, err := encode(got)
+		if err != nil { // each part was encoded before
+			panic("mcpserver: a batch cannot be encoded: " + err.Error())
+		}
+		s.send(outgoing{text: raw, isAnswer: true})
+	}
+	for _, item := range items {
+		if item.problem == nil && item.method == string(mcp.MethodInitialize) {
+			item.problem = fault.New(fault.InvalidRequest, "initialize must not be part of a batch")
+		}
+		if item.problem != nil || item.id != nil && !item.answer {
+			mu.Lock()
+			left++
+			mu.Unlock()
+		}
+		s.one(ctx, item, done)
+	}
+	done(outgoing{})
+}
+
+// delegate lets the library answer: the handshake, discovery, ping, and every
+// method that we do not have.
+func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcError) {
+	raw, err := encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": m.id, "method": m.method, "params": rawOrEmpty(m.params)})
+	if err != nil {
+		return nil, protocolError(fault.New(fault.Internal, "").Because(err))
+	}
+	state := &s.handshake
+	if p.modern {
+		state = &handshake{id: s.handshake.id} // such a request leaves nothing behind
+	}
+	switch r := s.server.library.HandleMessage(s.server.library.WithContext(ctx, state), raw).(type) {
+	case mcp.JSONRPCError:
+		return nil, fromLibrary(r.Error)
+	case mcp.JSONRPCResponse:
+		return s.presented(r.Result, p), nil
+	default:
+		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is no request"))
+	}
+}
+
+func rawOrEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// presented adds what code mode is here to the server's capabilities.
+func (s *session) presented(result any, p peer) any {
+	switch r := result.(type) {
+	case mcp.InitializeResult:
+		p.declares = s.handshake.declares()
+		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		return r
+	case mcp.DiscoverResult:
+		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		return r
+	}
+	return result
+}
+
+func (s *session) blocks(p peer) (experimental, extensions map[string]any) {
+	block := s.server.codeMode(p)
+	return map[string]any{experimentalKey: block}, map[string]any{extensionKey: block}
+}

@@ -1,0 +1,116 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// rpcError is a JSON-RPC error. Its data is always an object with `code`
+// (CONTRACT section 5).
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+}
+
+// protocolError sends a fault as a JSON-RPC error: the number is the registry's,
+// the data is the fault.
+func protocolError(f *fault.Fault) *rpcError {
+	e, _ := fault.Lookup(f.Code)
+	return &rpcError{Code: e.RPC, Message: f.Message, Data: f}
+}
+
+// fromLibrary gives an error of the MCP library a fault code. What the library
+// put into data stays.
+func fromLibrary(d mcp.JSONRPCErrorDetails) *rpcError {
+	code := fault.Internal
+	switch d.Code {
+	case mcp.PARSE_ERROR:
+		code = fault.ParseError
+	case mcp.INVALID_REQUEST:
+		code = fault.InvalidRequest
+	case mcp.METHOD_NOT_FOUND:
+		code = fault.MethodNotFound
+	case mcp.INVALID_PARAMS:
+		code = fault.InvalidPayload
+	case mcp.RESOURCE_NOT_FOUND:
+		code = fault.NotFound
+	case mcp.UNSUPPORTED_PROTOCOL_VERSION, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY:
+		code = fault.CapabilityUnsupported
+	}
+	return &rpcError{Code: d.Code, Message: d.Message, Data: withFault(d.Data, fault.New(code, d.Message))}
+}
+
+// withFault adds a fault's members to the members of data.
+func withFault(data any, f *fault.Fault) any {
+	out := map[string]any{}
+	for _, part := range []any{data, f} {
+		raw, err := json.Marshal(part)
+		if err != nil {
+			continue
+		}
+		var members map[string]any
+		if json.Unmarshal(raw, &members) == nil {
+			for k, v := range members {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}
+
+// unsupportedVersion refuses a protocol version that this build does not speak.
+func unsupportedVersion(version string) *rpcError {
+	e := mcp.UnsupportedProtocolVersionError{Version: version, Supported: mcp.ValidProtocolVersions}
+	return fromLibrary(e.JSONRPCError().Error)
+}
+
+// response is one answer on the wire.
+type response struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"` // null where the request's could not be read
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+// notification is one message from the server that wants no answer.
+type notification struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params,omitempty"`
+}
+
+// encodeResponse gives the bytes of an answer. What cannot be encoded (a handler
+// that returned broken JSON) becomes an internal error, so that no request stays
+// without an answer.
+func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	r := response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: result, Error: failed}
+	raw, err := encode(r)
+	if err != nil {
+		r.Result, r.Error = nil, protocolError(fault.New(fault.Internal, "the result is not JSON"))
+		if raw, err = encode(r); err != nil {
+			panic(fmt.Sprintf("mcpserver: an error response cannot be encoded: %v", err))
+		}
+	}
+	return raw
+}
+
+// encode gives compact JSON without escapes for HTML, which would cost a model
+// tokens and helps nobody here.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

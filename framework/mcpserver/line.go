@@ -1,0 +1,100 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+)
+
+// line is one line of input without its end, or what is left of one that was
+// too long, or the error that ended the input.
+type line struct {
+	text    []byte
+	tooLong bool
+	id      []byte // of a line that was too long: its request's id, if it could be told
+	err     error  // io.EOF, or why reading failed
+}
+
+// tailSize is how much of the end of an overlong line is kept to find its id.
+const tailSize = 512
+
+// lineReader cuts an input into lines of at most max bytes. A longer line is
+// read to its end and reported, so that the next one is whole.
+type lineReader struct {
+	r   *bufio.Reader
+	max int
+}
+
+func newLineReader(r io.Reader, max int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
+}
+
+// next gives the next line that is not blank. The text belongs to the caller.
+func (l *lineReader) next() line {
+	for {
+		got := l.read()
+		if got.err != nil || got.tooLong || len(got.text) > 0 {
+			return got
+		}
+	}
+}
+
+func (l *lineReader) read() line {
+	var text, tail []byte
+	tooLong := false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if !tooLong && len(text)+len(part) > l.max+2 { // the line's end does not count
+			tooLong = true
+			tail, text = keepTail(nil, text), nil
+		}
+		if tooLong {
+			tail = keepTail(tail, part)
+		} else {
+			text = append(text, part...)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if len(text) == 0 && !tooLong {
+				return line{err: err}
+			}
+			break // a last line without an end counts; the error comes again with the next read
+		}
+	}
+	text = bytes.TrimSpace(text)
+	if tooLong || len(text) > l.max {
+		return line{tooLong: true, id: trailingID(keepTail(tail, text))}
+	}
+	return line{text: text}
+}
+
+// keepTail appends b to tail and keeps the last tailSize bytes.
+func keepTail(tail, b []byte) []byte {
+	if len(b) > tailSize {
+		b = b[len(b)-tailSize:]
+	}
+	tail = append(tail, b...)
+	if over := len(tail) - tailSize; over > 0 {
+		tail = tail[over:]
+	}
+	return tail
+}
+
+// lastMember matches an id as the last member of the root object, which is where
+// the common clients put it: what stands directly before the line's last brace
+// belongs to the root.
+var lastMember = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]{1,20}|"[^"\\]{0,128}")\s*\}$`)
+
+// trailingID finds the id of a request whose line was thrown away, nil if it
+// cannot be told.
+func trailingID(tail []byte) []byte {
+	m := lastMember.FindSubmatch(bytes.TrimSpace(tail))
+	if m == nil {
+		return nil
+	}
+	return bytes.Clone(m[1])
+}

@@ -1,0 +1,137 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// message is one JSON-RPC message from a client: a request (it has an id), a
+// notification, or an answer to a request that we never sent.
+type message struct {
+	id     json.RawMessage // nil for a notification
+	method string
+	params json.RawMessage // an object, or nil
+	answer bool
+}
+
+// parse reads what came in one frame: one message, or several when batch is
+// true. Problems of one message of a batch stand at its place.
+func parse(text []byte) (items []parsed, batch bool) {
+	text = bytes.TrimSpace(text)
+	if !utf8.Valid(text) {
+		return []parsed{{problem: fault.New(fault.ParseError, "the message is not UTF-8")}}, false
+	}
+	if len(text) == 0 || text[0] != '[' {
+		return []parsed{parseOne(text)}, false
+	}
+	var raws []json.RawMessage
+	if err := json.Unmarshal(text, &raws); err != nil {
+		return []parsed{{problem: fault.New(fault.ParseError, "the message is not JSON: "+err.Error())}}, false
+	}
+	for _, raw := range raws {
+		items = append(items, parseOne(raw))
+	}
+	return items, true
+}
+
+// parsed is a message, or what is wrong with it. message.id is set where it
+// could be read in spite of the problem.
+type parsed struct {
+	message
+	problem *fault.Fault
+}
+
+func parseOne(text []byte) parsed {
+	// A map, because struct fields would match names of any case.
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(text, &m); err != nil || m == nil {
+		if json.Valid(text) {
+			return parsed{problem: fault.New(fault.InvalidRequest, "a message is a JSON object")}
+		}
+		return parsed{problem: fault.New(fault.ParseError, "the message is not JSON: "+jsonProblem(text, err))}
+	}
+	var p parsed
+	refuse := func(why string) parsed {
+		p.problem = fault.New(fault.InvalidRequest, why)
+		return p
+	}
+	id, hasID := m["id"]
+	if hasID {
+		if _, ok := idKey(id); !ok {
+			return refuse("`id` must be a string or a number")
+		}
+		p.id = id
+	}
+	if v := m["jsonrpc"]; string(v) != `"`+mcp.JSONRPC_VERSION+`"` {
+		return refuse("`jsonrpc` must be \"2.0\"")
+	}
+	_, result := m["result"]
+	_, failed := m["error"]
+	method, hasMethod := m["method"]
+	switch {
+	case hasMethod && (result || failed):
+		return refuse("a message is a request or an answer, not both")
+	case !hasMethod && (result || failed):
+		p.answer = true
+		return p
+	case !hasMethod:
+		return refuse("`method` is missing")
+	}
+	if json.Unmarshal(method, &p.method) != nil || p.method == "" || method[0] != '"' {
+		return refuse("`method` must be a string that is not empty")
+	}
+	if params, ok := m["params"]; ok && string(params) != "null" {
+		if params[0] != '{' {
+			return refuse("`params` must be an object")
+		}
+		p.params = params
+	}
+	return p
+}
+
+func jsonProblem(text []byte, err error) string {
+	if len(text) == 0 {
+		return "it is empty"
+	}
+	if err == nil {
+		return "it is broken"
+	}
+	return err.Error()
+}
+
+// idKey makes ids comparable: 1 and 1.0 are the same id, 1 and "1" are not. ok
+// is false for what is no id.
+func idKey(id json.RawMessage) (key string, ok bool) {
+	if len(id) == 0 {
+		return "", false
+	}
+	if id[0] == '"' {
+		var s string
+		if json.Unmarshal(id, &s) != nil {
+			return "", false
+		}
+		return "s" + s, true
+	}
+	if id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return "", false
+	}
+	text := string(id)
+	if len(text) > 64 || !json.Valid(id) {
+		return "", false
+	}
+	if !strings.ContainsAny(text, ".eE") {
+		return "n" + text, true
+	}
+	f, _, err := big.ParseFloat(text, 10, 64, big.ToNearestEven)
+	if err != nil {
+		return "", false
+	}
+	return "n" + f.Text('g', -1), true
+}

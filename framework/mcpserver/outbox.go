@@ -1,0 +1,148 @@
+package mcpserver
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// progressGap stands between the last progress of a call and its answer: clients
+// that read both in one chunk drop the progress.
+const progressGap = time.Millisecond
+
+// outgoing is one message for the client, without the line's end.
+type outgoing struct {
+	text []byte
+	// progress is set on a call's progress notifications and on its answer, so that
+	// the writer can keep the gap between them.
+	progress *written
+	isAnswer bool
+	// taken is called once the message stands in the queue (or is dropped), before
+	// it can be written. nil means nothing to do.
+	taken func()
+}
+
+// written is when a call's last progress went out. Only the writer touches it.
+type written struct{ at time.Time }
+
+// outbox is the queue in front of the one writer of a connection. It is bounded
+// in bytes: whoever answers waits while the client does not read.
+type outbox struct {
+	max int
+
+	mu     sync.Mutex
+	change sync.Cond
+	queue  []outgoing
+	bytes  int
+	open   bool // unbounded, because the connection is ending
+	closed bool
+	err    error
+	failed chan struct{} // closed with the first failure
+}
+
+func newOutbox(max int) *outbox {
+	b := &outbox{max: max, failed: make(chan struct{})}
+	b.change.L = &b.mu
+	return b
+}
+
+// put queues a message and waits for room first. After close or a failed write
+// the message is dropped.
+func (b *outbox) put(m outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.bytes > 0 && b.bytes+len(m.text) > b.max && !b.open && !b.closed && b.err == nil {
+		b.change.Wait()
+	}
+	b.add(m)
+}
+
+// offer queues a message if there is room for it now.
+func (b *outbox) offer(m outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bytes == 0 || b.bytes+len(m.text) <= b.max {
+		b.add(m)
+	}
+}
+
+func (b *outbox) add(m outgoing) {
+	if m.taken != nil {
+		m.taken()
+	}
+	if b.closed || b.err != nil || len(m.text) == 0 {
+		return
+	}
+	b.queue = append(b.queue, m)
+	b.bytes += len(m.text)
+	b.change.Broadcast()
+}
+
+// unbind lifts the bound, so that nobody waits any more.
+func (b *outbox) unbind() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open = true
+	b.change.Broadcast()
+}
+
+// close lets the writer end once everything that is queued is written.
+func (b *outbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.change.Broadcast()
+}
+
+// errAbandoned ends a writer whose client does not read.
+var errAbandoned = errors.New("mcpserver: the client does not read")
+
+// fail ends the writer and drops what is queued.
+func (b *outbox) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = err
+		close(b.failed)
+	}
+	b.queue, b.bytes = nil, 0
+	b.change.Broadcast()
+}
+
+// run writes until close or until a write fails.
+func (b *outbox) run(w io.Writer) error {
+	for {
+		m, ok, err := b.take()
+		if !ok {
+			return err
+		}
+		if m.progress != nil && m.isAnswer && !m.progress.at.IsZero() {
+			time.Sleep(time.Until(m.progress.at.Add(progressGap)))
+		}
+		if _, err := w.Write(append(m.text, '\n')); err != nil {
+			b.fail(err)
+			return err
+		}
+		if m.progress != nil && !m.isAnswer {
+			m.progress.at = time.Now()
+		}
+	}
+}
+
+func (b *outbox) take() (outgoing, bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.queue) == 0 && !b.closed && b.err == nil {
+		b.change.Wait()
+	}
+	if b.err != nil || len(b.queue) == 0 {
+		return outgoing{}, false, b.err
+	}
+	m := b.queue[0]
+	b.queue[0] = outgoing{}
+	b.queue = b.queue[1:]
+	b.bytes -= len(m.text)
+	b.change.Broadcast()
+	return m, true, nil
+}

@@ -1,0 +1,147 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Where both sides say what they know of code mode.
+const (
+	experimentalKey = "koan"
+	extensionKey    = "dev.koan/code-mode"
+)
+
+// peer is the client behind one request. It is decided per request, since in the
+// modern era nothing is remembered from an earlier one.
+type peer struct {
+	version   string // of the protocol; never ""
+	modern    bool
+	info      mcp.Implementation
+	declares  exposure.Client
+	principal auth.Principal
+}
+
+// meta are the members of `_meta` that matter here. They are kept raw, so that a
+// wrong one harms nothing but itself.
+type meta struct {
+	ProgressToken json.RawMessage `json:"progressToken"`
+	Version       json.RawMessage `json:"io.modelcontextprotocol/protocolVersion"`
+	ClientInfo    json.RawMessage `json:"io.modelcontextprotocol/clientInfo"`
+	Capabilities  json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+	TraceParent   json.RawMessage `json:"traceparent"`
+}
+
+func metaOf(params json.RawMessage) meta {
+	var p struct {
+		Meta meta `json:"_meta"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return meta{}
+	}
+	return p.Meta
+}
+
+// text reads a string, "" for anything else.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// trace gives the trace id of a W3C traceparent, "" without a valid one.
+func (m meta) trace() string {
+	parts := strings.Split(text(m.TraceParent), "-")
+	if len(parts) < 4 || len(parts[1]) != 32 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[1], "0123456789abcdef") != "" {
+		return ""
+	}
+	return parts[1]
+}
+
+// modernPeer reads the client from a request that stands for itself. ok is false
+// for a request of the older era.
+func modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
+	version := text(m.Version)
+	if !mcp.IsModernProtocol(version) {
+		return peer{}, false, nil
+	}
+	if !mcp.IsValidProtocolVersion(version) {
+		return peer{}, true, unsupportedVersion(version)
+	}
+	var caps *mcp.ClientCapabilities
+	if json.Unmarshal(m.Capabilities, &caps) != nil || caps == nil {
+		return peer{}, true, protocolError(fault.Invalid(fault.Detail{
+			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or no object", Expected: "object",
+		}))
+	}
+	p = peer{version: version, modern: true, declares: declared(*caps)}
+	_ = json.Unmarshal(m.ClientInfo, &p.info) // optional, and never a reason to refuse
+	return p, true, nil
+}
+
+// declared reads what a client says about code mode. An explicit no wins.
+func declared(caps mcp.ClientCapabilities) exposure.Client {
+	out := exposure.Unknown
+	for _, said := range []struct {
+		in  map[string]any
+		key string
+	}{{caps.Experimental, experimentalKey}, {caps.Extensions, extensionKey}} {
+		v, ok := said.in[said.key]
+		if !ok || v == nil {
+			continue
+		}
+		if m, isObject := v.(map[string]any); v == false || isObject && m["codeMode"] == false {
+			return exposure.LegacyClient
+		}
+		out = exposure.Understands
+	}
+	return out
+}
+
+// mode is the exposure mode for this client; never auto.
+func (p peer) mode(s *Server) exposure.Mode { return exposure.ForClient(s.opts.Exposure, p.declares) }
+
+// view is the catalog as this client sees it now.
+func (p peer) view(s *Server) *catalog.View {
+	return s.opts.Catalog().View(p.principal, p.mode(s), s.opts.ExposureIsAuto)
+}
+
+// refusesDots lists, by clientInfo.name in lower case, clients that accept only
+// [a-zA-Z0-9_-]{1,64} as tool names, and drop the whole list of a server with
+// one other name. Most clients take dots or rewrite them; only proven ones
+// belong here.
+var refusesDots = map[string]string{
+	"claude-ai":          "Claude Desktop: FrontendRemoteMcpToolDefinition.name",
+	"anthropic/claudeai": "claude.ai connectors: the same check as Claude Desktop",
+}
+
+// underscored tells whether lists spell tool names with "_" for this client.
+func (p peer) underscored(s *Server) bool {
+	switch s.opts.ToolNames {
+	case NamesDotted:
+		return false
+	case NamesUnderscore:
+		return true
+	case NamesAuto, "":
+	}
+	_, known := refusesDots[strings.ToLower(p.info.Name)]
+	return known
+}
+
+// toolErrors tells whether bad arguments are a tool's failure, which a model can
+// read and correct, or a protocol error (CONTRACT section 5).
+func (p peer) toolErrors() bool { return p.version >= mcp.ProtocolVersion20251125 }
+
+// knowsProgressMessage tells whether progress may carry a message.
+func (p peer) knowsProgressMessage() bool { return p.version >= mcp.ProtocolVersion20250326 }
+
+// batches tells whether the protocol version has JSON-RPC batches: one only.
+func (p peer) batches() bool { return p.version == mcp.ProtocolVersion20250326 }

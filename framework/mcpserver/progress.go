@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// progressEvery is the shortest time between two notifications of one call.
+const progressEvery = 100 * time.Millisecond
+
+// progress tells a client how far a call is, at most every progressEvery, with
+// values that only grow, and never after close. What comes too soon is kept, and
+// the newest of it is sent when its time has come.
+type progress struct {
+	token   json.RawMessage // nil: nobody asked
+	message bool            // the protocol version knows a message
+	send    func(outgoing)
+	wire    written
+
+	mu      sync.Mutex
+	sent    bool
+	last    float64
+	at      time.Time
+	waiting *report
+	timer   *time.Timer
+	closed  bool
+}
+
+type report struct {
+	done, total float64
+	message     string
+}
+
+func newProgress(s *session, p peer, token json.RawMessage) *progress {
+	if _, ok := idKey(token); !ok {
+		token = nil
+	}
+	return &progress{token: token, message: p.knowsProgressMessage(), send: s.out.offer}
+}
+
+// report takes what a handler says. total 0 means unknown.
+func (p *progress) report(done, total float64, message string) {
+	if p.token == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.sent && done <= p.last {
+		return
+	}
+	r := report{done, total, message}
+	if wait := progressEvery - time.Since(p.at); p.sent && wait > 0 {
+		p.waiting = &r
+		if p.timer == nil {
+			p.timer = time.AfterFunc(wait, p.flush)
+		}
+		return
+	}
+	p.emit(r)
+}
+
+func (p *progress) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	if p.closed || p.waiting == nil {
+		return
+	}
+	p.emit(*p.waiting)
+}
+
+func (p *progress) emit(r report) {
+	p.waiting, p.sent, p.last, p.at = nil, true, r.done, time.Now()
+	params := map[string]any{"progressToken": p.token, "progress": r.done}
+	if r.total > 0 {
+		params["total"] = r.total
+	}
+	if r.message != "" && p.message {
+		params["message"] = r.message
+	}
+	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
+	if err != nil { // a number that JSON does not have
+		return
+	}
+	p.send(outgoing{text: text, progress: &p.wire})
+}
+
+// close ends the reports: what waits is dropped.
+func (p *progress) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// gap is what the writer needs to keep the answer apart, nil where nobody asked
+// for progress.
+func (p *progress) gap() *written {
+	if p.token == nil {
+		return nil
+	}
+	return &p.wire
+}

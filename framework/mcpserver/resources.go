@@ -1,0 +1,185 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// resource is one row of resources/list, template one of
+// resources/templates/list.
+type resource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mimeType,omitempty"`
+}
+
+type template struct {
+	URITemplate string `json:"uriTemplate"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mimeType,omitempty"`
+}
+
+type resourcesResult struct {
+	envelope
+	Resources  []json.RawMessage `json:"resources"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+}
+
+type templatesResult struct {
+	envelope
+	Templates  []json.RawMessage `json:"resourceTemplates"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+}
+
+// listResources lists the documents, and of the templated ones each that exists.
+func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpcError) {
+	v := p.view(s.server)
+	var rows []listed
+	for _, d := range v.Snapshot().Documents() {
+		names := []string{""}
+		if d.Template {
+			if names = nil; d.List != nil {
+				names = d.List(v)
+			}
+		}
+		for _, name := range names {
+			r := resource{URI: fillIn(d, name), Name: d.Name, Description: d.Description, MIME: d.MIME}
+			if name != "" {
+				r.Name = d.Name + ": " + name
+			}
+			raw, err := encode(r)
+			if err != nil {
+				return nil, protocolError(fault.New(fault.Internal, ""))
+			}
+			rows = append(rows, listed{r.URI, raw})
+		}
+	}
+	page, next, bad := s.page(sorted(rows), m)
+	if bad != nil {
+		return nil, bad
+	}
+	return resourcesResult{envelope: s.server.envelope(p, true), Resources: raws(page), NextCursor: next}, nil
+}
+
+func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpcError) {
+	var rows []listed
+	for _, d := range p.view(s.server).Snapshot().Documents() {
+		if !d.Template {
+			continue
+		}
+		raw, err := encode(template{URITemplate: d.URI, Name: d.Name, Description: d.Description, MIME: d.MIME})
+		if err != nil {
+			return nil, protocolError(fault.New(fault.Internal, ""))
+		}
+		rows = append(rows, listed{d.URI, raw})
+	}
+	page, next, bad := s.page(sorted(rows), m)
+	if bad != nil {
+		return nil, bad
+	}
+	return templatesResult{envelope: s.server.envelope(p, true), Templates: raws(page), NextCursor: next}, nil
+}
+
+func sorted(rows []listed) []listed {
+	sort.Slice(rows, func(i, j int) bool { return rows[i].key < rows[j].key })
+	return rows
+}
+
+type contents struct {
+	URI  string  `json:"uri"`
+	MIME string  `json:"mimeType,omitempty"`
+	Text *string `json:"text,omitempty"`
+	Blob *string `json:"blob,omitempty"` // base64
+}
+
+type readResult struct {
+	envelope
+	Contents []contents `json:"contents"`
+}
+
+func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcError) {
+	var params struct {
+		URI *string `json:"uri"`
+	}
+	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.URI == nil {
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/uri", Message: "the resource's uri is missing", Expected: "string"}))
+	}
+	v := ex.peer.view(s.server)
+	d, name := find(v, *params.URI)
+	if d == nil {
+		return nil, noResource(ex.peer, *params.URI)
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	defer stop()
+	raw, err := d.Read(ctx, v, name)
+	if err != nil {
+		f := fault.From(err)
+		if f.Code == fault.NotFound {
+			return nil, noResource(ex.peer, *params.URI)
+		}
+		if f.Code == fault.Internal {
+			s.server.opts.Log.Error("a resource cannot be read", "uri", *params.URI, "error", err)
+		}
+		return nil, protocolError(f)
+	}
+	c := contents{URI: *params.URI, MIME: d.MIME}
+	if utf8.Valid(raw) {
+		c.Text = new(string(raw))
+	} else {
+		c.Blob = new(base64.StdEncoding.EncodeToString(raw))
+	}
+	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{c}}, nil
+}
+
+// noResource carries the number that the client's era has for it.
+func noResource(p peer, uri string) *rpcError {
+	if len(uri) > 256 {
+		uri = uri[:256] + "…"
+	}
+	f := fault.Newf(fault.NotFound, "there is no resource %q", uri).WithHint("List the resources, or use a template with a name that exists.").WithDetails(map[string]any{"uri": uri})
+	e := protocolError(f)
+	if !p.modern {
+		e.Code = mcp.RESOURCE_NOT_FOUND
+	}
+	return e
+}
+
+// find gives the document behind a URI: first the concrete ones.
+func find(v *catalog.View, uri string) (*catalog.Document, string) {
+	for _, d := range v.Snapshot().Documents() {
+		if !d.Template && d.URI == uri {
+			return d, ""
+		}
+	}
+	for _, d := range v.Snapshot().Documents() {
+		if !d.Template || d.List == nil {
+			continue
+		}
+		for _, name := range d.List(v) {
+			if fillIn(d, name) == uri {
+				return d, name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// fillIn puts a name into a document's template.
+func fillIn(d *catalog.Document, name string) string {
+	open, end := strings.IndexByte(d.URI, '{'), strings.IndexByte(d.URI, '}')
+	if !d.Template || open < 0 || end < open {
+		return d.URI
+	}
+	return d.URI[:open] + name + d.URI[end+1:]
+}

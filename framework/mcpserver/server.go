@@ -1,0 +1,178 @@
+package mcpserver
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Options configure a Server. Engine, Catalog, Name and Version are required.
+type Options struct {
+	Name    string // serverInfo.name: the app's
+	Version string // serverInfo.version and toolVersion: the build's
+	// Instructions are what a client may put into a model's system prompt.
+	Instructions string
+
+	Engine *run.Engine
+	// Catalog gives the current snapshot. It is asked at every request.
+	Catalog func() *catalog.Snapshot
+	// Principal is who calls over stdio; the zero value is auth.Local.
+	Principal auth.Principal
+
+	Exposure exposure.Mode // of the server; "" is auto
+	// ExposureIsAuto tells that the mode was left to negotiation, so that package
+	// defaults count for their entities. Exposure auto implies it.
+	ExposureIsAuto bool
+	ToolNames      ToolNames // "" is auto
+
+	// Runtime and Faces are what the code-mode block of the capabilities says:
+	// "goja" and the faces that are switched on; empty where code mode is off.
+	Runtime string
+	Faces   []string
+
+	QueueMax       int           // calls in flight per session; 0 is 64
+	ToolTimeout    time.Duration // of one tool call without its own; 0 is 120 s
+	MaxBufferBytes int           // of one message, and of answers waiting to be read; 0 is 8 MiB
+	PageSize       int           // tools or resources in one page of a list; 0 is 250
+	// Grace is how long calls may go on after the client closed its end of stdio;
+	// 0 is 10 s. What runs longer is cancelled, and answered as such.
+	Grace time.Duration
+
+	Log *slog.Logger // nil is slog.Default; must not write to the protocol's stream
+}
+
+// ToolNames says how tool names are spelt in lists. Both spellings can always be
+// called (CONTRACT section 1, server.toolNames).
+type ToolNames string
+
+const (
+	NamesAuto       ToolNames = "auto" // dotted, but underscored to clients known to refuse dots
+	NamesDotted     ToolNames = "dotted"
+	NamesUnderscore ToolNames = "underscore"
+)
+
+func (o *Options) check() error {
+	var problems []error
+	if o.Engine == nil {
+		problems = append(problems, errors.New("mcpserver: Options.Engine is missing"))
+	}
+	if o.Catalog == nil {
+		problems = append(problems, errors.New("mcpserver: Options.Catalog is missing"))
+	}
+	if o.Name == "" || o.Version == "" {
+		problems = append(problems, errors.New("mcpserver: Options.Name and Options.Version are required"))
+	}
+	mode, err := exposure.Parse(string(o.Exposure))
+	if err != nil {
+		problems = append(problems, err)
+	}
+	switch o.ToolNames {
+	case "", NamesAuto, NamesDotted, NamesUnderscore:
+	default:
+		problems = append(problems, errors.New("mcpserver: unknown spelling of tool names "+string(o.ToolNames)))
+	}
+	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 {
+		problems = append(problems, errors.New("mcpserver: limits must not be negative"))
+	}
+	o.Exposure = mode
+	o.ExposureIsAuto = o.ExposureIsAuto || mode == exposure.Auto
+	return errors.Join(problems...)
+}
+
+func (o *Options) fill() {
+	if o.Principal.Subject == "" && o.Principal.Scopes == nil && o.Principal.Sets == nil {
+		o.Principal = auth.Local()
+	}
+	if o.QueueMax == 0 {
+		o.QueueMax = 64
+	}
+	if o.ToolTimeout == 0 {
+		o.ToolTimeout = 120 * time.Second
+	}
+	if o.MaxBufferBytes == 0 {
+		o.MaxBufferBytes = 8 << 20
+	}
+	if o.PageSize == 0 {
+		o.PageSize = 250
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Faces == nil {
+		o.Faces = []string{}
+	}
+}
+
+// Server offers one catalog to any number of sessions. It is safe for concurrent
+// use.
+type Server struct {
+	opts Options
+	// library speaks what is the protocol's own: initialize, server/discover, ping
+	// and the answers to methods that an era does not have.
+	library *server.MCPServer
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+}
+
+// New makes a server. The error names everything that is wrong with the options.
+func New(o Options) (*Server, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o.fill()
+	opts := []server.ServerOption{server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true)}
+	if o.Instructions != "" {
+		opts = append(opts, server.WithInstructions(o.Instructions))
+	}
+	return &Server{opts: o, library: server.NewMCPServer(o.Name, o.Version, opts...), sessions: map[*session]struct{}{}}, nil
+}
+
+// CatalogChanged tells open sessions that the lists of tools and resources may
+// have changed. It does not block.
+func (s *Server) CatalogChanged() {
+	s.mu.Lock()
+	open := make([]*session, 0, len(s.sessions))
+	for ss := range s.sessions {
+		open = append(open, ss)
+	}
+	s.mu.Unlock()
+	for _, ss := range open {
+		ss.listsChanged()
+	}
+}
+
+func (s *Server) add(ss *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[ss] = struct{}{}
+}
+
+func (s *Server) remove(ss *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, ss)
+}
+
+// codeMode is the block of the capabilities that says what code mode is here, as
+// one client sees it (CONTRACT section 5).
+func (s *Server) codeMode(p peer) map[string]any {
+	return map[string]any{
+		"schemaVersion": catalog.SchemaVersion,
+		"toolVersion":   s.opts.Version,
+		"mode":          string(p.mode(s)),
+		"runtime":       s.opts.Runtime,
+		"faces":         s.opts.Faces,
+	}
+}

@@ -1,0 +1,288 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// sink is where a session's messages go. put waits for room, offer drops the
+// message if there is none. Both may be called from several goroutines.
+type sink interface {
+	put(m outgoing)
+	offer(m outgoing)
+}
+
+// session is one client's connection, whatever carries it. Its transport calls
+// take for each frame, from one goroutine, and at the end drain.
+type session struct {
+	server    *Server
+	principal auth.Principal
+	out       sink
+	handshake handshake
+
+	mu        sync.Mutex
+	ready     bool                // the client said notifications/initialized
+	calls     map[string]*pending // by id key, until answered
+	running   int                 // calls whose work has not returned yet
+	listening map[string]*subscription
+	ended     bool
+	answered  sync.WaitGroup
+}
+
+// pending is a call that has no answer yet.
+type pending struct {
+	cancel    context.CancelCauseFunc
+	cancelled bool // by the client: nothing more is sent about it
+}
+
+// Why a call's context ended.
+var (
+	errByClient = errors.New("the client cancelled the call")
+	errEnding   = errors.New("the connection is ending")
+	errTimeUp   = errors.New("the tool's time is up")
+)
+
+func newSession(s *Server, p auth.Principal, out sink) *session {
+	return &session{server: s, principal: p, out: out, calls: map[string]*pending{}, listening: map[string]*subscription{}, handshake: handshake{id: uuid.NewString()}}
+}
+
+// take handles one frame: a message or a batch. Quick requests are answered
+// before it returns, so that their order stays; calls go on by themselves.
+func (s *session) take(ctx context.Context, text []byte) {
+	items, batch := parse(text)
+	if !batch {
+		s.one(ctx, items[0], s.send)
+		return
+	}
+	if !s.legacy().batches() {
+		s.send(outgoing{text: encodeResponse(nil, nil, protocolError(fault.New(fault.InvalidRequest, "this protocol version has no batches")))})
+		return
+	}
+	if len(items) == 0 {
+		s.send(outgoing{text: encodeResponse(nil, nil, protocolError(fault.New(fault.InvalidRequest, "the batch is empty")))})
+		return
+	}
+	s.batch(ctx, items)
+}
+
+func (s *session) send(m outgoing) { s.out.put(m) }
+
+// refuse answers what cannot be handled at all.
+func (s *session) refuse(id json.RawMessage, f *fault.Fault) {
+	s.send(outgoing{text: encodeResponse(id, nil, protocolError(f)), isAnswer: true})
+}
+
+func (s *session) one(ctx context.Context, p parsed, reply func(outgoing)) {
+	switch {
+	case p.problem != nil:
+		reply(outgoing{text: encodeResponse(p.id, nil, protocolError(p.problem)), isAnswer: true})
+	case p.answer: // we ask nothing, so nothing can be answered
+	case p.id == nil:
+		s.notified(p.message)
+	default:
+		s.request(ctx, p.message, reply)
+	}
+}
+
+// notified handles a notification. Unknown ones are ignored, as JSON-RPC wants.
+func (s *session) notified(m message) {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+		ID        json.RawMessage `json:"id"`
+	}
+	switch m.method {
+	case "notifications/initialized":
+		s.mu.Lock()
+		s.ready = true
+		s.mu.Unlock()
+	case string(mcp.MethodNotificationCancelled):
+		if json.Unmarshal(m.params, &p) == nil {
+			s.cancel(p.RequestID)
+		}
+	case "$/cancelRequest":
+		if json.Unmarshal(m.params, &p) == nil {
+			s.cancel(p.ID)
+		}
+	}
+}
+
+// cancel stops a call or a subscription. Nothing is sent about it from here on.
+func (s *session) cancel(id json.RawMessage) {
+	key, ok := idKey(id)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listening, key)
+	if c := s.calls[key]; c != nil {
+		c.cancelled = true
+		c.cancel(errByClient)
+		delete(s.calls, key)
+	}
+}
+
+// admit takes a place for a call. The place of its id is free once finish
+// returned, the place among the running once release was called.
+func (s *session) admit(ctx context.Context, id json.RawMessage) (context.Context, *pending, *rpcError) {
+	key, _ := idKey(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls[key] != nil || s.listening[key] != nil {
+		return nil, nil, protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", id))
+	}
+	if s.ended {
+		return nil, nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
+	}
+	if limit := s.server.opts.QueueMax; s.running >= limit {
+		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", s.running)
+		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": s.running}}))
+	}
+	c := &pending{}
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	s.calls[key] = c
+	s.running++
+	s.answered.Add(1)
+	return ctx, c, nil
+}
+
+// finish tells whether a call may be answered, and frees its id.
+func (s *session) finish(id json.RawMessage, c *pending) bool {
+	key, _ := idKey(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.cancelled {
+		return false
+	}
+	delete(s.calls, key)
+	return true
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+}
+
+// drain ends the session: no new calls, subscriptions are closed. The channel is
+// closed when every call has its answer.
+func (s *session) drain() <-chan struct{} {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.closeSubscriptions()
+	done := make(chan struct{})
+	go func() {
+		s.answered.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// stop cancels what still runs; each call is answered as cancelled.
+func (s *session) stop(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		c.cancel(why)
+	}
+}
+
+// legacy is the client as its handshake described it. Before one, it counts as a
+// client of the last version that had a handshake, which declares nothing.
+func (s *session) legacy() peer {
+	info, caps, version := s.handshake.read()
+	if version == "" {
+		version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+	}
+	return peer{version: version, info: info, declares: declared(caps), principal: s.principal}
+}
+
+// peer decides who a request comes from.
+func (s *session) peer(m meta) (peer, *rpcError) {
+	p, modern, bad := modernPeer(m)
+	if !modern {
+		p = s.legacy()
+	}
+	p.principal = s.principal
+	return p, bad
+}
+
+// handshake is what initialize leaves behind. It is the library's view of the
+// session.
+type handshake struct {
+	id string
+
+	mu          sync.Mutex
+	initialized bool
+	version     string
+	info        mcp.Implementation
+	caps        mcp.ClientCapabilities
+}
+
+var (
+	_ server.SessionWithClientInfo      = (*handshake)(nil)
+	_ server.SessionWithProtocolVersion = (*handshake)(nil)
+)
+
+func (h *handshake) read() (mcp.Implementation, mcp.ClientCapabilities, string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.info, h.caps, h.version
+}
+
+func (h *handshake) Initialize() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.initialized = true
+}
+
+func (h *handshake) Initialized() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.initialized
+}
+
+// NotificationChannel is nil: the library has nothing to tell, since lists and
+// subscriptions are ours.
+func (h *handshake) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
+
+func (h *handshake) SessionID() string { return h.id }
+
+func (h *handshake) GetClientInfo() mcp.Implementation { i, _, _ := h.read(); return i }
+
+func (h *handshake) SetClientInfo(i mcp.Implementation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.info = i
+}
+
+func (h *handshake) GetClientCapabilities() mcp.ClientCapabilities { _, c, _ := h.read(); return c }
+
+func (h *handshake) SetClientCapabilities(c mcp.ClientCapabilities) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.caps = c
+}
+
+func (h *handshake) ProtocolVersion() string { _, _, v := h.read(); return v }
+
+// SetProtocolVersion is called by the library when initialize negotiated it.
+func (h *handshake) SetProtocolVersion(v string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.version = v
+}
+
+// declares is what the handshake said about code mode.
+func (h *handshake) declares() exposure.Client { _, c, _ := h.read(); return declared(c) }
