@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/mcpserver"
 )
@@ -56,10 +59,27 @@ func (c *command) serve() *cobra.Command {
 
 func (c *command) mcp(i Instance) mcpserver.Options {
 	v := i.Values()
-	return mcpserver.Options{
+	o := mcpserver.Options{
 		Name: c.app.Name, Version: c.app.Version, Engine: i.Engine(), Catalog: i.Snapshot, Principal: auth.Local(),
-		Exposure: i.Mode(), ExposureIsAuto: i.Negotiated(),
+		Exposure: i.Mode(), ExposureIsAuto: i.Negotiated(), Faces: faces(i.Snapshot()),
 		QueueMax: v.Int("server.queueMax"), ToolTimeout: v.Duration("server.toolTimeoutMs"), MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		ToolNames: v.String("server.toolNames"), Log: i.Log(),
+		ToolNames: mcpserver.ToolNames(v.String("server.toolNames")), Log: i.Log(),
 	}
+	o.Instructions = c.app.Description
+	if len(o.Faces) > 0 {
+		o.Runtime = v.String("codeMode.runtime")
+		o.Instructions = strings.TrimSpace(o.Instructions + "\n\nDo a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarations + ".")
+	}
+	return o
+}
+
+// faces are the code faces that the catalog offers as tools.
+func faces(s *catalog.Snapshot) []string {
+	var out []string
+	for _, op := range s.Operations() {
+		if op.ID.Kind == catalog.KindCode && op.Reach&catalog.ReachTools != 0 && !slices.Contains(out, op.ID.Owner) {
+			out = append(out, op.ID.Owner)
+		}
+	}
+	return out
 }
