@@ -1,0 +1,121 @@
+package barcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // a format that Decode reads
+	_ "image/png"  // likewise
+)
+
+// MaxPixels bounds a picture. It is checked before the picture is unpacked, so
+// that a small file cannot fill the memory.
+const MaxPixels = 50_000_000
+
+// ErrTooLarge is a picture of more than MaxPixels.
+var ErrTooLarge = errors.New("the picture is too large")
+
+// Gray is a picture's brightness, row by row, 0 is black.
+type Gray struct {
+	Width  int
+	Height int
+	Pix    []byte
+}
+
+// Decode reads a PNG or JPEG file. A turn noted in EXIF data is not applied: all
+// positions are those of the stored pixels.
+func Decode(file []byte) (*Gray, error) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(file))
+	if errors.Is(err, image.ErrFormat) {
+		return nil, errors.New("the file is neither PNG nor JPEG")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the file's header cannot be read: %w", err)
+	}
+	if config.Width <= 0 || config.Height <= 0 {
+		return nil, fmt.Errorf("the picture has %d x %d pixels", config.Width, config.Height)
+	}
+	if config.Width > MaxPixels/config.Height {
+		return nil, fmt.Errorf("%w: %d x %d pixels, at most %d are read", ErrTooLarge, config.Width, config.Height, MaxPixels)
+	}
+	img, _, err := image.Decode(bytes.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("the %s file is damaged: %w", format, err)
+	}
+	return FromImage(img), nil
+}
+
+// FromImage takes the brightness of a picture. What is transparent is white.
+func FromImage(img image.Image) *Gray {
+	b := img.Bounds()
+	g := &Gray{Width: b.Dx(), Height: b.Dy(), Pix: make([]byte, b.Dx()*b.Dy())}
+	for y := range g.Height {
+		row := g.Pix[y*g.Width : (y+1)*g.Width]
+		switch src := img.(type) {
+		case *image.Gray:
+			copy(row, src.Pix[src.PixOffset(b.Min.X, b.Min.Y+y):])
+		case *image.YCbCr:
+			copy(row, src.Y[src.YOffset(b.Min.X, b.Min.Y+y):])
+		default:
+			for x := range row {
+				r, g, bl, a := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
+				row[x] = byte(((19595*r+38470*g+7471*bl)>>16 + 0xffff - a) >> 8)
+			}
+		}
+	}
+	return g
+}
+
+// level is the picture in one size. scale is how many pixels of the picture one
+// of its pixels stands for, along an edge.
+type level struct {
+	*Gray
+	scale int
+}
+
+const (
+	// longest edge of the largest level: codes in larger pictures have more pixels
+	// than they need.
+	longest = 2400
+	// shortest edge worth a level of its own.
+	shortest = 160
+	levels   = 3
+)
+
+// pyramid gives the picture in several sizes, each half of the one before: a
+// line reads bars best when they are 2 to 8 pixels wide.
+func pyramid(g *Gray) []level {
+	scale := (max(g.Width, g.Height) + longest - 1) / longest
+	out := []level{{shrink(g, scale), scale}}
+	for len(out) < levels {
+		last := out[len(out)-1]
+		if min(last.Width, last.Height)/2 < shortest {
+			break
+		}
+		out = append(out, level{shrink(last.Gray, 2), 2 * last.scale})
+	}
+	return out
+}
+
+// shrink makes a picture smaller by averaging squares of n pixels' edge.
+func shrink(g *Gray, n int) *Gray {
+	if n <= 1 {
+		return g
+	}
+	out := &Gray{Width: max(g.Width/n, 1), Height: max(g.Height/n, 1)}
+	out.Pix = make([]byte, out.Width*out.Height)
+	for y := range out.Height {
+		for x := range out.Width {
+			sum, count := 0, 0
+			for v := y * n; v < min((y+1)*n, g.Height); v++ {
+				for _, p := range g.Pix[v*g.Width+x*n : v*g.Width+min((x+1)*n, g.Width)] {
+					sum += int(p)
+					count++
+				}
+			}
+			out.Pix[y*out.Width+x] = byte(sum / count)
+		}
+	}
+	return out
+}

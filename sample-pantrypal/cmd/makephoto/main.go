@@ -1,0 +1,69 @@
+// Command makephoto draws the photos that the sample and its tests read: packages
+// with barcodes on a kitchen counter, in uneven light, with a camera's noise. It
+// is a stand-in for a camera; nobody's kitchen is in the repository.
+//
+//	go run ./sample-pantrypal/cmd/makephoto -out haul.png -codes 2000000000039,...
+//
+// A code of 13 digits is drawn as EAN-13, one of 12 as UPC-A, one of 8 as EAN-8.
+// The same arguments give the same file, byte for byte. -keep writes only the
+// first bytes of it, which is a broken file.
+package main
+
+// haul.png holds the sample's products 3, 7, 12, 18 and 25, and number 99, which
+// is no product.
+//go:generate go run . -seed 7 -codes 2000000000039,2000000000992,2000000000077,2000000000121,2000000000183,2000000000251 -out ../../testdata/haul.png
+//go:generate go run . -width 800 -height 600 -out ../../testdata/empty.png
+//go:generate go run . -width 800 -height 600 -codes 2000000000039 -keep 20000 -out ../../testdata/broken.png
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"strings"
+)
+
+func main() {
+	out := flag.String("out", "", "the PNG file to write")
+	codes := flag.String("codes", "", "codes, separated by commas; none gives an empty counter")
+	width := flag.Int("width", 1600, "in pixels")
+	height := flag.Int("height", 1200, "in pixels")
+	seed := flag.Uint64("seed", 1, "another one gives another photo of the same codes")
+	keep := flag.Int("keep", 0, "bytes to keep of the file; 0 keeps all")
+	flag.Parse()
+	if *out == "" || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(*out, split(*codes), *width, *height, *keep, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "makephoto:", err)
+		os.Exit(1)
+	}
+}
+
+func split(codes string) []string {
+	return strings.FieldsFunc(codes, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func write(path string, codes []string, width, height, keep int, seed uint64) error {
+	img, err := photo(codes, width, height, seed)
+	if err != nil {
+		return err
+	}
+	file, err := encode(img)
+	if err != nil {
+		return err
+	}
+	if keep > 0 && keep < len(file) {
+		file = file[:keep]
+	}
+	return os.WriteFile(path, file, 0o644)
+}
+
+func encode(img *image.Gray) ([]byte, error) {
+	var b bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, img)
+	return b.Bytes(), err
+}
