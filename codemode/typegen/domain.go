@@ -1,0 +1,49 @@
+package typegen
+
+import (
+	"strings"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+func (g *generator) domains() string {
+	var b strings.Builder
+	for _, d := range bind.Bind(g.view).Domains {
+		b.WriteString("\n")
+		b.WriteString(g.domain(d))
+	}
+	return b.String()
+}
+
+// domain writes a plugin's functions and, in a namespace of the same name, the
+// types they take and give.
+func (g *generator) domain(d wire.Domain) string {
+	n := &namespace{taken: map[string]bool{}}
+	var functions strings.Builder
+	for _, f := range d.Functions {
+		id, err := catalog.ParseID(f.ID)
+		if err != nil {
+			continue
+		}
+		op := g.view.Snapshot().Operation(id)
+		if op == nil {
+			continue
+		}
+		base := catalog.Identifier(catalog.Pascal(f.Name))
+		in, optional := n.input(op.Input, base+"Input", d.Name)
+		out := n.root(op.Output, base+"Output", d.Name)
+		mark := ""
+		if optional {
+			mark = "?"
+		}
+		functions.WriteString(comment("    ", op.Summary))
+		functions.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
+	}
+	types := ""
+	if len(n.types) > 0 {
+		types = "  namespace " + d.Name + " {\n" + strings.Join(n.types, "") + "  }\n"
+	}
+	return types + "  const " + d.Name + ": {\n" + functions.String() + "  };\n"
+}

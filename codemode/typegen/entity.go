@@ -1,0 +1,274 @@
+package typegen
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// generator makes the declarations of one View.
+type generator struct {
+	view   *catalog.View
+	shapes []shape             // the distinct sets of methods, in order of first use
+	params map[string][]string // op -> what its input may hold, over all entities
+	taken  map[string]bool     // names in the namespace Entities
+}
+
+// shape is one set of methods and the interface that has them.
+type shape struct {
+	name string
+	ops  []string
+}
+
+func newGenerator(v *catalog.View) *generator {
+	g := &generator{view: v, params: map[string][]string{}, taken: map[string]bool{}}
+	used := map[string]bool{}
+	for _, r := range v.Resources() {
+		g.taken[r.Name] = true
+		g.addShape(r, used)
+		for _, op := range r.Operations {
+			g.addParams(r.Name, op)
+		}
+	}
+	return g
+}
+
+func (g *generator) addShape(r *catalog.Resource, used map[string]bool) {
+	ops := methodOps(r.Operations)
+	if slices.ContainsFunc(g.shapes, func(s shape) bool { return slices.Equal(s.ops, ops) }) {
+		return
+	}
+	base := "Entity"
+	if r.ReadOnly {
+		base = "ReadOnlyEntity"
+	}
+	name := base
+	for n := 2; used[name]; n++ {
+		name = base + strconv.Itoa(n)
+	}
+	used[name] = true
+	g.shapes = append(g.shapes, shape{name, ops})
+}
+
+// addParams notes what the input of an operation may hold, so that types promise
+// exactly what the operation takes.
+func (g *generator) addParams(entity, op string) {
+	o := g.view.Snapshot().Operation(catalog.EntityID(entity, op))
+	if o == nil {
+		return
+	}
+	var in struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(o.Input, &in) != nil {
+		return
+	}
+	for name := range in.Properties {
+		if !slices.Contains(g.params[op], name) {
+			g.params[op] = append(g.params[op], name)
+		}
+	}
+}
+
+// methodOps are the ops that become methods, in the contract's order.
+func methodOps(ops []string) []string {
+	var out []string
+	for _, op := range wire.MethodOps() {
+		if slices.Contains(ops, op) {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// typeNames are the names that an entity's methods are written with.
+type typeNames struct{ model, input, relation, set string }
+
+func (g *generator) names(r *catalog.Resource) typeNames {
+	t := typeNames{model: r.Name, input: r.Name, relation: "never", set: `"default"`}
+	if hasInput(r) {
+		t.input = g.sibling(r.Name, "Input")
+	}
+	if len(r.Edges) > 0 {
+		t.relation = g.sibling(r.Name, "Relationship")
+	}
+	if len(r.Sets) > 0 {
+		t.set = g.sibling(r.Name, "Set")
+	}
+	return t
+}
+
+// sibling names a type beside an entity's, without hiding another entity.
+func (g *generator) sibling(entity, suffix string) string {
+	name := entity + suffix
+	for n := 2; g.taken[name]; n++ {
+		name = entity + suffix + strconv.Itoa(n)
+	}
+	return name
+}
+
+func readable(f *catalog.Field) bool { return !f.WriteOnly && !f.Sensitive }
+
+// hasInput tells that callers may write fields that they never read.
+func hasInput(r *catalog.Resource) bool {
+	return !r.ReadOnly && slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return !readable(&f) && !f.ReadOnly })
+}
+
+// entity writes an entity's types and its constant; known tells which targets of
+// edges the text declares.
+func (g *generator) entity(r *catalog.Resource, known func(string) bool) string {
+	t := g.names(r)
+	for _, s := range g.shapes {
+		if slices.Equal(s.ops, methodOps(r.Operations)) {
+			args := t.model + ", " + t.relation + ", " + t.set
+			if t.input != t.model {
+				args += ", " + t.input
+			}
+			return g.fields(r, r.Name, known) + g.unions(r) + "    const " + r.Name + ": SDK." + s.name + "<" + args + ">;\n"
+		}
+	}
+	return ""
+}
+
+// unions writes the types of an entity's sets and relationships, and of its
+// input where that has more than can be read.
+func (g *generator) unions(r *catalog.Resource) string {
+	var b strings.Builder
+	t := g.names(r)
+	if len(r.Sets) > 0 {
+		parts := make([]string, len(r.Sets))
+		for i, s := range r.Sets {
+			parts[i] = setType(s)
+		}
+		b.WriteString("    type " + t.set + " = " + strings.Join(parts, " | ") + ";\n")
+	}
+	if len(r.Edges) > 0 {
+		b.WriteString("    type " + t.relation + " = ")
+		for _, e := range r.Edges {
+			b.WriteString(quote(e.Name) + " | ")
+		}
+		b.WriteString("\"all\";\n")
+	}
+	if t.input != t.model {
+		b.WriteString("    interface " + t.input + " extends " + t.model + " {\n")
+		for i := range r.Fields {
+			if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
+				b.WriteString(field(f))
+			}
+		}
+		b.WriteString("    }\n")
+	}
+	return b.String()
+}
+
+// fields writes the interface of what is read of an entity.
+func (g *generator) fields(r *catalog.Resource, name string, known func(string) bool) string {
+	var b strings.Builder
+	b.WriteString(comment("    ", r.Description))
+	b.WriteString("    interface " + name + " {\n")
+	b.WriteString(field(&r.Key))
+	for i := range r.Fields {
+		if f := &r.Fields[i]; readable(f) {
+			b.WriteString(field(f))
+		}
+	}
+	for _, e := range r.Edges {
+		if !known(e.Target) {
+			continue
+		}
+		b.WriteString(comment("      ", e.Description))
+		kind := e.Target + " | null"
+		if e.Many {
+			kind = e.Target + "[]"
+		}
+		b.WriteString("      " + property(e.Name) + "?: " + kind + ";\n")
+	}
+	b.WriteString("    }\n")
+	return b.String()
+}
+
+func field(f *catalog.Field) string {
+	kind := fieldType(f)
+	if f.Nullable && kind != "unknown" {
+		kind += " | null"
+	}
+	return comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + kind + ";\n"
+}
+
+func fieldType(f *catalog.Field) string {
+	switch f.Type {
+	case catalog.TypeInt, catalog.TypeFloat:
+		return "number"
+	case catalog.TypeBool:
+		return "boolean"
+	case catalog.TypeEnum:
+		if len(f.Enum) == 0 {
+			return "string"
+		}
+		parts := make([]string, len(f.Enum))
+		for i, v := range f.Enum {
+			parts[i] = quote(v)
+		}
+		return strings.Join(parts, " | ")
+	case catalog.TypeJSON:
+		return jsonFieldType(f.Schema)
+	case catalog.TypeString, catalog.TypeText, catalog.TypeTime, catalog.TypeUUID, catalog.TypeID, catalog.TypeBytes, catalog.TypeDecimal:
+	}
+	return "string"
+}
+
+// fieldNotes say in one line what a type cannot.
+func fieldNotes(f *catalog.Field) string {
+	var notes []string
+	add := func(s string) { notes = append(notes, s) }
+	switch f.Type {
+	case catalog.TypeTime:
+		add("RFC 3339 UTC")
+	case catalog.TypeBytes:
+		add("base64")
+	case catalog.TypeDecimal:
+		add("decimal")
+	default:
+	}
+	if f.Required {
+		add("required")
+	}
+	if f.ReadOnly {
+		add("read-only")
+	}
+	if f.Immutable {
+		add("only at creation")
+	}
+	if f.MinLength != nil {
+		add("at least " + strconv.Itoa(*f.MinLength) + " characters")
+	}
+	if f.MaxLength != nil {
+		add("at most " + strconv.Itoa(*f.MaxLength) + " characters")
+	}
+	if f.Min != nil {
+		add("min " + number(*f.Min))
+	}
+	if f.Max != nil {
+		add("max " + number(*f.Max))
+	}
+	if f.Pattern != "" {
+		add("pattern " + f.Pattern)
+	}
+	if len(f.Default) > 0 {
+		add("default " + string(f.Default))
+	}
+	text := strings.Join(notes, ", ")
+	if f.Description == "" {
+		return text
+	}
+	if text == "" {
+		return f.Description
+	}
+	return strings.TrimRight(f.Description, " .") + " (" + text + ")."
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,151 @@
+// What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
+
+declare class KoanError extends Error {
+  readonly code: string;
+  /** The next step. */
+  readonly hint: string;
+  /** A JSON Pointer into the input of the call. */
+  readonly path?: string;
+  readonly details?: any;
+  readonly retry: "safe" | "fix" | "never";
+}
+interface Console {
+  log(...data: any[]): void;
+  info(...data: any[]): void;
+  warn(...data: any[]): void;
+  error(...data: any[]): void;
+  debug(...data: any[]): void;
+}
+declare var console: Console;
+declare function setTimeout(handler: (...args: any[]) => void, timeout?: number, ...args: any[]): number;
+declare function clearTimeout(id: number | undefined): void;
+
+declare namespace SDK {
+  /** The run's args, as the caller gave them. */
+  const args: any;
+  const run: { readonly id: string; readonly set: string; readonly dryRun: boolean };
+  namespace Out {
+    /** What the user should see: any JSON value. The last one counts. */
+    function answer(value: any): void;
+    function info(message: any): void;
+    function warn(message: any): void;
+    function error(message: any): void;
+    function progress(done: number, total?: number, message?: string): void;
+  }
+
+  type Id = string | number;
+  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  /** A bare value means $eq; siblings are joined by and. */
+  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
+  type Condition<V> = [V] extends [string | number | boolean] ? V | Operators<V>
+    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? ListOperators<I> : ToMany<I>)
+    : Filter<V>;
+  interface Operators<V> { $eq?: V | null; $ne?: V | null; $in?: V[]; $nin?: V[]; $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V]; $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string; $null?: boolean }
+  interface ListOperators<I> { $has?: I; $all?: I[]; $size?: number; $null?: boolean }
+  interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
+  type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
+  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string[]; with?: string | string[] | { [edge: string]: any } }
+  type With<T, R extends string> = [R] extends [never] ? never
+    : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
+  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string[]; with?: With<T, R>; set?: S }
+  interface Entity<T, R extends string, S extends string, I = T> {
+    collection(query?: Query<T, R, S> | S): Page<T>;
+    /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
+    /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
+    /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
+    /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
+    /** throws not_found */ getById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T;
+    findById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T | null;
+    count(filter?: Filter<T>, options?: { set?: S } | S): number;
+    aggregate(query: { filter?: Filter<T>; groupBy?: string | string[]; sum?: string | string[]; sort?: string | string[]; limit?: number; count?: boolean; set?: S }): { [column: string]: any }[];
+    /** a model with defaults, not stored */ new(options?: { set?: S } | S): T;
+    /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
+    upsertMany(models: I[], options?: { set?: S } | S): T[];
+    patch(id: Id, changes: I, options?: { ifVersion?: number; set?: S } | S): T;
+    updateByQuery(filter: Filter<T>, changes: I, options?: { maxAffected?: number; set?: S } | S): number;
+    deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; set?: S } | S): number;
+    /** how many were deleted */ delete(id: Id, options?: { ifVersion?: number; set?: S } | S): number;
+    deleteMany(ids: Id[], options?: { set?: S } | S): number;
+  }
+  interface ReadOnlyEntity<T, R extends string, S extends string, I = T> {
+    collection(query?: Query<T, R, S> | S): Page<T>;
+    /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
+    /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
+    /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
+    /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
+    /** throws not_found */ getById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T;
+    findById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T | null;
+    count(filter?: Filter<T>, options?: { set?: S } | S): number;
+  }
+
+  namespace Entities {
+    interface Person {
+      id?: string;
+      name?: string;
+      todos?: Todo[];
+    }
+    type PersonRelationship = "todos" | "all";
+    const Person: SDK.Entity<Person, PersonRelationship, "default">;
+    interface Product {
+      id?: string;
+      gtin?: string;
+      /** decimal */
+      "price-class"?: string;
+    }
+    const Product: SDK.ReadOnlyEntity<Product, never, "default">;
+    /** A thing somebody has to do. *\/ hostile */
+    interface Todo {
+      id?: string;
+      /** What is to be done (required, at most 200 characters). */
+      title?: string;
+      /** default false */
+      completed?: boolean;
+      priority?: "low" | "high \"x\"" | null;
+      /** min 0.5, max 8 */
+      effort?: number;
+      /** RFC 3339 UTC */
+      dueAt?: string | null;
+      tags?: string[];
+      meta?: unknown;
+      assigneeId?: string | null;
+      assignee?: Person | null;
+      steps?: Todo[];
+    }
+    type TodoSet = "default" | `tenant-${string}`;
+    type TodoRelationship = "assignee" | "steps" | "all";
+    interface TodoInput extends Todo {
+      pin?: string;
+    }
+    const Todo: SDK.Entity<Todo, TodoRelationship, TodoSet, TodoInput>;
+  }
+
+  namespace Out2 {
+    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /* broken reference */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /* reference */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: string]: unknown };
+    type DeleteInputPair = [string, number, ...boolean[]];
+    type DeleteInputA = DeleteInputB;
+    type DeleteInputNode = { children?: DeleteInputNode[] };
+    type DeleteInputB = unknown /* circular */ | DeleteInputC | string;
+    type DeleteInputC = unknown /* circular */ | DeleteInputC[];
+    type DeleteOutput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /* broken reference */; class: -1.5; deep?: DeleteOutputPair; empty?: never; far?: unknown /* reference */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteOutputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteOutput; tree: DeleteOutputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: string]: unknown };
+    type DeleteOutputPair = [string, number, ...boolean[]];
+    type DeleteOutputA = DeleteOutputB;
+    type DeleteOutputNode = { children?: DeleteOutputNode[] };
+    type DeleteOutputB = unknown /* circular */ | DeleteOutputC | string;
+    type DeleteOutputC = unknown /* circular */ | DeleteOutputC[];
+  }
+  const Out2: {
+    /** Does delete. */
+    delete(input: Out2.DeleteInput): Out2.DeleteOutput;
+  };
+
+  namespace Vision {
+    type DetectInput = { mode?: "fast" | "thorough"; /** Below plugins.vision.root. */ path?: string };
+    type DetectOutput = { detections: DetectOutputDetection[] };
+    type DetectOutputDetection = { box: DetectOutputBox; /** (minimum 0, maximum 1) */ confidence?: number; value: string };
+    type DetectOutputBox = { x: number; y: number };
+  }
+  const Vision: {
+    /** Does detect. */
+    detect(input?: Vision.DetectInput): Vision.DetectOutput;
+  };
+}

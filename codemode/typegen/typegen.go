@@ -1,0 +1,210 @@
+// Package typegen writes the TypeScript declarations of SDK from the Resources
+// and Operations of a View (CONTRACT section 3): for all of it, for one entity,
+// and within a budget for a tool's description.
+//
+// What belongs here: text, made deterministically from a View. What must never:
+// knowledge of a provider, or of how a call is made.
+package typegen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+type allKey struct{}
+
+type inlineKey struct{ budget int }
+
+// Declarations gives everything a script of this View can call, as a file that
+// stands by itself. The text is the same for every View with the same content.
+func Declarations(v *catalog.View) string {
+	return catalog.Memo(v, allKey{}, func() string {
+		g := newGenerator(v)
+		var b strings.Builder
+		b.WriteString(header)
+		b.WriteString(globals)
+		b.WriteString("\ndeclare namespace SDK {\n")
+		b.WriteString(core)
+		b.WriteString(g.generics())
+		b.WriteString("\n  namespace Entities {\n")
+		for _, r := range v.Resources() {
+			b.WriteString(g.entity(r, func(string) bool { return true }))
+		}
+		b.WriteString("  }\n")
+		b.WriteString(g.domains())
+		b.WriteString("}\n")
+		return b.String()
+	})
+}
+
+// Entity gives the declarations of one entity, as a file that stands by itself:
+// the entities its edges lead to are there without edges of their own. ok is
+// false for an entity that the View has not.
+func Entity(v *catalog.View, name string) (text string, ok bool) {
+	r := v.Resource(name)
+	if r == nil {
+		return "", false
+	}
+	g := newGenerator(v)
+	g.shapes = slices.DeleteFunc(g.shapes, func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString("declare namespace SDK {\n")
+	b.WriteString(g.generics())
+	b.WriteString("\n  namespace Entities {\n")
+	near := map[string]bool{name: true}
+	for _, e := range r.Edges {
+		near[e.Target] = true
+	}
+	for _, other := range v.Resources() {
+		switch {
+		case other.Name == name:
+			b.WriteString(g.entity(r, func(target string) bool { return near[target] }))
+		case near[other.Name]:
+			b.WriteString(g.fields(other, other.Name, func(string) bool { return false }))
+		}
+	}
+	b.WriteString("  }\n}\n")
+	return b.String(), true
+}
+
+// Block gives the declarations of one entity for reading and pasting, with its
+// methods written out and without what they build on. ok is false for an entity
+// that the View has not.
+func Block(v *catalog.View, name string) (text string, ok bool) {
+	r := v.Resource(name)
+	if r == nil {
+		return "", false
+	}
+	g := newGenerator(v)
+	var b strings.Builder
+	b.WriteString("declare namespace SDK.Entities {\n")
+	b.WriteString(g.fields(r, r.Name, func(string) bool { return true }))
+	b.WriteString(g.unions(r))
+	t := g.names(r)
+	b.WriteString("    const " + r.Name + ": {\n")
+	for _, line := range g.methods(r.Operations, t) {
+		b.WriteString("      " + line + "\n")
+	}
+	b.WriteString("    };\n}\n")
+	return b.String(), true
+}
+
+// Function gives the declaration of a plugin's function with its types. ok is
+// false for one that scripts of this View cannot call.
+func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
+	b := bind.Bind(v)
+	for _, d := range b.Domains {
+		for _, f := range d.Functions {
+			if f.ID == id.String() {
+				d.Functions = d.Functions[:0:0]
+				d.Functions = append(d.Functions, f)
+				return "declare namespace SDK {\n" + newGenerator(v).domain(d) + "}\n", true
+			}
+		}
+	}
+	return "", false
+}
+
+// Method gives the signatures of the SDK methods that an entity's operation
+// becomes, one per line. ok is false for one that scripts cannot call.
+func Method(v *catalog.View, id catalog.ID) (text string, ok bool) {
+	r := v.Resource(id.Owner)
+	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) {
+		return "", false
+	}
+	g := newGenerator(v)
+	lines := g.methods([]string{id.Op}, g.names(r))
+	for i, l := range lines {
+		note, rest, ok := strings.Cut(l, "*/ ")
+		if !ok {
+			note, rest = "", l
+		} else {
+			note += "*/ "
+		}
+		lines[i] = note + "SDK.Entities." + r.Name + "." + rest
+	}
+	return strings.Join(lines, "\n"), len(lines) > 0
+}
+
+// Inline gives what stands in a tool's description within a budget in bytes: the
+// declarations, else a line for each entity and function, and where there are
+// more than 40 entities, or the lines are too long, bare names.
+func Inline(v *catalog.View, budget int) string {
+	return catalog.Memo(v, inlineKey{budget}, func() string {
+		if all := Declarations(v); len(all) <= budget {
+			return all
+		}
+		if len(v.Resources()) <= maxInlineLines {
+			if lines := summary(v); len(lines) <= budget {
+				return lines
+			}
+		}
+		return bareNames(v, budget)
+	})
+}
+
+// maxInlineLines is how many entities get a line of their own.
+const maxInlineLines = 40
+
+func summary(v *catalog.View) string {
+	var b strings.Builder
+	for _, r := range v.Resources() {
+		b.WriteString("SDK.Entities." + r.Name)
+		if r.ReadOnly {
+			b.WriteString(" (read-only)")
+		}
+		b.WriteString(": ")
+		sep := r.Key.Name
+		for _, f := range r.Fields {
+			if readable(&f) {
+				b.WriteString(sep)
+				sep = ", " + f.Name
+			}
+		}
+		b.WriteString(sep)
+		for i, e := range r.Edges {
+			if i == 0 {
+				b.WriteString("; with ")
+			} else {
+				b.WriteString(", ")
+			}
+			b.WriteString(e.Name)
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range bind.Bind(v).Domains {
+		b.WriteString("SDK." + d.Name + ": ")
+		for i, f := range d.Functions {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(f.Name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func bareNames(v *catalog.View, budget int) string {
+	var names []string
+	for _, r := range v.Resources() {
+		names = append(names, r.Name)
+	}
+	text := "SDK.Entities: " + strings.Join(names, ", ") + "\n"
+	for _, d := range bind.Bind(v).Domains {
+		text += "SDK." + d.Name + "\n"
+	}
+	const more = "… and more\n"
+	if len(text) > budget && budget > len(more) {
+		cut := budget - len(more)
+		if i := strings.LastIndexAny(text[:cut], ",\n"); i > 0 {
+			cut = i
+		}
+		text = text[:cut] + more
+	}
+	return text
+}
