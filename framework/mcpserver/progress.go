@@ -48,7 +48,7 @@ func (p *progress) report(done, total float64, message string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.sent && done <= p.last {
+	if p.closed || p.sent && done <= p.last || p.waiting != nil && done <= p.waiting.done {
 		return
 	}
 	r := report{done, total, message}

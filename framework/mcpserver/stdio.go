@@ -36,12 +36,12 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 
 	err := s.converse(ctx, calls, ss, lines, box)
 	done := ss.drain()
-	if ctx.Err() == nil && err == nil {
-		waitFor(ctx, done, s.opts.Grace)
+	if err == nil {
+		waitFor(done, s.opts.Grace, ctx.Done(), box.failed)
 	}
 	box.unbind()
 	ss.stop(errEnding)
-	waitFor(context.Background(), done, 2*settle)
+	waitFor(done, 2*settle, nil, nil)
 	box.close()
 	select {
 	case werr := <-written:
@@ -97,12 +97,15 @@ func readLines(r *lineReader, lines chan<- line, left <-chan struct{}) {
 	}
 }
 
-func waitFor(ctx context.Context, done <-chan struct{}, limit time.Duration) {
+// waitFor waits for done, but no longer than limit, and not once told to end or
+// the connection is broken.
+func waitFor(done <-chan struct{}, limit time.Duration, told, broken <-chan struct{}) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-done:
-	case <-ctx.Done():
+	case <-told:
+	case <-broken:
 	case <-t.C:
 	}
 }
