@@ -1,0 +1,200 @@
+package catalog
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// Hit is one find of View.Search: an operation, or an entity.
+type Hit struct {
+	Operation *Operation // nil for an entity
+	Resource  *Resource  // nil for an operation
+	Score     float64    // greater is better; 0 where the query was empty
+}
+
+// ID identifies what was found: an operation's ID, or "koan::Todo" for an
+// entity.
+func (h Hit) ID() string {
+	if h.Resource != nil {
+		return string(KindEntity) + "::" + h.Resource.Name
+	}
+	return h.Operation.ID.String()
+}
+
+// Weights of where a word stands, and of what is found.
+const (
+	nameWeight      = 4
+	summaryWeight   = 2
+	entityAdvantage = 1.5 // an entity stands before its own operations
+	prefixShare     = 0.4 // of the score, where only a word's beginning fits
+	minPrefix       = 3   // characters of a word that may match as a beginning
+)
+
+// The constants of BM25 as the literature has them.
+const (
+	bm25K = 1.2
+	bm25B = 0.75
+)
+
+// Search ranks what scripts of this view can call, and the entities they see, by
+// BM25 over names, descriptions, fields, relationships and values. It gives at
+// most limit hits, the best first, equals by ID. An empty query gives
+// everything, entities first.
+func (v *View) Search(query string, limit int) []Hit {
+	ix := Memo(v, indexKey{}, func() *index { return newIndex(v) })
+	hits := ix.rank(stems(query))
+	if len(hits) > limit {
+		hits = hits[:max(limit, 0)]
+	}
+	return hits
+}
+
+type indexKey struct{}
+
+// index is the inverted index of one view.
+type index struct {
+	hits     []Hit
+	lengths  []float64
+	average  float64
+	postings map[string][]posting
+	terms    []string // sorted, to find words by their beginning
+}
+
+type posting struct {
+	hit    int
+	weight float64 // how often, weighed by where
+}
+
+func newIndex(v *View) *index {
+	ix := &index{postings: map[string][]posting{}}
+	for _, r := range v.Resources() {
+		ix.add(Hit{Resource: r}, r.Name, r.Description, resourceText(r))
+	}
+	for _, op := range v.Script() {
+		ix.add(Hit{Operation: op}, op.ID.Owner+" "+op.ID.Op+" "+op.Title, op.Summary, "")
+	}
+	for term := range ix.postings {
+		ix.terms = append(ix.terms, term)
+	}
+	sort.Strings(ix.terms)
+	for _, l := range ix.lengths {
+		ix.average += l / float64(len(ix.lengths))
+	}
+	return ix
+}
+
+func resourceText(r *Resource) string {
+	var b strings.Builder
+	say := func(s string) { b.WriteString(s); b.WriteByte(' ') }
+	for _, f := range r.Fields {
+		if f.Sensitive {
+			continue
+		}
+		say(f.Name)
+		say(f.Description)
+		for _, e := range f.Enum {
+			say(e)
+		}
+	}
+	for _, e := range r.Edges {
+		say(e.Name)
+		say(e.Description)
+		say(e.Target)
+	}
+	return b.String()
+}
+
+func (ix *index) add(h Hit, name, summary, text string) {
+	weights := map[string]float64{}
+	length := 0.0
+	for _, part := range []struct {
+		text   string
+		weight float64
+	}{{name, nameWeight}, {summary, summaryWeight}, {text, 1}} {
+		for _, term := range stems(part.text) {
+			weights[term] += part.weight
+			length++
+		}
+	}
+	at := len(ix.hits)
+	ix.hits = append(ix.hits, h)
+	ix.lengths = append(ix.lengths, length)
+	for term, w := range weights {
+		ix.postings[term] = append(ix.postings[term], posting{at, w})
+	}
+}
+
+func (ix *index) rank(query []string) []Hit {
+	if len(query) == 0 {
+		return append([]Hit{}, ix.hits...)
+	}
+	scores := map[int]float64{}
+	for _, term := range query {
+		ix.score(scores, term, 1)
+		if len([]rune(term)) < minPrefix {
+			continue
+		}
+		for i := sort.SearchStrings(ix.terms, term); i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
+			if ix.terms[i] != term {
+				ix.score(scores, ix.terms[i], prefixShare)
+			}
+		}
+	}
+	out := make([]Hit, 0, len(scores))
+	for at, score := range scores {
+		h := ix.hits[at]
+		if h.Resource != nil {
+			score *= entityAdvantage
+		}
+		h.Score = math.Round(score*1000) / 1000
+		out = append(out, h)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Score != out[j].Score {
+			return out[i].Score > out[j].Score
+		}
+		return out[i].ID() < out[j].ID()
+	})
+	return out
+}
+
+// score adds what one term is worth to everything that has it.
+func (ix *index) score(scores map[int]float64, term string, share float64) {
+	found := ix.postings[term]
+	n, df := float64(len(ix.hits)), float64(len(found))
+	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+	for _, p := range found {
+		norm := bm25K * (1 - bm25B + bm25B*ix.lengths[p.hit]/ix.average)
+		scores[p.hit] += share * idf * p.weight * (bm25K + 1) / (p.weight + norm)
+	}
+}
+
+// maxQuery bounds a text that is taken apart, in bytes.
+const maxQuery = 64 << 10
+
+// stems takes a text apart into lower-case words, names at their case changes,
+// without a plural's ending.
+func stems(text string) []string {
+	if len(text) > maxQuery {
+		text = text[:maxQuery]
+	}
+	var out []string
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, part := range words(w) {
+			out = append(out, stem(part))
+		}
+	}
+	return out
+}
+
+func stem(w string) string {
+	switch {
+	case len(w) > 4 && strings.HasSuffix(w, "ies"):
+		return w[:len(w)-3] + "y"
+	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		return w[:len(w)-1]
+	}
+	return w
+}

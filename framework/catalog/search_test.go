@@ -1,0 +1,84 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+func searchView(t testing.TB) *catalog.View {
+	handler := func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil }
+	op := func(id catalog.ID, resource, summary string) *catalog.Operation {
+		return &catalog.Operation{ID: id, Summary: summary, Resource: resource, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere, Handler: handler}
+	}
+	secret := op(catalog.EntityID("Payroll", "collection"), "Payroll", "Lists salaries.")
+	secret.Scopes = []string{"hr"}
+	s, err := catalog.NewSnapshot(catalog.Offer{
+		Resources: []*catalog.Resource{
+			{Name: "PantryItem", Description: "Food in the house.", Operations: []string{"collection", "upsert"}, Fields: []catalog.Field{{Name: "expiresAt"}, {Name: "location", Enum: []string{"fridge", "freezer"}}, {Name: "pin", Sensitive: true}}},
+			{Name: "Recipe", Description: "How a dish is cooked.", Operations: []string{"collection"}, Fields: []catalog.Field{{Name: "cuisine"}}},
+			{Name: "Payroll", Operations: []string{"collection"}},
+		},
+		Operations: []*catalog.Operation{
+			op(catalog.EntityID("PantryItem", "collection"), "PantryItem", "Lists pantry items."),
+			op(catalog.EntityID("PantryItem", "upsert"), "PantryItem", "Creates or updates a pantry item."),
+			op(catalog.EntityID("Recipe", "collection"), "Recipe", "Lists recipes."),
+			op(catalog.PluginID("vision", "detect"), "", "Reads barcodes from a photo."),
+			secret,
+		},
+	})
+	require.NoError(t, err)
+	return s.View(auth.Principal{Sets: []string{auth.All}}, exposure.Full, false)
+}
+
+func TestSearch(t *testing.T) {
+	v := searchView(t)
+	for _, tt := range []struct{ name, query, first string }{
+		{"an entity by its name", "PantryItem", "koan::PantryItem"},
+		{"by words, in plural", "pantry items", "koan::PantryItem"},
+		{"a field", "expires", "koan::PantryItem"},
+		{"a value", "freezer", "koan::PantryItem"},
+		{"a description", "cooked dish", "koan::Recipe"},
+		{"a function", "read a barcode", "plugin::vision.detect"},
+		{"an operation", "create pantry item", "koan::PantryItem.upsert"},
+		{"a beginning", "cuis", "koan::Recipe"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			hits := v.Search(tt.query, 10)
+			require.NotEmpty(t, hits)
+			require.Equal(t, tt.first, hits[0].ID())
+			require.Positive(t, hits[0].Score)
+			require.Equal(t, hits, v.Search(tt.query, 10), "the order is always the same")
+		})
+	}
+	for _, nothing := range []string{"payroll", "salaries", "pin", "zzz"} {
+		require.Empty(t, v.Search(nothing, 10), nothing)
+	}
+	require.Len(t, v.Search("", 100), 6)
+	require.Len(t, v.Search("pantry", 1), 1)
+	require.Empty(t, v.Search("pantry", 0))
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"", "pantry", "PantryItem.upsert", "ÄÖ items \xff", "::", "a b c d e f"} {
+		f.Add(s, 5)
+	}
+	v := searchView(f)
+	f.Fuzz(func(t *testing.T, query string, limit int) {
+		hits := v.Search(query, limit)
+		require.LessOrEqual(t, len(hits), max(limit, 0))
+		for i, h := range hits {
+			require.False(t, math.IsNaN(h.Score))
+			if i > 0 {
+				require.GreaterOrEqual(t, hits[i-1].Score, h.Score)
+			}
+		}
+	})
+}
