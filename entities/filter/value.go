@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,10 +179,14 @@ func decimal(v any) (string, bool) {
 	return s, len(s) <= maxShown && strings.Trim(s, "+-0123456789.eE") == ""
 }
 
-// moment reads RFC 3339 as it is written, without the leniencies of time.Parse.
+// rfc3339 is the form that time.Parse is more lenient about: hours of one digit,
+// commas, offsets beyond a day.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// moment reads RFC 3339 as it is written, to the nanosecond.
 func moment(s string) (time.Time, bool) {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(s)); err != nil {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || !rfc3339.MatchString(s) {
 		return t, false
 	}
 	t = t.UTC()

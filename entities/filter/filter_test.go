@@ -1,0 +1,221 @@
+package filter_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/sqltext"
+)
+
+var (
+	graph = library.Graph()
+	books = graph.Entity("Book")
+)
+
+func TestWrongFilters(t *testing.T) {
+	for _, c := range []struct{ name, input, path, says string }{
+		{"no object", `[]`, "/filter", "a filter is an object"},
+		{"no JSON", `{`, "/filter", "not JSON"},
+		{"unknown field", `{"titel":"x"}`, "/filter/titel", `did you mean "title"`},
+		{"unknown field of a related entity", `{"author":{"nmae":"x"}}`, "/filter/author/nmae", `of Author; did you mean "name"`},
+		{"sensitive field", `{"secret":"x"}`, "/filter/secret", "unknown field"},
+		{"write-only field", `{"pin":"x"}`, "/filter/pin", "unknown field"},
+		{"relationship to what is not exposed", `{"reviews":{"$exists":true}}`, "/filter/reviews", "unknown field"},
+		{"unknown operator", `{"title":{"$contain":"x"}}`, "/filter/title/$contain", `did you mean "$contains"`},
+		{"operator of another type", `{"pages":{"$contains":"1"}}`, "/filter/pages/$contains", `does not apply to "pages" of type int`},
+		{"unknown logic", `{"$ro":[{}]}`, "/filter/$ro", `did you mean "$or"`},
+		{"field operator without a field", `{"$eq":1}`, "/filter/$eq", "belongs to a field"},
+		{"quantifier without a relationship", `{"$some":{}}`, "/filter/$some", "relationship to many"},
+		{"empty or", `{"$or":[]}`, "/filter/$or", "at least one"},
+		{"or of one", `{"$or":{}}`, "/filter/$or", "list"},
+		{"or of texts", `{"$or":["x"]}`, "/filter/$or/0", "filter objects"},
+		{"not of a list", `{"$not":[]}`, "/filter/$not", "object"},
+		{"list without in", `{"title":["a"]}`, "/filter/title", "$in"},
+		{"empty condition", `{"title":{}}`, "/filter/title", "operator"},
+		{"text for a number", `{"pages":"12"}`, "/filter/pages", "an integer"},
+		{"fraction for an integer", `{"pages":1.5}`, "/filter/pages", "an integer"},
+		{"more than an integer holds", `{"pages":1e30}`, "/filter/pages", "an integer"},
+		{"number for a text", `{"title":7}`, "/filter/title", "a string"},
+		{"more than a float holds", `{"price":1e999}`, "/filter/price", "a number"},
+		{"null where there is none", `{"title":null}`, "/filter/title", "a string"},
+		{"null in an order", `{"pages":{"$lt":null}}`, "/filter/pages/$lt", "an integer"},
+		{"number for a boolean", `{"inPrint":1}`, "/filter/inPrint", "a boolean"},
+		{"wrong enum", `{"genre":"novle"}`, "/filter/genre", `did you mean "novel"`},
+		{"date for a time", `{"createdAt":"2026-01-01"}`, "/filter/createdAt", "RFC 3339"},
+		{"time without a zone", `{"createdAt":"2026-01-01T00:00:00"}`, "/filter/createdAt", "RFC 3339"},
+		{"sloppy time", `{"createdAt":"2026-01-01T1:00:00Z"}`, "/filter/createdAt", "RFC 3339"},
+		{"time before all times", `{"createdAt":"0000-01-01T00:00:00Z"}`, "/filter/createdAt", "RFC 3339"},
+		{"no such day", `{"createdAt":"2026-02-30T00:00:00Z"}`, "/filter/createdAt", "RFC 3339"},
+		{"no UUID", `{"isbn":"x"}`, "/filter/isbn", "a UUID"},
+		{"no base64", `{"cover":"*"}`, "/filter/cover", "base64"},
+		{"no decimal", `{"cost":"0x1p-2"}`, "/filter/cost", "decimal"},
+		{"infinite decimal", `{"cost":"Inf"}`, "/filter/cost", "decimal"},
+		{"value of JSON", `{"meta":{"$eq":{"a":1}}}`, "/filter/meta/$eq", "null only"},
+		{"NUL", `{"title":"a\u0000b"}`, "/filter/title", "NUL"},
+		{"letters for a reference", `{"authorId":"x"}`, "/filter/authorId", "integer id"},
+		{"padded reference", `{"authorId":"01"}`, "/filter/authorId", "integer id"},
+		{"between of one", `{"pages":{"$between":[1]}}`, "/filter/pages/$between", "lowest"},
+		{"between wrong", `{"pages":{"$between":[1,"x"]}}`, "/filter/pages/$between/1", "an integer"},
+		{"in of one", `{"pages":{"$in":1}}`, "/filter/pages/$in", "list"},
+		{"in wrong", `{"pages":{"$in":[1,"x"]}}`, "/filter/pages/$in/1", "an integer"},
+		{"null of text", `{"pages":{"$null":"yes"}}`, "/filter/pages/$null", "true or false"},
+		{"to many without quantifier", `{"tags":{"label":"x"}}`, "/filter/tags/label", `around "label"`},
+		{"to many empty", `{"tags":{}}`, "/filter/tags", "$some"},
+		{"to many null", `{"tags":null}`, "/filter/tags", "$some"},
+		{"to many wrong quantifier", `{"tags":{"$som":{}}}`, "/filter/tags/$som", `did you mean "$some"`},
+		{"some of text", `{"tags":{"$some":"x"}}`, "/filter/tags/$some", "filter of Tag"},
+		{"exists of text", `{"tags":{"$exists":1}}`, "/filter/tags/$exists", "true or false"},
+		{"to one of text", `{"author":"x"}`, "/filter/author", "filter of Author"},
+		{"name that needs escaping", `{"a/b~c":1}`, "/filter/a~1b~0c", "unknown field"},
+		{"too deep", strings.Repeat(`{"$not":`, 13) + `{}` + strings.Repeat(`}`, 13), "/filter" + strings.Repeat("/$not", 12), "too deeply"},
+		{"too many lists", `{"pages":{"$in":[` + strings.Repeat("1,", 4096) + `1]}}`, "/filter/pages/$in", "too many values"},
+		{"too long", `{"title":"` + strings.Repeat("x", filter.MaxBytes) + `"}`, "/filter", "too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, details := filter.Parse([]byte(c.input), books, graph, "/filter")
+			require.Nil(t, tree)
+			require.Len(t, details, 1)
+			require.Equal(t, c.path, details[0].Path)
+			require.Contains(t, details[0].Message+" "+details[0].Expected, c.says)
+		})
+	}
+}
+
+func TestAllProblemsWithExpectedAndReceived(t *testing.T) {
+	_, details := filter.Parse([]byte(`{"pages":"x","genre":"crime","$or":[{"nope":1},{"inPrint":null}]}`), books, graph, "/filter")
+	require.Len(t, details, 4)
+	require.Equal(t, "/filter/$or/0/nope", details[0].Path)
+	require.Equal(t, "/filter/$or/1/inPrint", details[1].Path)
+	require.Equal(t, "a boolean", details[1].Expected)
+	require.Equal(t, "null", details[1].Received)
+	require.Equal(t, "one of novel, poetry, essay", details[2].Expected)
+	require.Equal(t, `string "crime"`, details[2].Received)
+	require.Equal(t, `string "x"`, details[3].Received)
+}
+
+func TestReportIsBounded(t *testing.T) {
+	wrong := []string{}
+	for i := range 900 {
+		wrong = append(wrong, fmt.Sprintf(`"nope%d":1`, i))
+	}
+	_, details := filter.Parse([]byte(`{`+strings.Join(wrong, ",")+`}`), books, graph, "/filter")
+	require.Len(t, details, 50)
+	long := strings.Repeat("n", 5000)
+	_, details = filter.Parse([]byte(`{"`+long+`":"`+long+`"}`), books, graph, "/filter")
+	require.Less(t, len(details[0].Path)+len(details[0].Message), 500)
+}
+
+func sqlOf(t *testing.T, input string) (string, []any) {
+	t.Helper()
+	tree, details := filter.Parse([]byte(input), books, graph, "")
+	require.Empty(t, details)
+	b := sqltext.Builder{Dialect: sqltext.SQLite{}}
+	tree.Where(&b, b.NewAlias())
+	return string(b.Text()), b.Args()
+}
+
+func TestSQL(t *testing.T) {
+	for _, c := range []struct {
+		name, input, want string
+		args              []any
+	}{
+		{"nothing", `{}`, `1=1`, nil},
+		{"boolean keeps its index", `{"inPrint":true}`, `t0."in_print"=?`, []any{true}},
+		{"siblings in a fixed order", `{"sold":1,"id":"a"}`, `(t0."id"=? AND t0."sold"=?)`, []any{"a", int64(1)}},
+		{"not equal takes null in", `{"pages":{"$ne":1}}`, `(t0."page_count"<>? OR t0."page_count" IS NULL)`, []any{int64(1)}},
+		{"not equal without nulls", `{"sold":{"$ne":1}}`, `t0."sold"<>?`, []any{int64(1)}},
+		{"lists are padded", `{"sold":{"$in":[1,2,3]}}`, `t0."sold" IN (?,?,?,?)`, []any{int64(1), int64(2), int64(3), int64(3)}},
+		{"empty list", `{"sold":{"$in":[]}}`, `1=0`, nil},
+		{"not in an empty list", `{"sold":{"$nin":[]}}`, `1=1`, nil},
+		{"times are bound in UTC", `{"createdAt":{"$gte":"2026-01-01T01:30:00.50+02:00"}}`, `t0."created_at">=?`, []any{"2025-12-31 23:30:00.5+00:00"}},
+		{"not is pushed to the leaves", `{"$not":{"pages":{"$gt":1},"sold":2}}`, `((t0."page_count"<=? OR t0."page_count" IS NULL) OR t0."sold"<>?)`, []any{int64(1), int64(2)}},
+		{
+			"to one", `{"author":{"name":"x"}}`,
+			`EXISTS (SELECT 1 FROM "authors" AS t1 WHERE t1."id"=t0."author_id" AND t1."name"=?)`, []any{"x"},
+		},
+		{
+			"to many through a table", `{"tags":{"$none":{"label":"x"}}}`,
+			`NOT EXISTS (SELECT 1 FROM "book_tags" AS t2 JOIN "tags" AS t1 ON t1."id"=t2."tag_id" WHERE t2."book_id"=t0."id" AND t1."label"=?)`, []any{"x"},
+		},
+		{"text is bound, never written", `{"title":{"$endsWith":"'--"}}`, `substr(t0."title",-length(?))=?`, []any{"'--", "'--"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, args := sqlOf(t, c.input)
+			require.Equal(t, c.want, text)
+			require.Equal(t, c.args, args)
+		})
+	}
+}
+
+// A graph that hides an entity hides the relationships to it.
+type without struct {
+	*descriptor.Graph
+	hidden string
+}
+
+func (w without) Entity(name string) *descriptor.Entity {
+	if name == w.hidden {
+		return nil
+	}
+	return w.Graph.Entity(name)
+}
+
+func TestHiddenEntity(t *testing.T) {
+	_, details := filter.Parse([]byte(`{"author":{"name":"x"}}`), books, without{graph, "Author"}, "")
+	require.Len(t, details, 1)
+	require.Contains(t, details[0].Message, "unknown field")
+}
+
+// The largest filters that are taken are executed: neither the depth of an
+// expression nor the number of arguments passes what SQLite takes.
+func TestLargestFilters(t *testing.T) {
+	db := library.Open(t)
+	numbers := strings.TrimSuffix(strings.Repeat("1,", filter.MaxValues/2), ",")
+	nested := `{"books":{"$some":{"author":`
+	for name, input := range map[string]string{
+		"wide":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"pages":{"$ne":1}},`, 330), ",") + `]}`,
+		"values": `{"pages":{"$in":[` + numbers + `]},"sold":{"$nin":[` + numbers + `]}}`,
+		"not":    strings.Repeat(`{"$not":`, filter.MaxDepth-1) + `{}` + strings.Repeat(`}`, filter.MaxDepth-1),
+		"edges":  `{"author":` + strings.Repeat(nested, 5) + `{"name":"x"}` + strings.Repeat(`}}}`, 5) + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, args := sqlOf(t, input)
+			var n int
+			require.NoError(t, db.QueryRow("SELECT count(*) FROM books AS t0 WHERE "+text, args...).Scan(&n))
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"title":"x"}`, `{"pages":{"$in":[1,null,"9007199254740993"]}}`, `{"$nor":[{"author":null},{"tags":{"$every":{}}}]}`,
+		`{"cost":{"$between":["1.5",2]},"createdAt":{"$lt":"2026-01-01T00:00:00Z"}}`, `[`, `{"title":{"$icontains":"\u0000"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	db := library.Open(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		tree, details := filter.Parse(raw, books, graph, "/filter")
+		require.Equal(t, tree == nil, len(details) > 0)
+		for _, d := range details {
+			require.NotEmpty(t, d.Message)
+			require.True(t, strings.HasPrefix(d.Path, "/filter"))
+		}
+		if tree == nil {
+			return
+		}
+		require.True(t, json.Valid(raw))
+		b := sqltext.Builder{Dialect: sqltext.SQLite{}}
+		b.Raw("SELECT count(*) FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
+		tree.Where(&b, 0)
+		var n int
+		require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&n))
+	})
+}
