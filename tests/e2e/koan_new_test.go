@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNewApp does what a developer does on the first evening: new, generate,
+// build, test, run, serve.
+func TestNewApp(t *testing.T) {
+	dir := t.TempDir()
+	koan := filepath.Join(dir, "koan")
+	do := func(in, name string, args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = in
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s %v\n%s", name, args, out)
+		return string(out)
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	do(root, "go", "build", "-o", koan, "./cmd/koan")
+	home := filepath.Join(dir, "errands")
+	require.Contains(t, do(dir, koan, "new", "errands", "--koan-src", root), "errands is ready")
+	do(home, "make", "test")
+	do(home, "make", "build")
+	app := filepath.Join(home, "bin", "errands")
+	out := do(home, app, "run", "scripts/plan.js", "--args", `{"who":"Ada","titles":["Buy milk"]}`, "--database", "sqlite://data")
+	require.Contains(t, out, `"answer":{"open":1,"titles":["Buy milk"],"holidays":2}`)
+	require.Contains(t, do(home, app, "sdk", "--database", "sqlite://data"), `type TodoSet = "default" | "archive"`)
+
+	cmd := exec.Command(app, "serve", "--database", "sqlite://data")
+	cmd.Dir = home
+	p := start(t, cmd)
+	p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
+	p.notify("notifications/initialized", input{})
+	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
+	require.NotContains(t, toolNames(t, p), "holiday.upsert")
+	p.close()
+
+	for name, args := range map[string][]string{
+		"a folder that is not empty": {"new", "errands", "--koan-src", root},
+		"no checkout":                {"new", "other", "--koan-src", dir},
+		"no source":                  {"new", "other"},
+		"a name without letters":     {"new", "...", "--koan-src", root},
+		"a bad module":               {"new", "other", "--koan-src", root, "--module", "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(koan, args...)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			require.NotEmpty(t, out)
+			_, err = os.Stat(filepath.Join(dir, "other"))
+			require.ErrorIs(t, err, os.ErrNotExist, "nothing is half-written")
+		})
+	}
+}

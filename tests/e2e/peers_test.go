@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// node runs a program of node with the packages of tests/npm; `make setup` puts
+// both there.
+func node(t *testing.T, env []string, args ...string) []byte {
+	t.Helper()
+	require.DirExists(t, "../npm/node_modules", "run `make setup` first")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if err != nil {
+		if ok := asExit(err, &failed); ok {
+			t.Fatalf("node %v: %v\n%s%s", args, err, out, failed.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return out
+}
+
+func asExit(err error, target **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError)
+	*target = e
+	return ok
+}
+
+func TestTheOfficialTypeScriptClient(t *testing.T) {
+	a := newApp(t)
+	cmd := a.command(t.Context(), "serve")
+	out := node(t, cmd.Env, append([]string{"../npm/client.mjs"}, cmd.Args...)...)
+	type answer struct {
+		IsError bool
+		Body    map[string]any
+	}
+	var seen struct {
+		Tools, Resources                                       []string
+		Schemas, Progress, Cancelled, Declarations             bool
+		Count, Missing, Bad, Script, Failing, Validate, Search answer
+		Unknown                                                struct {
+			Code int
+			Data struct{ Code string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(out, &seen), string(out))
+	require.Contains(t, seen.Tools, "koan.code.execute")
+	require.True(t, seen.Schemas)
+	require.EqualValues(t, 1, seen.Count.Body["count"])
+	code := func(a answer) any {
+		require.True(t, a.IsError)
+		return a.Body["error"].(map[string]any)["code"]
+	}
+	require.Equal(t, string(fault.NotFound), code(seen.Missing))
+	require.Equal(t, string(fault.InvalidPayload), code(seen.Bad))
+	require.Equal(t, string(fault.JavaScriptError), code(seen.Failing))
+	require.Equal(t, "done", seen.Script.Body["answer"])
+	require.True(t, seen.Progress)
+	require.False(t, seen.Validate.IsError)
+	require.Equal(t, false, seen.Validate.Body["valid"])
+	require.NotEmpty(t, seen.Search.Body["results"])
+	require.Equal(t, -32602, seen.Unknown.Code)
+	require.Equal(t, string(fault.ToolNotFound), seen.Unknown.Data.Code)
+	require.True(t, seen.Cancelled)
+	require.Contains(t, seen.Resources, "koan://sdk/koan.d.ts")
+	require.True(t, seen.Declarations)
+}
+
+// typecheck runs tsc --strict over files.
+func typecheck(t *testing.T, dir string, files ...string) (string, error) {
+	t.Helper()
+	tsc, err := filepath.Abs("../npm/node_modules/typescript/bin/tsc")
+	require.NoError(t, err)
+	require.FileExists(t, tsc, "run `make setup` first")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	args := append([]string{tsc, "--strict", "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--lib", "es2022", "--types", "", "--moduleDetection", "legacy"}, files...)
+	cmd := exec.CommandContext(ctx, "node", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestDeclarationsHoldUnderTSC(t *testing.T) {
+	a := newApp(t)
+	sdk := a.exec("", "sdk")
+	require.Zero(t, sdk.status, sdk.stderr)
+	a.script("koan.d.ts", sdk.stdout)
+	a.script("good.ts", `
+const page = SDK.Entities.Todo.collection({ filter: { completed: false, priority: { $in: ["low", "high"] } }, sort: "-title", with: "assignedUser", set: "tenant-a" });
+const titles: (string | undefined)[] = page.items.map((t) => t.title);
+for (const t of SDK.Entities.Todo.each({ pageSize: 10 })) SDK.Out.info(String(t.title));
+const found = SDK.Entities.Todo.findById("1");
+if (found) SDK.Out.answer({ id: found.id, due: found.dueDate, n: SDK.Entities.Todo.count({ title: { $contains: "x" } }) });
+const n: number = SDK.Entities.Todo.delete("1");
+const logs = SDK.Entities.AuditLog.collection().items.length;
+console.log(titles, n, logs, SDK.run.id, SDK.args);
+`)
+	out, err := typecheck(t, a.dir, "koan.d.ts", "good.ts")
+	require.NoError(t, err, out)
+	for name, code := range map[string]string{
+		"a wrong field in a filter":    `SDK.Entities.Todo.collection({ filter: { compelted: true } });`,
+		"a wrong type in a filter":     `SDK.Entities.Todo.collection({ filter: { completed: "yes" } });`,
+		"a wrong enum":                 `SDK.Entities.Todo.upsert({ title: "x", priority: "urgent" });`,
+		"a read-only entity's mutator": `SDK.Entities.AuditLog.upsert({ message: "x" });`,
+		"a wrong set":                  `SDK.Entities.Todo.count({}, "nowhere");`,
+		"a wrong relationship":         `SDK.Entities.Todo.getById("1", { with: "nobody" });`,
+		"an unknown method":            `SDK.Entities.Todo.colection();`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a.script("bad.ts", code)
+			out, err := typecheck(t, a.dir, "koan.d.ts", "bad.ts")
+			require.Error(t, err, "tsc accepts %s", code)
+			require.Contains(t, out, "bad.ts(1,")
+		})
+	}
+}

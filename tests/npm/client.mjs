@@ -1,0 +1,52 @@
+// A session of the official TypeScript client with a server over stdio. Its client
+// checks structured output against each tool's output schema, on success and on
+// failure. Prints what it saw as one line of JSON.
+//
+//   node client.mjs COMMAND [ARG...]
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+const [command, ...args] = process.argv.slice(2);
+const transport = new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
+const client = new Client({ name: "peer", version: "1.0.0" }, { capabilities: {} });
+await client.connect(transport);
+
+const seen = {};
+const { tools } = await client.listTools();
+seen.tools = tools.map((t) => t.name);
+seen.schemas = tools.every((t) => t.outputSchema?.type === "object");
+const call = async (name, args, options) => {
+  const r = await client.callTool({ name, arguments: args }, undefined, options);
+  return { isError: r.isError === true, body: r.structuredContent };
+};
+seen.count = await call("todo.count", {});
+seen.missing = await call("todo.get-by-id", { id: "none" });
+seen.bad = await call("todo.upsert", { model: { title: 7 } });
+let progress = 0;
+seen.script = await call(
+  "koan.code.execute",
+  { code: "for (let i = 1; i <= 3; i++) { SDK.Out.progress(i, 3, 'step ' + i); SDK.Entities.Todo.count(); } SDK.Out.answer('done')" },
+  { onprogress: () => progress++ },
+);
+seen.progress = progress > 0;
+seen.failing = await call("koan.code.execute", { code: "null.x" });
+seen.validate = await call("koan.code.validate", { code: "SDK.Entities.Todo.colection()" });
+seen.search = await call("koan.code.search", { query: "todo", detail: "summary" });
+try {
+  await call("no.such.tool", {});
+} catch (e) {
+  seen.unknown = { code: e.code, data: e.data };
+}
+const controller = new AbortController();
+const running = call("koan.code.execute", { code: "for (;;);" }, { signal: controller.signal });
+setTimeout(() => controller.abort(), 200);
+seen.cancelled = await running.then(
+  () => false,
+  () => true,
+);
+const { resources } = await client.listResources();
+seen.resources = resources.map((r) => r.uri);
+const doc = await client.readResource({ uri: "koan://sdk/koan.d.ts" });
+seen.declarations = doc.contents[0].text.includes("declare namespace SDK");
+await client.close();
+console.log(JSON.stringify(seen));
