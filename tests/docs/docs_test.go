@@ -1,0 +1,73 @@
+// Package docs keeps the generated pages of docs/reference true: it makes them
+// anew and compares. `go test ./tests/docs -update` writes them.
+package docs
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/fixture"
+)
+
+var update = flag.Bool("update", false, "write the generated pages anew")
+
+func page(t *testing.T, name, text string) {
+	t.Helper()
+	path := "../../docs/reference/" + name
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	have, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, string(have), "docs/reference/%s is stale: go test ./tests/docs -update", name)
+}
+
+func TestFaults(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("# Faults\n\nGenerated from `framework/fault`. Every failure has a code, a message, a hint and a retry class: `safe` (the same call may\nsucceed later), `fix` (change the call first), `never`. Quotas and limits end the run even when the script catches them.\n\n")
+	b.WriteString("| code | meaning | what to do | retry | ends the run | class in `@codemode/errors` |\n|---|---|---|---|---|---|\n")
+	for _, e := range fault.Entries() {
+		ends := ""
+		if e.EndsRun {
+			ends = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Code, e.Meaning, e.Hint, e.Retry, ends, e.Class)
+	}
+	page(t, "faults.md", b.String())
+}
+
+func TestConfiguration(t *testing.T) {
+	settings := fixture.App().Settings()
+	sort.Slice(settings, func(i, j int) bool { return settings[i].Key < settings[j].Key })
+	var b bytes.Buffer
+	b.WriteString("# Configuration\n\nGenerated from the settings that the kernel and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). An unknown key of a known section\nor a value out of range ends the start, with every problem named.\n\n")
+	b.WriteString("| key | default | range | |\n|---|---|---|---|\n")
+	for _, s := range settings {
+		def, limits := fmt.Sprintf("`%v`", s.Default), ""
+		if list, ok := s.Default.([]string); ok {
+			def = "`" + strings.Join(list, ", ") + "`"
+		}
+		if s.Default == "" {
+			def = ""
+		}
+		if s.Open {
+			def, limits = "", "any keys below"
+		}
+		if s.Min != 0 || s.Max != 0 {
+			limits = fmt.Sprintf("%d to %d %s", s.Min, s.Max, s.Unit)
+		}
+		if len(s.OneOf) > 0 {
+			limits = strings.Join(s.OneOf, ", ")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), s.Help)
+	}
+	page(t, "configuration.md", b.String())
+}
