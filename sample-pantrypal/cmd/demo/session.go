@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// executeTool is the one tool that the demo calls.
+const executeTool = "koan.code.execute"
+
+// session is a running server and the client that speaks to it.
+type session struct {
+	mcp    *client.Client
+	stderr *tail
+}
+
+// connect starts `app serve` with its data in one folder and photos in another.
+func connect(ctx context.Context, app, data, photos string) (*session, error) {
+	s := &session{stderr: &tail{}}
+	args := []string{"serve", "--database", "sqlite://" + data, "--plugins.vision.root", photos}
+	child := func(_ context.Context, command string, _, args []string) (*exec.Cmd, error) {
+		cmd := exec.Command(command, args...)
+		// Neither the caller's configuration nor a koan.yaml where the demo was
+		// started may change what it shows.
+		cmd.Dir = data
+		for _, kv := range os.Environ() {
+			if !strings.HasPrefix(kv, "KOAN_") {
+				cmd.Env = append(cmd.Env, kv)
+			}
+		}
+		cmd.Stderr = s.stderr
+		return cmd, nil
+	}
+	var err error
+	s.mcp, err = client.NewStdioMCPClientWithOptions(app, nil, args, transport.WithCommandFunc(child))
+	if err != nil {
+		return nil, fmt.Errorf("%s does not start (make build makes it): %w", app, err)
+	}
+	var hello mcp.InitializeRequest
+	hello.Params.ProtocolVersion = mcp.LATEST_PROTOCOL_VERSION
+	hello.Params.ClientInfo = mcp.Implementation{Name: "pantrypal-demo", Version: "1.0.0"}
+	hello.Params.Capabilities.Experimental = map[string]any{"koan": map[string]any{}}
+	if _, err := s.mcp.Initialize(ctx, hello); err != nil {
+		s.close()
+		return nil, fmt.Errorf("the server does not answer: %w\n%s", err, s.stderr)
+	}
+	return s, nil
+}
+
+// close ends the server: it leaves when its standard input does.
+func (s *session) close() { _ = s.mcp.Close() }
+
+// report is what one execution gave (CONTRACT section 2), and how long the round
+// trip took.
+type report struct {
+	Success bool            `json:"success"`
+	Answer  json.RawMessage `json:"answer"`
+	Logs    []struct {
+		Level   string `json:"level"`
+		Message string `json:"message"`
+	} `json:"logs"`
+	Changes []change `json:"changes"`
+	Calls   []call   `json:"calls"`
+	Error   *failure `json:"error"`
+
+	Committed bool          `json:"committed"` // of a failure: whether anything is in the data all the same
+	Took      time.Duration `json:"-"`
+}
+
+type change struct {
+	Entity string         `json:"entity"`
+	ID     string         `json:"id"`
+	Action string         `json:"action"`
+	Before map[string]any `json:"before"`
+	After  map[string]any `json:"after"`
+}
+
+type call struct {
+	ServerID   string  `json:"serverId"`
+	ToolName   string  `json:"toolName"`
+	OK         bool    `json:"ok"`
+	DurationMs float64 `json:"durationMs"`
+}
+
+// failure is an error of the script or of something it called.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+
+	committed bool
+}
+
+// Error gives code and message.
+func (f *failure) Error() string { return f.Code + ": " + f.Message }
+
+// execute sends one script in one call. A script that fails is a *failure.
+func (s *session) execute(ctx context.Context, code string, args map[string]any) (*report, error) {
+	var req mcp.CallToolRequest
+	req.Params.Name = executeTool
+	req.Params.Arguments = map[string]any{"code": code, "args": args, "include": []string{"changes", "calls"}}
+	start := time.Now()
+	res, err := s.mcp.CallTool(ctx, req)
+	took := time.Since(start)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w\n%s", executeTool, err, s.stderr)
+	}
+	text := ""
+	for _, c := range res.Content {
+		if t, ok := c.(mcp.TextContent); ok {
+			text += t.Text
+		}
+	}
+	r := &report{Took: took}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("%s gave something that is not its result: %w\n%s", executeTool, err, text)
+	}
+	if r.Error != nil {
+		r.Error.committed = r.Committed
+		return nil, r.Error
+	}
+	if !r.Success || res.IsError {
+		return nil, errors.New("the script failed without an error: " + text)
+	}
+	return r, nil
+}
+
+// tail keeps the end of what the server says on its standard error, for when it
+// has to be shown.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailBytes = 8 << 10
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p)
+	if over := t.buf.Len() - tailBytes; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(p), nil
+}
+
+// String gives the lines, indented.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	said := strings.TrimSpace(t.buf.String())
+	if said == "" {
+		return "  (it said nothing)"
+	}
+	return "  it said:\n    " + strings.ReplaceAll(said, "\n", "\n    ")
+}

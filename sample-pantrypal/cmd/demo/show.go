@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// show prints everything that came of the run.
+func show(w io.Writer, r *report, p palette) {
+	fmt.Fprintf(w, "\n  %s %s\n", p.bold("PantryPal"), p.dim("a photo of groceries becomes dinner"))
+	showAnswer(w, r.Answer, p)
+	for _, l := range r.Logs {
+		if l.Level == "warn" || l.Level == "error" {
+			fmt.Fprintf(w, "  %s\n", p.yellow(l.Level+": "+l.Message))
+		}
+	}
+	showChanges(w, r.Changes, p)
+	showCalls(w, r.Calls, p)
+	showComparison(w, r, p)
+}
+
+func showChanges(w io.Writer, changes []change, p palette) {
+	var rows [][]cell
+	previous := ""
+	for _, c := range changes {
+		entity := c.Entity
+		if entity == previous {
+			entity = ""
+		}
+		previous = c.Entity
+		tint := map[string]func(string) string{"create": p.green, "update": p.cyan, "delete": p.red}[c.Action]
+		rows = append(rows, []cell{{text: entity}, {text: c.Action, tint: tint}, {text: label(c)}, {text: difference(c), tint: p.dim}})
+	}
+	section(w, p, fmt.Sprintf("What changed (%d)", len(changes)), []string{"entity", "action", "which", "what"}, rows)
+}
+
+// label names a changed entity as a person would.
+func label(c change) string {
+	of := c.After
+	if of == nil {
+		of = c.Before
+	}
+	for _, field := range []string{"name", "fileName", "itemName", "value", "scheduledFor"} {
+		if s, ok := of[field].(string); ok && s != "" {
+			return value(s)
+		}
+	}
+	return c.ID
+}
+
+// told are the fields worth a word about a new entity, in this order.
+var told = []string{"quantity", "amount", "unit", "location", "kind", "reason", "status", "servings", "notes", "start", "end"}
+
+// difference says what a change changed, or what a new entity is.
+func difference(c change) string {
+	var parts []string
+	switch {
+	case c.Before == nil:
+		for _, field := range told {
+			if v, ok := c.After[field]; ok && v != nil && v != "" {
+				parts = append(parts, value(v))
+			}
+		}
+		return strings.Join(parts, " ")
+	case c.After == nil:
+		return ""
+	}
+	for _, field := range slices.Sorted(maps.Keys(c.After)) {
+		before, after := value(c.Before[field]), value(c.After[field])
+		switch {
+		case before == after || field == "version":
+		case strings.HasSuffix(field, "Id"): // ids tell a reader nothing
+			parts = append(parts, "linked to its "+words(strings.TrimSuffix(field, "Id")))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s -> %s", words(field), before, after))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// words spells a camelCase name: pantryItem is "pantry item".
+func words(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte(' ')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// value shows a JSON value: times as days, the rest as they are.
+func value(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil {
+			return t.Format(time.DateOnly)
+		}
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+func showCalls(w io.Writer, calls []call, p palette) {
+	var rows [][]cell
+	longest := 0.0
+	for _, c := range calls {
+		longest = max(longest, c.DurationMs)
+	}
+	for i, c := range calls {
+		took, bar := "<1 ms", ""
+		if c.DurationMs >= 1 {
+			took = fmt.Sprintf("%.0f ms", c.DurationMs)
+			bar = strings.Repeat("▪", int(math.Ceil(barLength*c.DurationMs/longest)))
+		}
+		outcome := cell{text: bar, tint: p.dim}
+		if !c.OK {
+			outcome = cell{text: "failed", tint: p.red}
+		}
+		rows = append(rows, []cell{{text: strconv.Itoa(i + 1), right: true, tint: p.dim}, {text: c.ToolName}, {text: took, right: true}, outcome})
+	}
+	section(w, p, fmt.Sprintf("Calls of the script (%d)", len(calls)), []string{"#", "call", "time"}, rows)
+}
+
+// barLength is how long the bar of the longest call is.
+const barLength = 24
+
+func showComparison(w io.Writer, r *report, p palette) {
+	took := fmt.Sprintf("%d ms", r.Took.Milliseconds())
+	fmt.Fprintf(w, "\n  %s, %s, %s. %s\n\n", p.bold("One round trip"), p.bold(plural(len(r.Calls), "SDK call")), p.bold(took),
+		p.dim("The same job would have been "+plural(len(r.Calls), "tool call")+", each with a model's turn between."))
+}
+
+// describe explains an error to a person.
+func describe(err error, p palette) string {
+	var f *failure
+	if !errors.As(err, &f) {
+		return p.red("demo: ") + err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n  %s", p.red("the script failed:"), p.bold(f.Code), f.Message)
+	if f.Line > 0 {
+		fmt.Fprintf(&b, "\n  at line %d, column %d", f.Line, f.Column)
+	}
+	if f.Path != "" {
+		fmt.Fprintf(&b, "\n  about %s", f.Path)
+	}
+	fmt.Fprintf(&b, "\n  hint: %s", f.Hint)
+	if f.committed {
+		return b.String() + "\n  Some of what it did is in the data all the same."
+	}
+	return b.String() + "\n  Nothing was changed."
+}
