@@ -151,7 +151,8 @@ func Camel(s string) string {
 }
 
 // unique gives name, or name with the first suffix -2, -3, ... that is free,
-// within maxToolName, and takes it. Callers go through names in a fixed order,
+// within maxToolName, and takes it. Names that differ only in "." and "_" are the
+// same: both spellings can be called. Callers go through names in a fixed order,
 // so that the outcome is deterministic.
 func unique(taken map[string]bool, name string) string {
 	fit := func(base, suffix string) string {
@@ -161,9 +162,9 @@ func unique(taken map[string]bool, name string) string {
 		return base + suffix
 	}
 	out := fit(name, "")
-	for n := 2; taken[out]; n++ {
+	for n := 2; taken[Underscored(out)]; n++ {
 		out = fit(name, "-"+strconv.Itoa(n))
 	}
-	taken[out] = true
+	taken[Underscored(out)] = true
 	return out
 }

@@ -175,23 +175,35 @@ func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fa
 	return s.result(ex, op, got, body, true)
 }
 
-// failure makes a failure's body, keeping what the handler had to say beside the
-// error.
-func failure(body json.RawMessage, f *fault.Fault) json.RawMessage {
-	members := map[string]any{}
-	var given map[string]json.RawMessage
-	if json.Unmarshal(body, &given) == nil {
-		for k, v := range given {
+// failureBody is the body of a failed tool.
+type failureBody struct {
+	Success   bool         `json:"success"`
+	Error     *fault.Fault `json:"error"`
+	TimeoutMs any          `json:"timeoutMs,omitempty"`
+}
+
+// failure makes a failure's body. What the handler had to say beside its error,
+// as the logs of a script, is kept.
+func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
+	own := failureBody{Error: f}
+	if d, ok := f.Details.(map[string]any); ok && f.Code == fault.ToolTimeout {
+		own.TimeoutMs = d["timeoutMs"]
+	}
+	raw, err := encode(own)
+	if err != nil { // details that are no JSON
+		raw, _ = encode(failureBody{Error: fault.New(f.Code, f.Message)})
+	}
+	var members, others map[string]json.RawMessage
+	if json.Unmarshal(given, &others) != nil || json.Unmarshal(raw, &members) != nil {
+		return raw
+	}
+	for k, v := range others {
+		if members[k] == nil {
 			members[k] = v
 		}
 	}
-	members["success"], members["error"] = false, f
-	if d, ok := f.Details.(map[string]any); ok && f.Code == fault.ToolTimeout {
-		members["timeoutMs"] = d["timeoutMs"]
-	}
-	raw, err := encode(members)
-	if err != nil { // details that are no JSON
-		raw, _ = encode(map[string]any{"success": false, "error": fault.New(f.Code, f.Message)})
+	if merged, err := encode(members); err == nil {
+		raw = merged
 	}
 	return raw
 }

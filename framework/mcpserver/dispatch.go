@@ -164,7 +164,8 @@ func (s *session) batch(ctx context.Context, items []parsed) {
 // delegate lets the library answer: the handshake, discovery, ping, and every
 // method that we do not have.
 func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcError) {
-	raw, err := encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": m.id, "method": m.method, "params": rawOrEmpty(m.params)})
+	// The id is put on by us: the library would read it as a float.
+	raw, err := encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": 0, "method": m.method, "params": rawOrEmpty(m.params)})
 	if err != nil {
 		return nil, protocolError(fault.New(fault.Internal, "").Because(err))
 	}

@@ -35,7 +35,7 @@ func newLineReader(r io.Reader, max int) *lineReader {
 func (l *lineReader) next() line {
 	for {
 		got := l.read()
-		if got.err != nil || got.tooLong || len(got.text) > 0 {
+		if got.err != nil || got.tooLong || len(bytes.TrimSpace(got.text)) > 0 {
 			return got
 		}
 	}
@@ -65,7 +65,7 @@ func (l *lineReader) read() line {
 			break // a last line without an end counts; the error comes again with the next read
 		}
 	}
-	text = bytes.TrimSpace(text)
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	if tooLong || len(text) > l.max {
 		return line{tooLong: true, id: trailingID(keepTail(tail, text))}
 	}

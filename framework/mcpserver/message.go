@@ -3,7 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
-	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,9 +129,9 @@ func idKey(id json.RawMessage) (key string, ok bool) {
 	if !strings.ContainsAny(text, ".eE") {
 		return "n" + text, true
 	}
-	f, _, err := big.ParseFloat(text, 10, 64, big.ToNearestEven)
-	if err != nil {
-		return "", false
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil { // out of range: then the same only in the same spelling
+		return "n" + text, true
 	}
-	return "n" + f.Text('g', -1), true
+	return "n" + strconv.FormatFloat(f, 'f', -1, 64), true
 }
