@@ -138,28 +138,39 @@ func integerOrBad(v any, wrongType string, bad refuse) (any, *fault.Detail) {
 	return bad(wrongType)
 }
 
-// integer takes what JSON Schema calls an integer (1, 1.0, 1e3), and strings of
-// digits beyond MaxSafe, as the output gives them.
+// integer takes numbers that are integers, and strings of digits beyond MaxSafe,
+// as the output gives them.
 func integer(v any) (int64, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return n, true
-		}
-		x, err := v.Float64()
-		if err != nil || x != math.Trunc(x) || math.Abs(x) > MaxSafe {
-			return 0, false
-		}
-		// 1.0000000000000000001 is not an integer although its float is.
-		if exact, ok := new(big.Rat).SetString(v.String()); !ok || !exact.IsInt() {
-			return 0, false
-		}
-		return int64(x), true
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		return n, err == nil && (n > MaxSafe || n < -MaxSafe) && strconv.FormatInt(n, 10) == v
+	s, ok := v.(string)
+	if !ok {
+		return Integer(v)
 	}
-	return 0, false
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && (n > MaxSafe || n < -MaxSafe) && strconv.FormatInt(n, 10) == s
+}
+
+// Integer takes a number as Decode gives it that JSON Schema calls an integer:
+// 1, 1.0, 1e3.
+func Integer(v any) (int64, bool) {
+	number, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	s := number.String()
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, true
+	}
+	// Exact arithmetic on 1e-999999999 would fill the memory.
+	_, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	if len(s) > maxShown || len(exponent) > len("+99") {
+		return 0, false
+	}
+	exact, ok := new(big.Rat).SetString(s)
+	if !ok || !exact.IsInt() || !exact.Num().IsInt64() {
+		return 0, false
+	}
+	n := exact.Num().Int64()
+	return n, n >= -MaxSafe && n <= MaxSafe
 }
 
 // decimal takes a number or a plain decimal string and gives its text.

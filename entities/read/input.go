@@ -147,7 +147,7 @@ func (in *input) integer(name string, normal, low, high int) int {
 	if !ok {
 		return normal
 	}
-	n, ok := whole(v)
+	n, ok := filter.Integer(v)
 	if !ok || n < int64(low) || n > int64(high) {
 		in.wrong("/"+name, name+" is from "+strconv.Itoa(low)+" to "+strconv.Itoa(high), "integer", v)
 		return normal
@@ -193,22 +193,6 @@ func searchable(e *descriptor.Entity) []*descriptor.Column {
 		}
 	}
 	return out
-}
-
-// whole takes what JSON Schema calls an integer.
-func whole(v any) (int64, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
-		return i, true
-	}
-	x, err := n.Float64()
-	if err != nil || x != float64(int64(x)) || x > filter.MaxSafe || x < -filter.MaxSafe {
-		return 0, false
-	}
-	return int64(x), true
 }
 
 // ShowKey gives an id as callers see it.

@@ -86,7 +86,7 @@ func (in *input) option(s *selection, name string, v any, at string, depth int) 
 	}
 	in.unknown(at, "option", m, relationKeys)
 	if l, ok := m["limit"]; ok {
-		n, ok := whole(l)
+		n, ok := filter.Integer(l)
 		if !ok || n < 1 || n > MaxEdgeLimit {
 			in.wrong(at+"/limit", "limit is from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
 		}
