@@ -1,7 +1,6 @@
 package typegen
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,9 @@ type generator struct {
 	shapes []shape             // the distinct sets of methods, in order of first use
 	params map[string][]string // op -> what its input may hold, over all entities
 	taken  map[string]bool     // names in the namespace Entities
+	// operators are those that the schemas of filters name; empty where they name
+	// none, which stands for all.
+	operators map[string]bool
 }
 
 // shape is one set of methods and the interface that has them.
@@ -25,7 +27,7 @@ type shape struct {
 }
 
 func newGenerator(v *catalog.View) *generator {
-	g := &generator{view: v, params: map[string][]string{}, taken: map[string]bool{}}
+	g := &generator{view: v, params: map[string][]string{}, taken: map[string]bool{}, operators: map[string]bool{}}
 	used := map[string]bool{}
 	for _, r := range v.Resources() {
 		g.taken[r.Name] = true
@@ -61,18 +63,23 @@ func (g *generator) addParams(entity, op string) {
 	if o == nil {
 		return
 	}
-	var in struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(o.Input, &in) != nil {
-		return
-	}
-	for name := range in.Properties {
-		if !slices.Contains(g.params[op], name) {
-			g.params[op] = append(g.params[op], name)
+	filters := op == "collection" || op == "count"
+	eachKey(o.Input, func(depth int, parent, key, value string) {
+		switch {
+		case filters && strings.HasPrefix(key, "$") && !schemaKeys[key]:
+			g.operators[key] = true
+		case depth == 2 && parent == "properties" && !strings.HasPrefix(value, "false"): // false: known, and always refused
+			if !slices.Contains(g.params[op], key) {
+				g.params[op] = append(g.params[op], key)
+			}
 		}
-	}
+	})
 }
+
+// schemaKeys are keys with a dollar sign that are JSON Schema's own.
+var schemaKeys = map[string]bool{"$ref": true, "$defs": true, "$schema": true, "$id": true, "$comment": true, "$anchor": true}
+
+func (g *generator) hasOperator(op string) bool { return len(g.operators) == 0 || g.operators[op] }
 
 // methodOps are the ops that become methods, in the contract's order.
 func methodOps(ops []string) []string {

@@ -12,7 +12,7 @@ func (g *generator) generics() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(filters)
+	b.WriteString(filterTypes(g.hasOperator))
 	if len(g.params["collection"]) > 0 {
 		b.WriteString("  interface Query<T, R extends string, S extends string> { " + g.members("collection", typeNames{"T", "T", "R", "S"}) + " }\n")
 	}
@@ -105,7 +105,7 @@ var inputs = []struct {
 	{"pageSize", text("number")},
 	{"cursor", text("string")},
 	{"count", text("boolean")},
-	{"fields", text("string[]")},
+	{"fields", text("string | string[]")},
 	{"with", func(t typeNames) string { return "With<" + t.model + ", " + t.relation + ">" }},
 	{"replace", text("boolean")},
 	{"ifVersion", text("number")},

@@ -1,5 +1,7 @@
 package typegen
 
+import "strings"
+
 const header = "// What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.\n\n"
 
 // globals are what the sandbox has besides SDK and the language. They merge with
@@ -39,20 +41,36 @@ const core = `  /** The run's args, as the caller gave them. */
   }
 `
 
-// filters are the types that filters, pages and ` + "`with`" + ` are made of.
-const filters = `
+// filterTypes are the types that filters, pages and `with` are made of; has tells
+// which operators the entities' operations take.
+func filterTypes(has func(operator string) bool) string {
+	members := func(typed ...[2]string) string {
+		var out []string
+		for _, m := range typed {
+			if has(m[0]) {
+				out = append(out, m[0]+"?: "+m[1])
+			}
+		}
+		return strings.Join(out, "; ")
+	}
+	return `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
-  type Condition<V> = [V] extends [string | number | boolean] ? V | Operators<V>
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? ListOperators<I> : ToMany<I>)
+  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { ` +
+		members([2]string{"$and", "Filter<T>[]"}, [2]string{"$or", "Filter<T>[]"}, [2]string{"$nor", "Filter<T>[]"}, [2]string{"$not", "Filter<T>"}, [2]string{"$search", "string"}) + ` };
+  type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
+    : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
+    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
     : Filter<V>;
-  interface Operators<V> { $eq?: V | null; $ne?: V | null; $in?: V[]; $nin?: V[]; $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V]; $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string; $null?: boolean }
-  interface ListOperators<I> { $has?: I; $all?: I[]; $size?: number; $null?: boolean }
-  interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
+  interface Equal<V> { ` + members([2]string{"$eq", "V | null"}, [2]string{"$ne", "V | null"}, [2]string{"$in", "(V | null)[]"}, [2]string{"$nin", "(V | null)[]"}, [2]string{"$null", "boolean"}) + ` }
+  interface Order<V> extends Equal<V> { ` + members([2]string{"$lt", "V"}, [2]string{"$lte", "V"}, [2]string{"$gt", "V"}, [2]string{"$gte", "V"}, [2]string{"$between", "[V, V]"}) + ` }
+  interface Text<V> extends Order<V> { ` + members([2]string{"$contains", "string"}, [2]string{"$icontains", "string"}, [2]string{"$startsWith", "string"}, [2]string{"$endsWith", "string"}) + ` }
+  interface List<I> { ` + members([2]string{"$has", "I"}, [2]string{"$all", "I[]"}, [2]string{"$size", "number"}, [2]string{"$null", "boolean"}) + ` }
+  interface ToMany<T> { ` + members([2]string{"$some", "Filter<T>"}, [2]string{"$every", "Filter<T>"}, [2]string{"$none", "Filter<T>"}, [2]string{"$exists", "boolean"}) + ` }
   type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
-  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string[]; with?: string | string[] | { [edge: string]: any } }
+  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
   type With<T, R extends string> = [R] extends [never] ? never
     : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
 `
+}

@@ -6,25 +6,28 @@ declare namespace SDK {
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
-  type Condition<V> = [V] extends [string | number | boolean] ? V | Operators<V>
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? ListOperators<I> : ToMany<I>)
+  type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
+    : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
+    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
     : Filter<V>;
-  interface Operators<V> { $eq?: V | null; $ne?: V | null; $in?: V[]; $nin?: V[]; $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V]; $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string; $null?: boolean }
-  interface ListOperators<I> { $has?: I; $all?: I[]; $size?: number; $null?: boolean }
+  interface Equal<V> { $eq?: V | null; $ne?: V | null; $in?: (V | null)[]; $nin?: (V | null)[]; $null?: boolean }
+  interface Order<V> extends Equal<V> { $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V] }
+  interface Text<V> extends Order<V> { $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }
+  interface List<I> { $has?: I; $all?: I[]; $size?: number; $null?: boolean }
   interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
   type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
-  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string[]; with?: string | string[] | { [edge: string]: any } }
+  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
   type With<T, R extends string> = [R] extends [never] ? never
     : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
-  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string[]; with?: With<T, R>; set?: S }
+  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string | string[]; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> {
     collection(query?: Query<T, R, S> | S): Page<T>;
     /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
     /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
     /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
     /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
-    /** throws not_found */ getById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T;
-    findById(id: Id, options?: { fields?: string[]; with?: With<T, R>; set?: S } | S): T | null;
+    /** throws not_found */ getById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T;
+    findById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
     aggregate(query: { filter?: Filter<T>; groupBy?: string | string[]; sum?: string | string[]; sort?: string | string[]; limit?: number; count?: boolean; set?: S }): { [column: string]: any }[];
     /** a model with defaults, not stored */ new(options?: { set?: S } | S): T;
