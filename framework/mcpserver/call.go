@@ -235,7 +235,7 @@ func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) map[string]
 		for k, v := range o.Metrics {
 			metrics[k] = v
 		}
-		metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, o.Wall.Milliseconds()
+		metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
 		about["metrics"] = metrics
 	}
 	return about

@@ -83,7 +83,7 @@ func echoServer(t testing.TB) *Server {
 		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) { return c.Input(), nil },
 	}}})
 	require.NoError(t, err)
-	s, err := New(Options{Name: "echo", Version: "1", Engine: run.NewEngine(run.Options{Log: quiet}), Catalog: func() *catalog.Snapshot { return snap }, Log: quiet})
+	s, err := New(Options{Name: "echo", Version: "1", Principal: auth.Local(), Engine: run.NewEngine(run.Options{Log: quiet}), Catalog: func() *catalog.Snapshot { return snap }, Log: quiet})
 	require.NoError(t, err)
 	return s
 }

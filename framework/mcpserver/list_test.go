@@ -280,7 +280,7 @@ func TestListsChanged(t *testing.T) {
 
 func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := mcpserver.New(mcpserver.Options{Exposure: "loud", ToolNames: "shouting", QueueMax: -1})
-	for _, part := range []string{"Engine", "Catalog", "Name", "loud", "shouting", "negative"} {
+	for _, part := range []string{"Engine", "Catalog", "Name", "Principal", "loud", "shouting", "negative"} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Options configure a Server. Engine, Catalog, Name and Version are required.
+// Options configure a Server. Name, Version, Engine, Catalog and Principal are
+// required.
 type Options struct {
 	Name    string // serverInfo.name: the app's
 	Version string // serverInfo.version and toolVersion: the build's
@@ -24,7 +25,7 @@ type Options struct {
 	Engine *run.Engine
 	// Catalog gives the current snapshot. It is asked at every request.
 	Catalog func() *catalog.Snapshot
-	// Principal is who calls over stdio; the zero value is auth.Local.
+	// Principal is who calls over stdio: auth.Local() in every app.
 	Principal auth.Principal
 
 	Exposure exposure.Mode // of the server; "" is auto
@@ -67,6 +68,9 @@ func (o *Options) check() error {
 	if o.Catalog == nil {
 		problems = append(problems, errors.New("mcpserver: Options.Catalog is missing"))
 	}
+	if o.Principal.Subject == "" {
+		problems = append(problems, errors.New("mcpserver: Options.Principal has no subject"))
+	}
 	if o.Name == "" || o.Version == "" {
 		problems = append(problems, errors.New("mcpserver: Options.Name and Options.Version are required"))
 	}
@@ -88,9 +92,6 @@ func (o *Options) check() error {
 }
 
 func (o *Options) fill() {
-	if o.Principal.Subject == "" && o.Principal.Scopes == nil && o.Principal.Sets == nil {
-		o.Principal = auth.Local()
-	}
 	if o.QueueMax == 0 {
 		o.QueueMax = 64
 	}
