@@ -66,6 +66,16 @@ type Edge struct {
 	SetNull bool
 }
 
+// Referrer is a column of another entity that refers to this one.
+type Referrer struct {
+	Entity string // resource name
+	Column string
+	// What deleting the row that is referred to does, as on Edge. With neither, it
+	// is refused.
+	Cascade bool
+	SetNull bool
+}
+
 // Entity is one exposed ent schema.
 type Entity struct {
 	Resource catalog.Resource // Fields, Edges parallel Columns, Edges below
@@ -78,6 +88,9 @@ type Entity struct {
 	// Hooked tells that the schema has hooks or policies, so that every write must
 	// go through ent's update path, never through a native upsert.
 	Hooked bool
+	// Referrers are the entities whose rows refer to this one's, whether or not an
+	// edge shows it.
+	Referrers []Referrer
 	// ReadScopes and WriteScopes are what a caller needs; each may be empty.
 	ReadScopes  []string
 	WriteScopes []string

@@ -33,11 +33,18 @@ func New() *Extension { return &Extension{} }
 func (*Extension) Hooks() []gen.Hook {
 	return []gen.Hook{func(next gen.Generator) gen.Generator {
 		return gen.GenerateFunc(func(g *gen.Graph) error {
-			src, err := Source(g)
+			m, err := newModel(g)
 			if err != nil {
 				return err
 			}
 			if err := next.Generate(g); err != nil {
+				return err
+			}
+			if err := m.readRuntime(); err != nil {
+				return err
+			}
+			src, err := m.render()
+			if err != nil {
 				return err
 			}
 			return os.WriteFile(filepath.Join(g.Target, File), src, 0o644)
@@ -45,13 +52,13 @@ func (*Extension) Hooks() []gen.Hook {
 	}}
 }
 
-// Source gives the generated file for a graph. Its error names every schema and
-// field that cannot be exposed.
-func Source(g *gen.Graph) ([]byte, error) {
+// newModel reads a graph. Its error names every schema and field that cannot be
+// exposed.
+func newModel(g *gen.Graph) (*model, error) {
 	m := &model{graph: g}
 	m.read()
 	if len(m.problems) > 0 {
 		return nil, fmt.Errorf("koan: %d problems in the ent schema:\n  %s", len(m.problems), strings.Join(m.problems, "\n  "))
 	}
-	return m.render()
+	return m, nil
 }

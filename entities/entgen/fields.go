@@ -44,9 +44,29 @@ func (m *model) readTables() {
 		for _, fk := range t.ForeignKeys {
 			fmt.Fprintf(h, "foreign %s %s %s %s\n", fk.Symbol, fk.Columns[0].Name, fk.RefTable.Name, fk.OnDelete)
 			m.deletes[[2]string{t.Name, fk.Columns[0].Name}] = string(fk.OnDelete)
+			m.foreign = append(m.foreign, foreign{t.Name, fk.Columns[0].Name, fk.RefTable.Name, fk.OnDelete})
 		}
 	}
 	m.hash = int32(h.Sum32() & math.MaxInt32)
+}
+
+// foreign is a foreign key.
+type foreign struct {
+	table, column, refers string
+	onDelete              schema.ReferenceOption
+}
+
+// referrers gives the columns of exposed entities that refer to a table.
+func (m *model) referrers(table string) []descriptor.Referrer {
+	var out []descriptor.Referrer
+	for _, f := range m.foreign {
+		for _, n := range m.graph.Nodes {
+			if f.refers == table && n.Table() == f.table && m.exposed[n.Name] != nil {
+				out = append(out, descriptor.Referrer{Entity: n.Name, Column: f.column, Cascade: f.onDelete == schema.Cascade, SetNull: f.onDelete == schema.SetNull})
+			}
+		}
+	}
+	return out
 }
 
 func flag(f expose.Flag) bool { return f != nil && *f }

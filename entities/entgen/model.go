@@ -27,8 +27,11 @@ type model struct {
 	graph    *gen.Graph
 	exposed  map[string]*expose.Entity // by ent type
 	deletes  map[[2]string]string      // table and column -> what its foreign key does on delete
+	foreign  []foreign
 	kinds    []kind
 	hash     int32
+	runtime  bool // ent/runtime has to be imported
+	circle   bool // the schemas import ent, so koan.go cannot import ent/runtime
 	problems []string
 }
 
@@ -200,7 +203,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 		m.problem("%s: interceptors are not supported by this version; reads of an exposed schema would pass them by", n.Name)
 	}
 	e := &descriptor.Entity{
-		Table: n.Table(), Hooked: n.NumHooks() > 0, ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes,
+		Table: n.Table(), Hooked: n.NumHooks() > 0, Referrers: m.referrers(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes,
 		Resource: catalog.Resource{
 			Name: n.Name, Description: a.Description, Sets: a.Sets, ReadOnly: a.ReadOnly != nil && *a.ReadOnly,
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,

@@ -36,7 +36,7 @@ func (m *model) render() ([]byte, error) {
 		}
 	}
 	err := tmpl.Execute(&b, map[string]any{
-		"Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": imports,
+		"Runtime": m.runtime && !m.circle, "Forgotten": m.forgotten(), "Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": imports,
 		"UsesJSON": bytes.Contains([]byte(m.literals()), []byte("json.RawMessage")),
 	})
 	if err != nil {
@@ -57,4 +57,22 @@ func (m *model) literals() string {
 		}
 	}
 	return b.String()
+}
+
+// forgotten names a default that is nil when the app did not import ent/runtime,
+// as package and variable; it is empty where nothing can be forgotten.
+func (m *model) forgotten() (out struct{ Package, Path, Name string }) {
+	if !m.circle {
+		return out
+	}
+	for _, k := range m.kinds {
+		for _, f := range append([]*gen.Field{k.ID}, k.Fields...) {
+			if f.Default && f.DefaultFunc() {
+				out.Package, out.Name = k.PackageDir(), f.DefaultName()
+				out.Path = m.graph.Package + "/" + k.PackageDir()
+				return out
+			}
+		}
+	}
+	return out
 }

@@ -1,0 +1,100 @@
+package entities
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// engine is what all operations share. It is immutable.
+type engine struct {
+	app    *shim.App
+	opts   Options
+	reader *read.Engine
+	byType map[string]*kind // by ent type: all
+	byName map[string]*kind // by resource: the exposed ones
+}
+
+// kind is one ent type with what is looked up often.
+type kind struct {
+	*shim.Kind
+	edges []edge
+	rules map[string]rules
+}
+
+// edge joins the two descriptions of an edge.
+type edge struct {
+	json   *catalog.Edge
+	column *descriptor.Edge
+	target *kind
+}
+
+// newEngine indexes an app. A pattern or schema that does not compile is a
+// programmer's mistake and panics.
+func newEngine(app *shim.App, o Options) *engine {
+	e := &engine{app: app, opts: o, reader: read.New(sqltext.SQLite{}), byType: map[string]*kind{}, byName: map[string]*kind{}}
+	for _, s := range app.Kinds {
+		k := &kind{Kind: s, rules: map[string]rules{}}
+		e.byType[s.Type] = k
+		if s.Entity == nil {
+			continue
+		}
+		e.byName[s.Entity.Resource.Name] = k
+		for i := range s.Entity.Resource.Fields {
+			f := &s.Entity.Resource.Fields[i]
+			r, err := newRules(f)
+			if err != nil {
+				panic(fmt.Sprintf("entities: %s: %v", s.Type, err))
+			}
+			k.rules[f.Name] = r
+		}
+	}
+	for _, k := range e.byName {
+		for i := range k.Entity.Resource.Edges {
+			json := &k.Entity.Resource.Edges[i]
+			k.edges = append(k.edges, edge{json, k.Entity.Edge(json.Name), e.byName[json.Target]})
+		}
+	}
+	return e
+}
+
+func (k *kind) name() string { return k.Entity.Resource.Name }
+
+func (k *kind) key() *catalog.Field { return &k.Entity.Resource.Key }
+
+// field gives a field by its JSON name, nil if there is none.
+func (k *kind) field(name string) *catalog.Field {
+	for i := range k.Entity.Resource.Fields {
+		if f := &k.Entity.Resource.Fields[i]; f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// edge gives an edge by its JSON name, nil if there is none.
+func (k *kind) edge(name string) (*edge, *kind) {
+	for i := range k.edges {
+		if k.edges[i].json.Name == name {
+			return &k.edges[i], k.edges[i].target
+		}
+	}
+	return nil, nil
+}
+
+// bound gives a native id as it is bound in plain SQL.
+func (k *kind) bound(id any) any {
+	if k.Entity.Key.Storage == descriptor.Int {
+		return id
+	}
+	if u, ok := id.(uuid.UUID); ok {
+		return u.String()
+	}
+	return fmt.Sprint(id)
+}

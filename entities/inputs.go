@@ -1,0 +1,205 @@
+package entities
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxBatch bounds the models or ids of one call.
+const maxBatch = 1000
+
+// The checked inputs of the writing operations.
+type (
+	upsertInput struct {
+		model     *model
+		replace   bool
+		ifVersion *int64
+	}
+	upsertManyInput struct{ models []*model }
+	patchInput      struct {
+		id        any
+		shown     string
+		changes   *model
+		ifVersion *int64
+	}
+	deleteInput struct {
+		ids       []any
+		ifVersion *int64
+	}
+)
+
+// open reads the input object and reports unknown members. It returns nil where
+// the input is no object.
+func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
+	v, err := filter.Decode(raw)
+	if err != nil {
+		d.fail("", "the input is not JSON: %v", err)
+		return nil
+	}
+	members, ok := v.(map[string]any)
+	if !ok {
+		d.wrong("", "an object", v)
+		return nil
+	}
+	for _, name := range sortedKeys(members) {
+		if !slices.Contains(known, name) {
+			d.fail("/"+filter.Escape(name), "unknown input %s%s", filter.Quote(name), fault.DidYouMean(name, known))
+		}
+	}
+	if set, ok := members["set"]; ok {
+		if _, ok := set.(string); !ok {
+			d.wrong("/set", "the name of a set", set)
+		}
+	}
+	return members
+}
+
+func (d *decoder) flag(members map[string]any, name string) bool {
+	v, ok := members[name]
+	if !ok {
+		return false
+	}
+	b, ok := v.(bool)
+	if !ok {
+		d.wrong("/"+name, "true or false", v)
+	}
+	return b
+}
+
+// version reads ifVersion, which only versioned entities know.
+func (d *decoder) version(members map[string]any) *int64 {
+	v, ok := members["ifVersion"]
+	if !ok {
+		return nil
+	}
+	if !d.kind.Entity.Resource.Versioned {
+		d.fail("/ifVersion", "%s has no version", d.kind.name())
+		return nil
+	}
+	number, ok := v.(json.Number)
+	if n, err := number.Int64(); ok && err == nil {
+		return &n
+	}
+	d.wrong("/ifVersion", "an integer", v)
+	return nil
+}
+
+// need gives a member that must be there.
+func (d *decoder) need(members map[string]any, name string) (any, bool) {
+	v, ok := members[name]
+	if !ok {
+		d.fail("/"+name, "%s is needed", name)
+	}
+	return v, ok
+}
+
+// versioned adds ifVersion to the members that an input knows.
+func (d *decoder) versioned(known ...string) []string {
+	if d.kind.Entity.Resource.Versioned {
+		return append(known, "ifVersion")
+	}
+	return known
+}
+
+func decodeUpsert(k *kind, raw json.RawMessage) (*upsertInput, error) {
+	d := &decoder{kind: k}
+	in := &upsertInput{}
+	members := d.open(raw, d.versioned("model", "replace", "set")...)
+	if members == nil {
+		return nil, d.err()
+	}
+	if v, ok := d.need(members, "model"); ok {
+		in.model = d.model(v, "/model", true)
+	}
+	in.replace = d.flag(members, "replace")
+	in.ifVersion = d.version(members)
+	return in, d.err()
+}
+
+func decodeUpsertMany(k *kind, raw json.RawMessage) (*upsertManyInput, error) {
+	d := &decoder{kind: k}
+	in := &upsertManyInput{}
+	members := d.open(raw, "models", "set")
+	if members == nil {
+		return nil, d.err()
+	}
+	for i, v := range d.list(members, "models") {
+		in.models = append(in.models, d.model(v, fmt.Sprintf("/models/%d", i), true))
+	}
+	return in, d.err()
+}
+
+// list gives a member that is a list of bounded length.
+func (d *decoder) list(members map[string]any, name string) []any {
+	v, ok := d.need(members, name)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	switch {
+	case !ok:
+		d.wrong("/"+name, "a list", v)
+	case len(list) > maxBatch:
+		d.fail("/"+name, "at most %d in one call, not %d", maxBatch, len(list))
+		return nil
+	}
+	return list
+}
+
+func decodePatch(k *kind, raw json.RawMessage) (*patchInput, error) {
+	d := &decoder{kind: k}
+	in := &patchInput{}
+	members := d.open(raw, d.versioned("id", "changes", "set")...)
+	if members == nil {
+		return nil, d.err()
+	}
+	if v, ok := d.need(members, "id"); ok {
+		in.id, in.shown, _ = d.key(k, v, "/id")
+	}
+	if v, ok := d.need(members, "changes"); ok {
+		in.changes = d.model(v, "/changes", false)
+	}
+	in.ifVersion = d.version(members)
+	return in, d.err()
+}
+
+func decodeDelete(k *kind, raw json.RawMessage) (*deleteInput, error) {
+	d := &decoder{kind: k}
+	in := &deleteInput{}
+	members := d.open(raw, d.versioned("id", "set")...)
+	if members == nil {
+		return nil, d.err()
+	}
+	if v, ok := d.need(members, "id"); ok {
+		id, _, _ := d.key(k, v, "/id")
+		in.ids = []any{id}
+	}
+	in.ifVersion = d.version(members)
+	return in, d.err()
+}
+
+func decodeDeleteMany(k *kind, raw json.RawMessage) (*deleteInput, error) {
+	d := &decoder{kind: k}
+	in := &deleteInput{}
+	members := d.open(raw, "ids", "set")
+	if members == nil {
+		return nil, d.err()
+	}
+	for i, v := range d.list(members, "ids") {
+		if id, _, ok := d.key(k, v, fmt.Sprintf("/ids/%d", i)); ok && !slices.Contains(in.ids, id) {
+			in.ids = append(in.ids, id)
+		}
+	}
+	return in, d.err()
+}
+
+// decodeNew checks the input of `new`, which knows only the set.
+func decodeNew(k *kind, raw json.RawMessage) error {
+	d := &decoder{kind: k}
+	d.open(raw, "set")
+	return d.err()
+}

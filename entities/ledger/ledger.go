@@ -1,0 +1,93 @@
+// Package ledger keeps the tables that are the system's own, beside the app's in
+// each set: plain SQL, no ent.
+//
+// What belongs here: receipts, and later plans, reservations and the durable
+// journal. What must never: entities, and any table that an app declares.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Version identifies the ledger's tables; it is part of a set's schema version.
+const Version = 1
+
+// tables is the ledger on SQLite.
+const tables = `CREATE TABLE IF NOT EXISTS koan_receipts (
+	run TEXT NOT NULL,
+	sequence INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	idempotency_key TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	code_digest TEXT NOT NULL,
+	result_digest TEXT NOT NULL,
+	result TEXT,
+	changes_digest TEXT NOT NULL,
+	catalog_version TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (run, sequence)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS koan_receipts_key ON koan_receipts (idempotency_key) WHERE idempotency_key <> ''`
+
+// Querier is where the ledger reads and writes: the transaction of the data.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Migrate makes the tables where they are missing.
+func Migrate(ctx context.Context, q Querier) error {
+	if _, err := q.ExecContext(ctx, tables); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Write keeps a receipt. A run has one for each transaction it committed.
+func Write(ctx context.Context, q Querier, r run.Receipt) error {
+	var result any
+	if r.Result != nil {
+		result = string(r.Result)
+	}
+	_, err := q.ExecContext(ctx,
+		"INSERT INTO koan_receipts (run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, result, r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano))
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Receipts gives a run's receipts by sequence: none where it committed nothing
+// in this set.
+func Receipts(ctx context.Context, q Querier, runID string) (out []run.Receipt, err error) {
+	rows, err := q.QueryContext(ctx,
+		"SELECT run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at FROM koan_receipts WHERE run = ? ORDER BY sequence", runID)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r run.Receipt
+		var result sql.NullString
+		var at string
+		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		if result.Valid {
+			r.Result = json.RawMessage(result.String)
+		}
+		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}

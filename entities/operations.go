@@ -1,0 +1,317 @@
+package entities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// operation is one of the ops that entities have (CONTRACT section 2).
+type operation struct {
+	op      string
+	title   func(name string) string
+	summary func(name string) string
+	effects catalog.Effects
+	writes  bool
+	input   func(k *kind) json.RawMessage
+	output  func(k *kind) json.RawMessage
+	example func(k *kind) json.RawMessage
+	check   func(e *engine, k *kind, input json.RawMessage) error
+	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
+}
+
+var (
+	reading  = catalog.Effects{ReadOnly: true, Idempotent: true}
+	storing  = catalog.Effects{Destructive: true}
+	changing = catalog.Effects{Destructive: true, Idempotent: true}
+	verb     = func(format string) func(string) string {
+		return func(name string) string { return fmt.Sprintf(format, name) }
+	}
+	noExample  = func(*kind) json.RawMessage { return nil }
+	constantly = func(text string) func(*kind) json.RawMessage {
+		return func(*kind) json.RawMessage { return json.RawMessage(text) }
+	}
+)
+
+// operations are all of them, in catalog order.
+var operations = []operation{
+	{
+		op: "collection", title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
+		effects: reading, input: (*kind).collectionInput, output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeCollection(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := read.DecodeCollection(call.Input(), k.Entity, e.app.Graph)
+			if err != nil {
+				return nil, err
+			}
+			t.once(in.Single())
+			return e.reader.Collection(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "get-by-id", title: verb("Get %s"), summary: verb("Gives one %s by its id."),
+		effects: reading, example: noExample,
+		input: func(k *kind) json.RawMessage {
+			p := k.readProperties()
+			p["id"] = idSchema(k)
+			return input(p, "id")
+		},
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeGet(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := read.DecodeGet(call.Input(), k.Entity, e.app.Graph)
+			if err != nil {
+				return nil, err
+			}
+			t.once(in.Single())
+			return e.reader.Get(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "count", title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
+		effects: reading, example: constantly(`{}`),
+		input: func(k *kind) json.RawMessage {
+			return input(object{"filter": k.filterSchema(), "set": setSchema(&k.Entity.Resource)})
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("count") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeCount(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := read.DecodeCount(call.Input(), k.Entity, e.app.Graph)
+			if err != nil {
+				return nil, err
+			}
+			t.once(true)
+			return e.reader.Count(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
+		effects: reading, writes: true, example: constantly(`{}`),
+		input:  func(k *kind) json.RawMessage { return input(object{"set": setSchema(&k.Entity.Resource)}) },
+		output: func(k *kind) json.RawMessage { return encode(object{"type": "object"}) },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
+	},
+	{
+		op: "upsert", title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
+		effects: storing, writes: true, example: upsertExample,
+		input: func(k *kind) json.RawMessage {
+			p := object{"model": k.modelSchema(true), "set": setSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
+			return input(k.withVersion(p), "model")
+		},
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeUpsert(k, in); return err },
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := decodeUpsert(k, call.Input())
+			if err != nil {
+				return nil, err
+			}
+			return e.upsert(ctx, t, k, in.model, in.replace, in.ifVersion)
+		},
+	},
+	{
+		op: "upsert-many", title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
+		effects: storing, writes: true, example: upsertManyExample,
+		input: func(k *kind) json.RawMessage {
+			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}
+			return input(p, "models")
+		},
+		output: func(k *kind) json.RawMessage {
+			return encode(object{"type": "object", "required": []string{"items"}, "properties": object{"items": object{"type": "array", "items": k.outputSchema()}}})
+		},
+		check: func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeUpsertMany(k, in); return err },
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := decodeUpsertMany(k, call.Input())
+			if err != nil {
+				return nil, err
+			}
+			return e.upsertMany(ctx, t, k, in.models, call)
+		},
+	},
+	{
+		op: "patch", title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
+		effects: changing, writes: true, example: noExample,
+		input: func(k *kind) json.RawMessage {
+			p := object{"id": idSchema(k), "changes": k.modelSchema(false), "set": setSchema(&k.Entity.Resource)}
+			return input(k.withVersion(p), "id", "changes")
+		},
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodePatch(k, in); return err },
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := decodePatch(k, call.Input())
+			if err != nil {
+				return nil, err
+			}
+			return e.patch(ctx, t, k, in)
+		},
+	},
+	{
+		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
+		effects: changing, writes: true, example: deleteExample,
+		input: func(k *kind) json.RawMessage {
+			return input(k.withVersion(object{"id": idSchema(k), "set": setSchema(&k.Entity.Resource)}), "id")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDelete(k, in); return err },
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := decodeDelete(k, call.Input())
+			if err != nil {
+				return nil, err
+			}
+			return e.delete(ctx, t, k, in.ids, in.ifVersion)
+		},
+	},
+	{
+		op: "delete-many", title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
+		effects: changing, writes: true, example: deleteManyExample,
+		input: func(k *kind) json.RawMessage {
+			return input(object{"ids": object{"type": "array", "items": idSchema(k), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}, "ids")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDeleteMany(k, in); return err },
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := decodeDeleteMany(k, call.Input())
+			if err != nil {
+				return nil, err
+			}
+			return e.delete(ctx, t, k, in.ids, nil)
+		},
+	},
+}
+
+func (k *kind) withVersion(p object) object {
+	if k.Entity.Resource.Versioned {
+		p["ifVersion"] = object{"type": "integer", "description": "Ends in conflict when the entity is at another version."}
+	}
+	return p
+}
+
+// upsertMany stores models in order.
+func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model, call catalog.Call) (json.RawMessage, error) {
+	out := []byte(`{"items":[`)
+	for i, m := range models {
+		one, err := e.upsert(ctx, t, k, m, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, one...)
+		call.Progress(float64(i+1), float64(len(models)), "")
+	}
+	return append(out, `]}`...), nil
+}
+
+// offer is what the provider puts into the catalog.
+func (e *engine) offer(p *Provider) catalog.Offer {
+	var out catalog.Offer
+	for _, entity := range p.app.Graph.Entities {
+		k := e.byName[entity.Resource.Name]
+		r := entity.Resource
+		wanted := r.Operations
+		r.Operations = nil
+		for i := range operations {
+			o := &operations[i]
+			if o.writes && r.ReadOnly || len(wanted) > 0 && !slices.Contains(wanted, o.op) {
+				continue
+			}
+			r.Operations = append(r.Operations, o.op)
+			out.Operations = append(out.Operations, p.operation(k, o))
+		}
+		out.Resources = append(out.Resources, &r)
+	}
+	return out
+}
+
+func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
+	e, r := p.engine, &k.Entity.Resource
+	op := &catalog.Operation{
+		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
+		Input: o.input(k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
+		Scopes: k.Entity.ReadScopes, Reach: catalog.Everywhere, Resource: k.name(),
+		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
+		Target: func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) },
+		Check:  func(in json.RawMessage) error { return o.check(e, k, in) },
+	}
+	if o.writes {
+		op.Scopes = append(slices.Clone(k.Entity.ReadScopes), k.Entity.WriteScopes...)
+	}
+	if o.handle == nil { // new: the same answer every time, without a transaction
+		model := blank(r)
+		op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return model, nil }
+		return op
+	}
+	op.Handler = func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
+		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
+			t := joined.(*tx)
+			if o.writes {
+				ctx = p.viewer(t.context(ctx), call)
+			}
+			out, err = o.handle(ctx, e, t, k, call)
+			return err
+		})
+		return out, err
+	}
+	return op
+}
+
+func (p *Provider) viewer(ctx context.Context, call catalog.Call) context.Context {
+	if p.opts.Viewer == nil {
+		return ctx
+	}
+	return p.opts.Viewer(ctx, call.Principal())
+}
+
+// target reads what a call is about, and refuses a set that the entity does not
+// live in.
+func target(r *catalog.Resource, in json.RawMessage, set string) (catalog.Target, error) {
+	var about struct {
+		Set *string           `json:"set"`
+		ID  json.RawMessage   `json:"id"`
+		IDs []json.RawMessage `json:"ids"`
+		// Models have their ids inside.
+		Model struct {
+			ID json.RawMessage `json:"id"`
+		} `json:"model"`
+		Models []struct {
+			ID json.RawMessage `json:"id"`
+		} `json:"models"`
+	}
+	if err := json.Unmarshal(in, &about); err != nil {
+		return catalog.Target{}, err
+	}
+	t := catalog.Target{Entity: r.Name, Set: set}
+	if about.Set != nil {
+		t.Set = *about.Set
+	}
+	ids := append(about.IDs, about.ID, about.Model.ID)
+	for _, m := range about.Models {
+		ids = append(ids, m.ID)
+	}
+	for _, id := range ids {
+		if len(id) == 0 || string(id) == "null" {
+			continue
+		}
+		text := string(id)
+		var s string
+		if json.Unmarshal(id, &s) == nil {
+			text = s
+		}
+		t.Keys = append(t.Keys, text)
+	}
+	return t, checkSet(r, t.Set)
+}

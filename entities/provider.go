@@ -1,0 +1,171 @@
+// Package entities is the provider of an app's entities: from the generated
+// descriptors it offers the operations of CONTRACT section 2, and carries them
+// out over SQLite. It is the store of runs: sets, transactions, changes and
+// receipts.
+//
+// What belongs here: operations, writes through ent's builders, and what ties
+// reading, files and ledger together. What must never: surfaces, scripts, or
+// knowledge of one app.
+package entities
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options change how an app's entities are served. The zero value is right for
+// most.
+type Options struct {
+	// Viewer puts into the context what the app's ent hooks want to know of the
+	// caller. It is called for each call that writes.
+	Viewer func(ctx context.Context, p auth.Principal) context.Context
+}
+
+// settingDatabase is the key of CONTRACT section 1.
+const settingDatabase = "database"
+
+// Provider serves entities. Make one with Provide.
+type Provider struct {
+	app    *shim.App
+	opts   Options
+	engine *engine
+	store  *store
+	offer  catalog.Offer
+}
+
+var (
+	_ catalog.Provider     = (*Provider)(nil)
+	_ catalog.Configurable = (*Provider)(nil)
+	_ catalog.Checker      = (*Provider)(nil)
+)
+
+// Provide makes the provider of an app's entities; app is what the generated
+// ent.Entities gives. A nil app is a programmer's mistake and panics.
+func Provide(app *shim.App, o Options) *Provider {
+	if app == nil {
+		panic("entities: Provide needs what ent.Entities() gives")
+	}
+	p := &Provider{app: app, opts: o}
+	p.engine = newEngine(app, o)
+	p.offer = p.engine.offer(p)
+	return p
+}
+
+// Name implements catalog.Provider.
+func (p *Provider) Name() string { return "entities" }
+
+// Settings implements catalog.Configurable.
+func (p *Provider) Settings() []catalog.Setting {
+	return []catalog.Setting{{
+		Key: settingDatabase, Default: "",
+		Help: "where the data lies: sqlite://FOLDER, one file per set; empty is sqlite://$XDG_DATA_HOME/APP",
+		Check: func(v any) error {
+			s, _ := v.(string)
+			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") {
+				return nil
+			}
+			return fmt.Errorf("want sqlite://FOLDER, got %q", s)
+		},
+	}}
+}
+
+// Start implements catalog.Provider. It opens the data folder, and the default
+// set where an entity lives in it, so that an empty folder fills itself and one
+// that cannot be written is known before the first call.
+func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
+	path, err := folder(host.Settings().String(settingDatabase), host.App())
+	if err != nil {
+		return err
+	}
+	s, err := openStore(path, p.app, p.engine)
+	if err != nil {
+		return err
+	}
+	for _, e := range p.app.Graph.Entities {
+		if !declared(&e.Resource, defaultSet) {
+			continue
+		}
+		_, _, release, err := s.folder.Use(ctx, defaultSet)
+		if err != nil {
+			_ = s.folder.Close()
+			return err
+		}
+		release()
+		break
+	}
+	p.store = s
+	return nil
+}
+
+// folder reads the setting.
+func folder(database, app string) (string, error) {
+	if strings.HasPrefix(database, "postgres") {
+		return "", fault.New(fault.CapabilityUnsupported, "this build keeps data in SQLite only").
+			WithHint("Set `database` to sqlite://FOLDER.").WithPath("/" + settingDatabase)
+	}
+	if path := strings.TrimPrefix(database, "sqlite://"); path != "" {
+		return filepath.Abs(path)
+	}
+	home := os.Getenv("XDG_DATA_HOME")
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", fault.New(fault.ServiceUnavailable, "there is no home folder to keep data in").
+				WithHint("Set `database` to sqlite://FOLDER.").Because(err)
+		}
+		home = filepath.Join(user, ".local", "share")
+	}
+	return filepath.Abs(filepath.Join(home, app))
+}
+
+// Offer implements catalog.Provider.
+func (p *Provider) Offer() catalog.Offer { return p.offer }
+
+// Stop implements catalog.Provider.
+func (p *Provider) Stop(context.Context) error {
+	if p.store == nil {
+		return nil
+	}
+	return p.store.folder.Close()
+}
+
+// Checks implements catalog.Checker.
+func (p *Provider) Checks(ctx context.Context) []catalog.Check {
+	c := catalog.Check{Name: "database", Detail: "not started"}
+	if p.store == nil {
+		return []catalog.Check{c}
+	}
+	sets, err := p.store.folder.Sets()
+	if err == nil {
+		for _, set := range sets {
+			if err = p.check(ctx, set); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
+		return []catalog.Check{c}
+	}
+	c.OK, c.Detail = true, fmt.Sprintf("SQLite in %s, %d sets: %s", p.store.folder.Path(), len(sets), strings.Join(sets, ", "))
+	return []catalog.Check{c}
+}
+
+// check opens a set and asks it something.
+func (p *Provider) check(ctx context.Context, set string) error {
+	d, _, release, err := p.store.folder.Use(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = d.DB().ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1")
+	return err
+}

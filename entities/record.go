@@ -1,0 +1,390 @@
+package entities
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/framework/run"
+)
+
+// hook stands before all other hooks of ent, so it sees what ent's defaults made
+// and, when the others have run, what became of it. In a run it puts generated
+// values on the tape and records changes; everywhere it counts versions up.
+func (e *engine) hook(next ent.Mutator) ent.Mutator {
+	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+		k := e.byType[m.Type()]
+		if k == nil {
+			return next.Mutate(ctx, m)
+		}
+		if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
+			k.Bump(m)
+		}
+		t := session(ctx)
+		if t == nil {
+			return next.Mutate(ctx, m)
+		}
+		if err := t.replay(ctx, k, m); err != nil {
+			return nil, err
+		}
+		t.touched = true
+		if k.Entity == nil {
+			return next.Mutate(ctx, m)
+		}
+		switch {
+		case m.Op().Is(ent.OpCreate):
+			return t.create(ctx, k, m, next)
+		case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
+			return t.update(ctx, k, m, next)
+		}
+		return t.remove(ctx, k, m, next)
+	})
+}
+
+// replay puts what ent's defaults generated on the run's tape, or takes from
+// there what an earlier attempt generated at the same place.
+func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) error {
+	_, at, ok := run.Current(ctx)
+	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
+		return nil
+	}
+	place := fmt.Sprintf("%s/%s/%s", at, k.Type, m.Op())
+	if t.counter == nil {
+		t.counter = map[string]int{}
+	}
+	t.counter[place]++
+	slot := fmt.Sprintf("%s/%s/%d/", k.Type, m.Op(), t.counter[place])
+	recall := func(name string, made any, set func(any) error) error {
+		v, err := t.attempt.Tape().Value(at, slot+name, func() (any, error) { return made, nil })
+		if err != nil || t.attempt.Number() == 1 {
+			return err
+		}
+		return set(v)
+	}
+	if m.Op().Is(ent.OpCreate) && k.SettableID {
+		if id, ok := k.ID(m); ok {
+			if err := recall("id", id, func(v any) error { return k.SetID(m, v) }); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range k.Generated {
+		if v, ok := m.Field(name); ok {
+			if err := recall(name, v, func(v any) error { return k.Set(m, name, v) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// images tells whether a mutation is looked at before and after: where the run
+// records, and where a hook of the app might do something else instead.
+func (t *tx) images(k *kind) bool { return t.attempt.Records() || t.hooked(k) }
+
+func (t *tx) hooked(k *kind) bool { return k.Entity.Hooked || t.client.Hooked(k.Type) }
+
+// image reads a row as it is now; nil if there is none.
+func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
+	return t.store.engine.reader.Image(ctx, t.sql, k.Entity, k.bound(id))
+}
+
+// reserve keeps the place of a change in the order in which mutations began, so
+// that what a hook writes comes after what made it write.
+func (t *tx) reserve(c run.Change) int {
+	c.Set = t.set
+	t.changes = append(t.changes, c)
+	return len(t.changes) - 1
+}
+
+func (t *tx) drop(i int) { t.changes = slices.Delete(t.changes, i, i+1) }
+
+func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	i := t.reserve(run.Change{Entity: k.name(), Action: run.Create})
+	moved, err := t.linked(ctx, k, m)
+	if err != nil {
+		return nil, err
+	}
+	v, err := next.Mutate(ctx, m)
+	id, ok := k.ID(m)
+	if err != nil || !ok { // it failed, or a hook kept it from being written
+		t.forget(i, 1+len(moved))
+		return v, err
+	}
+	c := &t.changes[i]
+	c.ID = k.FormatID(id)
+	if t.images(k) {
+		after, err := t.image(ctx, k, id)
+		if err != nil {
+			return nil, err
+		}
+		if after == nil {
+			t.forget(i, 1+len(moved))
+			return v, nil
+		}
+		if t.attempt.Records() {
+			c.After = after
+		}
+	}
+	return v, t.settle(ctx, moved)
+}
+
+// pending is a row whose state before a mutation is known.
+type pending struct {
+	kind   *kind
+	id     any
+	at     int // of its change
+	before []byte
+}
+
+// expect reserves a change for each row, with the image of what it is now.
+func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, images bool) ([]pending, error) {
+	out := make([]pending, 0, len(ids))
+	for _, id := range ids {
+		p := pending{kind: k, id: id, at: t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: action})}
+		if images {
+			var err error
+			if p.before, err = t.image(ctx, k, id); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// settle completes updates with the images of what became of their rows.
+func (t *tx) settle(ctx context.Context, rows []pending) error {
+	for _, p := range rows {
+		if !t.attempt.Records() {
+			continue
+		}
+		after, err := t.image(ctx, p.kind, p.id)
+		if err != nil {
+			return err
+		}
+		t.changes[p.at].Before, t.changes[p.at].After = p.before, after
+	}
+	return nil
+}
+
+func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	ids, err := k.IDs(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	mark := len(t.changes)
+	rows, err := t.expect(ctx, k, ids, run.Update, t.images(k))
+	if err != nil {
+		return nil, err
+	}
+	moved, err := t.linked(ctx, k, m)
+	if err != nil {
+		return nil, err
+	}
+	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
+	v, err := next.Mutate(ctx, m)
+	if err != nil {
+		t.forget(mark, len(rows)+len(moved))
+		return v, err
+	}
+	if t.hooked(k) && !edges {
+		if rows, err = t.unchanged(ctx, rows); err != nil {
+			return nil, err
+		}
+	}
+	return v, t.settle(ctx, append(rows, moved...))
+}
+
+// forget takes back the places of a mutation that failed. What hooks wrote in
+// between stays: it happened.
+func (t *tx) forget(mark, n int) { t.changes = slices.Delete(t.changes, mark, mark+n) }
+
+// unchanged drops the rows that a hook kept from being written.
+func (t *tx) unchanged(ctx context.Context, rows []pending) ([]pending, error) {
+	kept := rows[:0:0]
+	for i := len(rows) - 1; i >= 0; i-- {
+		after, err := t.image(ctx, rows[i].kind, rows[i].id)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(after, rows[i].before) {
+			t.drop(rows[i].at)
+			for j := range kept {
+				kept[j].at--
+			}
+			continue
+		}
+		kept = append(kept, rows[i])
+	}
+	return kept, nil
+}
+
+func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	ids, err := k.IDs(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	mark := len(t.changes)
+	rows, err := t.expect(ctx, k, ids, run.Delete, t.images(k))
+	if err != nil {
+		return nil, err
+	}
+	gone, moved, err := t.cascades(ctx, k, ids, map[string]bool{})
+	if err != nil {
+		return nil, err
+	}
+	v, err := next.Mutate(ctx, m)
+	if err != nil {
+		t.forget(mark, len(rows)+len(gone)+len(moved))
+		return v, err
+	}
+	if t.hooked(k) { // one that marks rows instead of deleting them
+		left := false
+		for _, p := range rows {
+			there, err := t.store.engine.reader.Exists(ctx, t.sql, k.Entity, k.bound(p.id))
+			if err != nil {
+				return nil, err
+			}
+			left = left || there
+		}
+		if left {
+			t.forget(mark, len(rows)+len(gone)+len(moved))
+			return v, nil
+		}
+	}
+	if t.attempt.Records() {
+		for _, p := range append(rows, gone...) {
+			t.changes[p.at].Before = p.before
+		}
+	}
+	return v, t.settle(ctx, moved)
+}
+
+// cascades reserves the changes that foreign keys make when rows go, which no
+// hook sees: rows that go too, and rows whose reference is cleared.
+func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
+	for _, r := range k.Entity.Referrers {
+		if !r.Cascade && !r.SetNull {
+			continue
+		}
+		child := t.store.engine.byName[r.Entity]
+		for _, id := range ids {
+			found, err := t.referring(ctx, child, r.Column, k.bound(id))
+			if err != nil {
+				return nil, nil, err
+			}
+			found = slices.DeleteFunc(found, func(id any) bool {
+				key := child.Type + "/" + child.FormatID(id)
+				again := seen[key]
+				seen[key] = true
+				return again
+			})
+			action := run.Update
+			if r.Cascade {
+				action = run.Delete
+			}
+			rows, err := t.expect(ctx, child, found, action, t.attempt.Records())
+			if err != nil {
+				return nil, nil, err
+			}
+			if !r.Cascade {
+				moved = append(moved, rows...)
+				continue
+			}
+			gone = append(gone, rows...)
+			deeper, cleared, err := t.cascades(ctx, child, found, seen)
+			if err != nil {
+				return nil, nil, err
+			}
+			gone, moved = append(gone, deeper...), append(moved, cleared...)
+		}
+	}
+	return gone, moved, nil
+}
+
+// referring gives the ids of the rows whose column refers to an id.
+func (t *tx) referring(ctx context.Context, k *kind, column string, id any) ([]any, error) {
+	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ?", id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []any
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		id, err := k.ParseID(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
+// linked reserves changes for the rows on the other side of an edge, which a
+// mutation moves by writing their column.
+func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
+	var out []pending
+	for i := range k.edges {
+		e := &k.edges[i]
+		if e.column.TargetKey == "" {
+			continue
+		}
+		ids := values(m.AddedIDs(e.column.Ent))
+		ids = append(ids, values(m.RemovedIDs(e.column.Ent))...)
+		if own, ok := k.ID(m); ok && m.EdgeCleared(e.column.Ent) && !m.Op().Is(ent.OpCreate) {
+			now, err := t.referring(ctx, e.target, e.column.TargetKey, k.bound(own))
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, now...)
+		}
+		seen := map[any]bool{}
+		ids = slices.DeleteFunc(ids, func(id any) bool {
+			again := seen[id]
+			seen[id] = true
+			return again
+		})
+		rows, err := t.expect(ctx, e.target, ids, run.Update, t.attempt.Records())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+func values(in []ent.Value) []any {
+	out := make([]any, len(in))
+	for i, v := range in {
+		out[i] = v
+	}
+	return out
+}
+
+// quote makes an identifier of a descriptor safe to stand in SQL.
+func quote(name string) string { return `"` + name + `"` }
+
+// session gives the transaction that a write is part of, nil outside of a run.
+func session(ctx context.Context) *tx {
+	t, _ := ctx.Value(sessionKey{}).(*tx)
+	if t == nil || t.sql.Ended() {
+		return nil
+	}
+	return t
+}
+
+type sessionKey struct{}
+
+// context is the one that writes run in: ent's own functions, the set's base
+// client and the engine's hook all find the transaction in it.
+func (t *tx) context(ctx context.Context) context.Context {
+	return context.WithValue(t.sql.With(t.ent.Context(ctx)), sessionKey{}, t)
+}

@@ -1,0 +1,283 @@
+package entities
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// object is a JSON object under construction. encoding/json sorts its keys, so
+// that a schema's bytes are always the same.
+type object = map[string]any
+
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("entities: a schema is not JSON: " + err.Error()) // made of constants and checked values
+	}
+	return b
+}
+
+// input is an object schema that knows no other members.
+func input(properties object, required ...string) json.RawMessage {
+	s := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return encode(s)
+}
+
+func described(s object, text string) object {
+	if text != "" {
+		s["description"] = text
+	}
+	return s
+}
+
+// setSchema lists the sets, where there is anything to choose.
+func setSchema(r *catalog.Resource) object {
+	s := object{"type": "string"}
+	switch patterns := slices.ContainsFunc(r.Sets, func(p string) bool { return strings.HasSuffix(p, "*") }); {
+	case len(r.Sets) == 0:
+		s["enum"] = []string{defaultSet}
+	case patterns:
+		s["description"] = "The dataset: " + strings.Join(r.Sets, ", ") + "."
+	default:
+		s["enum"] = r.Sets
+	}
+	return s
+}
+
+// idSchema is an id as input takes it: the string form, and the native one.
+func idSchema(k *kind) object {
+	if k.Entity.Key.Storage == descriptor.Int {
+		return object{"type": []string{"string", "integer"}}
+	}
+	return object{"type": "string"}
+}
+
+// fieldSchema is a field's value, on input or output.
+func (k *kind) fieldSchema(f *catalog.Field, output bool) object {
+	s := object{}
+	types := []string{}
+	switch f.Type {
+	case catalog.TypeBool:
+		types = []string{"boolean"}
+	case catalog.TypeInt:
+		types = []string{"integer"}
+		if f.Max == nil || *f.Max > filter.MaxSafe || f.Min == nil || *f.Min < -filter.MaxSafe {
+			types = []string{"integer", "string"}
+		}
+	case catalog.TypeFloat:
+		types = []string{"number"}
+	case catalog.TypeID:
+		types = []string{"string"}
+		if !output && k.Entity.Column(f.Name).Storage == descriptor.Int {
+			types = []string{"string", "integer"}
+		}
+	case catalog.TypeTime:
+		types, s["format"] = []string{"string"}, "date-time"
+	case catalog.TypeUUID:
+		types, s["format"] = []string{"string"}, "uuid"
+	case catalog.TypeBytes:
+		types, s["contentEncoding"] = []string{"string"}, "base64"
+	case catalog.TypeDecimal:
+		types = []string{"string"}
+		if !output {
+			types = []string{"string", "number"}
+		}
+	case catalog.TypeJSON:
+		return k.jsonSchema(f)
+	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum:
+		types = []string{"string"}
+	}
+	if !output {
+		limits(s, f)
+	}
+	if f.Type == catalog.TypeEnum {
+		values := make([]any, 0, len(f.Enum)+1)
+		for _, v := range f.Enum {
+			values = append(values, v)
+		}
+		if f.Nullable {
+			values = append(values, nil)
+		}
+		s["enum"] = values
+	}
+	if f.Nullable {
+		types = append(types, "null")
+	}
+	s["type"] = types
+	if len(types) == 1 {
+		s["type"] = types[0]
+	}
+	return k.annotate(s, f, output)
+}
+
+func limits(s object, f *catalog.Field) {
+	if f.MinLength != nil {
+		s["minLength"] = *f.MinLength
+	}
+	if f.MaxLength != nil {
+		s["maxLength"] = *f.MaxLength
+	}
+	if f.Pattern != "" {
+		s["pattern"] = f.Pattern
+	}
+	if f.Min != nil {
+		s["minimum"] = *f.Min
+	}
+	if f.Max != nil {
+		s["maximum"] = *f.Max
+	}
+}
+
+func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
+	if output {
+		return described(s, f.Description)
+	}
+	if f.Default != nil {
+		s["default"] = f.Default
+	}
+	if f.ReadOnly {
+		s["readOnly"] = true
+	}
+	if f.WriteOnly || f.Sensitive {
+		s["writeOnly"] = true
+	}
+	return described(s, f.Description)
+}
+
+func (k *kind) jsonSchema(f *catalog.Field) object {
+	s := object{}
+	if f.Schema != nil && string(f.Schema) != "true" {
+		s["anyOf"] = []any{f.Schema}
+		if f.Nullable {
+			s["anyOf"] = []any{f.Schema, object{"type": "null"}}
+		}
+	}
+	return described(s, f.Description)
+}
+
+// modelProperties are what can stand in a model.
+func (k *kind) modelProperties(withID bool) object {
+	p := object{}
+	if withID {
+		p[k.key().Name] = idSchema(k)
+	}
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		p[f.Name] = k.fieldSchema(f, false)
+	}
+	for i := range k.edges {
+		e := &k.edges[i]
+		p[e.json.Name] = described(edgeSchema(e), e.json.Description)
+	}
+	return p
+}
+
+// edgeSchema is what is written to an edge.
+func edgeSchema(e *edge) object {
+	id := idSchema(e.target)
+	one := []any{id, object{"type": "object", "required": []string{"id"}, "properties": object{"id": id}}}
+	if !e.json.Many {
+		if !e.json.Required {
+			one = append(one, object{"type": "null"})
+		}
+		return object{"anyOf": one}
+	}
+	list := object{"type": "array", "items": object{"anyOf": one}, "maxItems": maxEdgeIDs}
+	change := object{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": object{"$add": list, "$remove": list, "$set": list}}
+	return object{"anyOf": []any{list, change}}
+}
+
+func (k *kind) modelSchema(withID bool) object {
+	s := object{"type": "object", "properties": k.modelProperties(withID), "additionalProperties": false}
+	return s
+}
+
+// outputSchema is the entity as reading gives it; every field may be left out by
+// `fields`, and edges are there with `with`.
+func (k *kind) outputSchema() object {
+	p := object{k.key().Name: object{"type": "string"}}
+	for i := range k.Entity.Resource.Fields {
+		if f := &k.Entity.Resource.Fields[i]; !f.Sensitive && !f.WriteOnly {
+			p[f.Name] = k.fieldSchema(f, true)
+		}
+	}
+	for i := range k.edges {
+		e := &k.edges[i]
+		p[e.json.Name] = object{"type": []string{"object", "null"}}
+		if e.json.Many {
+			p[e.json.Name] = object{"type": "array"}
+		}
+	}
+	return object{"type": "object", "properties": p, "required": []string{k.key().Name}}
+}
+
+// readProperties are the members that collection and get-by-id share.
+func (k *kind) readProperties() object {
+	text := object{"type": []string{"string", "array"}, "items": object{"type": "string"}}
+	p := object{"set": setSchema(&k.Entity.Resource)}
+	p["fields"] = described(clone(text), "The fields wanted, as a list or with commas between; id is always there.")
+	if len(k.edges) > 0 {
+		names := make([]string, len(k.edges))
+		for i := range k.edges {
+			names[i] = k.edges[i].json.Name
+		}
+		with := object{"type": []string{"string", "array", "object"}, "items": object{"type": "string"}}
+		p["with"] = described(with, "Related entities to read as well: "+strings.Join(names, ", ")+"; \"a,b.c\", \"all\", or {edge: {limit, sort, filter, fields, with}}.")
+	}
+	return p
+}
+
+func clone(o object) object {
+	out := make(object, len(o)+1)
+	for k, v := range o {
+		out[k] = v
+	}
+	return out
+}
+
+func (k *kind) collectionInput() json.RawMessage {
+	p := k.readProperties()
+	p["filter"] = k.filterSchema()
+	p["sort"] = object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "description": "Fields, \"-\" before one for descending: \"-" + k.sortable() + "\"."}
+	p["page"] = object{"type": "integer", "minimum": 1, "maximum": read.MaxPage, "default": 1}
+	p["pageSize"] = object{"type": "integer", "minimum": 1, "maximum": read.MaxPageSize, "default": read.DefaultPageSize}
+	p["count"] = object{"type": "boolean", "default": true, "description": "Whether totalCount is wanted."}
+	if k.Entity.Resource.Searchable {
+		p["q"] = object{"type": "string", "maxLength": read.MaxQuery, "description": "Words that must be found."}
+	}
+	return input(p)
+}
+
+func (k *kind) sortable() string {
+	for i := range k.Entity.Resource.Fields {
+		if f := &k.Entity.Resource.Fields[i]; filter.Readable(f) && f.Type != catalog.TypeJSON {
+			return f.Name
+		}
+	}
+	return k.key().Name
+}
+
+func (k *kind) filterSchema() object {
+	return object{"type": "object", "description": "{field: value} or {field: {$eq $ne $in $nin $lt $lte $gt $gte $contains: …}}, joined by and; $and, $or, $not. Fields: " + strings.Join(filter.FieldNames(k.Entity), ", ") + "."}
+}
+
+// pageSchema is a page of entities.
+func (k *kind) pageSchema() json.RawMessage {
+	return encode(object{"type": "object", "required": []string{"items", "page", "pageSize", "truncated"}, "properties": object{
+		"items": object{"type": "array", "items": k.outputSchema()}, "page": object{"type": "integer"}, "pageSize": object{"type": "integer"},
+		"totalCount": object{"type": "integer"}, "nextCursor": object{"type": []string{"string", "null"}}, "truncated": object{"type": "boolean"},
+	}})
+}
+
+func numberSchema(name string) json.RawMessage {
+	return encode(object{"type": "object", "required": []string{name}, "properties": object{name: object{"type": "integer", "minimum": 0}}})
+}

@@ -1,0 +1,350 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// ValidSet is what names of sets look like, everywhere.
+var ValidSet = regexp.MustCompile(`^[a-z0-9_-]{1,48}$`)
+
+const (
+	suffix  = ".db"
+	lock    = "sets.lock" // no set's name has a dot
+	maxOpen = 64          // open sets; about five file descriptors each
+)
+
+// Schema says how a set's tables come to be.
+type Schema struct {
+	// Version identifies the tables, and is never 0: a file with another version is
+	// migrated.
+	Version int32
+	// Migrate brings the tables to the schema, from any older state or from none.
+	Migrate func(ctx context.Context, drv dialect.Driver) error
+	// Fill puts the first data into a new set; nil leaves it empty.
+	Fill func(ctx context.Context, set string, d *Database) error
+	// Attach is called for each set that is opened, and its result kept with it.
+	Attach func(d *Database) (any, error)
+}
+
+// Folder has the sets' files. It is safe for concurrent use, and other processes
+// may use the same folder.
+type Folder struct {
+	path   string
+	schema Schema
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	clock   int64
+}
+
+// entry is one set that is open or being opened.
+type entry struct {
+	ready    chan struct{} // closed when opened
+	err      error
+	database *Database
+	attached any
+	users    int
+	used     int64
+}
+
+// templates are shared by all folders of the process: what a schema's empty file
+// looks like does not depend on where it lies.
+var templates sync.Map // int32 -> *[]byte
+
+// OpenFolder makes the folder where it is missing, and checks that it can be
+// written. Its error is for people: it names the folder and what to do.
+func OpenFolder(path string, schema Schema) (*Folder, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, unwritable(path, err)
+	}
+	probe, err := os.CreateTemp(path, ".probe-*")
+	if err != nil {
+		return nil, unwritable(path, err)
+	}
+	_ = probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return nil, unwritable(path, err)
+	}
+	return &Folder{path: path, schema: schema, entries: map[string]*entry{}}, nil
+}
+
+func unwritable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the data folder %s cannot be written: %v", path, err).
+		WithHint("Make the folder writable, or name another one with `database: sqlite://PATH`.").Because(err)
+}
+
+// Path is where the folder lies.
+func (f *Folder) Path() string { return f.path }
+
+// Sets are the names of the sets that have data, sorted.
+func (f *Folder) Sets() ([]string, error) {
+	files, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, file := range files {
+		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && ValidSet.MatchString(name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// Use gives a set, creating and migrating it at its first use. release must be
+// called when it is not used any more.
+func (f *Folder) Use(ctx context.Context, set string) (d *Database, attached any, release func(), err error) {
+	if !ValidSet.MatchString(set) {
+		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
+	}
+	f.mu.Lock()
+	e, ok := f.entries[set]
+	if !ok {
+		e = &entry{ready: make(chan struct{})}
+		f.entries[set] = e
+	}
+	e.users++
+	f.mu.Unlock()
+	if !ok {
+		e.database, e.attached, e.err = f.open(context.WithoutCancel(ctx), set)
+		close(e.ready)
+	}
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		f.release(set, e)
+		return nil, nil, nil, ctx.Err()
+	}
+	if e.err != nil {
+		f.release(set, e)
+		return nil, nil, nil, e.err
+	}
+	var once sync.Once
+	return e.database, e.attached, func() { once.Do(func() { f.release(set, e) }) }, nil
+}
+
+// release gives a use back, forgets what could not be opened and closes what was
+// idle the longest when too many sets are open.
+func (f *Folder) release(set string, e *entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e.users--
+	f.clock++
+	e.used = f.clock
+	if e.err != nil && f.entries[set] == e {
+		delete(f.entries, set)
+	}
+	for len(f.entries) > maxOpen {
+		oldest := ""
+		for name, o := range f.entries {
+			if o.users == 0 && (oldest == "" || o.used < f.entries[oldest].used) {
+				oldest = name
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		_ = f.entries[oldest].database.close()
+		delete(f.entries, oldest)
+	}
+}
+
+// Close closes all sets. Nobody may use them any more.
+func (f *Folder) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for name, e := range f.entries {
+		if e.database != nil {
+			errs = append(errs, e.database.close())
+		}
+		delete(f.entries, name)
+	}
+	return errors.Join(errs...)
+}
+
+func (f *Folder) file(set string) string { return filepath.Join(f.path, set+suffix) }
+
+func (f *Folder) open(ctx context.Context, set string) (*Database, any, error) {
+	fresh, err := f.current(ctx, set)
+	if err == nil && !fresh {
+		err = f.locked(ctx, func() error { return f.prepare(ctx, set) })
+	}
+	if err != nil {
+		return nil, nil, f.trouble(set, err)
+	}
+	d, err := open(f.file(set), set)
+	if err != nil {
+		return nil, nil, f.trouble(set, err)
+	}
+	var attached any
+	if f.schema.Attach != nil {
+		if attached, err = f.schema.Attach(d); err != nil {
+			_ = d.close()
+			return nil, nil, err
+		}
+	}
+	return d, attached, nil
+}
+
+// trouble says what stands in the way of opening a set.
+func (f *Folder) trouble(set string, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) {
+		return err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened in %s", set, f.path).
+		WithHint("Look at the server's log, and whether %s can be read and written.", f.file(set)).Because(err)
+}
+
+// current tells whether a set's file exists with the schema's version.
+func (f *Folder) current(ctx context.Context, set string) (bool, error) {
+	if _, err := os.Stat(f.file(set)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, err
+	}
+	db, err := sql.Open("sqlite3", dsn(f.file(set)))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var version int32
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version == f.schema.Version, err
+}
+
+// locked runs fn while no other process creates or migrates sets of this folder.
+func (f *Folder) locked(ctx context.Context, fn func() error) error {
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(f.path, lock)+"?_busy_timeout=60000")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		return err
+	}
+	defer func() { _, _ = conn.ExecContext(ctx, "ROLLBACK") }()
+	return fn()
+}
+
+// prepare creates or migrates a set, under the lock.
+func (f *Folder) prepare(ctx context.Context, set string) error {
+	fresh, err := f.current(ctx, set)
+	if err != nil || fresh {
+		return err
+	}
+	if _, err := os.Stat(f.file(set)); err == nil {
+		return f.migrate(ctx, f.file(set))
+	}
+	return f.create(ctx, set)
+}
+
+// migrate brings a file to the schema, then notes the version.
+func (f *Folder) migrate(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite3", dsn(file))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := f.schema.Migrate(ctx, entsql.OpenDB(dialect.SQLite, db)); err != nil {
+		return fmt.Errorf("migrate %s: %w", file, err)
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", f.schema.Version))
+	return err
+}
+
+// create makes a set's file beside its place and moves it there when it is
+// complete, so that no half-filled set ever has the name.
+func (f *Folder) create(ctx context.Context, set string) error {
+	empty, err := f.empty(ctx)
+	if err != nil {
+		return err
+	}
+	draft := filepath.Join(f.path, ".creating-"+set)
+	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
+		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.WriteFile(draft, empty, 0o600); err != nil {
+		return err
+	}
+	if f.schema.Fill != nil {
+		if err := f.fill(ctx, set, draft); err != nil {
+			_ = os.Remove(draft)
+			return err
+		}
+	}
+	return os.Rename(draft, f.file(set))
+}
+
+// fill lets the app put its first data into a draft. Nobody else knows the file,
+// so speed comes before safety; the last connection to close leaves one file.
+func (f *Folder) fill(ctx context.Context, set, draft string) error {
+	db, err := sql.Open("sqlite3", dsn(draft, "_journal_mode=MEMORY", "_synchronous=OFF"))
+	if err != nil {
+		return err
+	}
+	d := &Database{set: set, db: db, queue: queue{max: maxWaiters, patience: patience}}
+	if err := f.schema.Fill(ctx, set, d); err != nil {
+		_ = db.Close()
+		return fmt.Errorf("fill the set %q: %w", set, err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(draft, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}
+
+// empty gives the bytes of an empty, migrated file; it is made once in a
+// process.
+func (f *Folder) empty(ctx context.Context) ([]byte, error) {
+	if t, ok := templates.Load(f.schema.Version); ok {
+		return *t.(*[]byte), nil
+	}
+	dir, err := os.MkdirTemp(f.path, ".template-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "template"+suffix)
+	if err := f.migrate(ctx, file); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	templates.Store(f.schema.Version, &b)
+	return b, nil
+}

@@ -1,0 +1,207 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strconv"
+
+	"github.com/koan-go/koan/framework/run"
+)
+
+// state is how far a transaction has come.
+type state int
+
+const (
+	idle    state = iota // no statement yet
+	single               // one statement, without a transaction
+	reading              // sees one snapshot
+	writing              // holds the write lock
+	ended
+)
+
+var errEnded = errors.New("sqlite: the transaction has ended")
+
+// Tx is a transaction on one set. It is used by one goroutine at a time.
+type Tx struct {
+	d      *Database
+	conn   *sql.Conn
+	state  state
+	queued bool // holds the host's write lock
+	depth  int
+}
+
+// Writing tells whether the transaction holds the write lock.
+func (t *Tx) Writing() bool { return t.state == writing }
+
+// Ended tells whether the transaction is over.
+func (t *Tx) Ended() bool { return t.state == ended }
+
+// Single spares the transaction for a run that makes one statement only: what it
+// reads is one snapshot anyway.
+func (t *Tx) Single() {
+	if t.state == idle {
+		t.state = single
+	}
+}
+
+// connect takes a connection for the transaction.
+func (t *Tx) connect(ctx context.Context) (err error) {
+	if t.conn == nil {
+		t.conn, err = t.d.db.Conn(ctx)
+	}
+	return err
+}
+
+// ready begins the transaction as a reader at its first statement.
+func (t *Tx) ready(ctx context.Context) error {
+	switch t.state {
+	case ended:
+		return errEnded
+	case idle:
+		if err := t.connect(ctx); err != nil {
+			return err
+		}
+		if _, err := t.conn.ExecContext(ctx, "BEGIN"); err != nil {
+			return err
+		}
+		t.state = reading
+	case single:
+		return t.connect(ctx)
+	}
+	return nil
+}
+
+// Write takes the write lock: first the host's, in the order of arrival, then
+// the file's. A transaction that has read before ends in run.ErrStale where
+// somebody wrote since, or is about to: waiting would not make its snapshot any
+// newer.
+func (t *Tx) Write(ctx context.Context) error {
+	switch t.state {
+	case writing:
+		return nil
+	case ended:
+		return errEnded
+	case reading:
+		if !t.queue().try() {
+			return run.ErrStale
+		}
+		t.queued = true
+		// Any statement that could write asks for the lock, even where it finds
+		// nothing to do.
+		if _, err := t.conn.ExecContext(ctx, "DELETE FROM koan_receipts WHERE 0"); err != nil {
+			if Stale(err) {
+				return run.ErrStale
+			}
+			return err
+		}
+		t.state = writing
+		return nil
+	}
+	if err := t.connect(ctx); err != nil {
+		return err
+	}
+	if err := t.queue().lock(ctx, t.d.set); err != nil {
+		return err
+	}
+	t.queued = true
+	if _, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return t.d.busy(err)
+	}
+	t.state = writing
+	return nil
+}
+
+func (t *Tx) queue() *queue { return &t.d.queue }
+
+// Savepoint opens a savepoint; end releases it, or rolls back to it. Reading
+// leaves nothing behind, so only a writing transaction needs one.
+func (t *Tx) Savepoint(ctx context.Context) (end func(ok bool) error, err error) {
+	if t.state != writing {
+		return func(bool) error { return nil }, nil
+	}
+	t.depth++
+	name := "koan_" + strconv.Itoa(t.depth)
+	if _, err := t.conn.ExecContext(ctx, "SAVEPOINT "+name); err != nil {
+		return nil, err
+	}
+	return func(ok bool) error {
+		t.depth--
+		clean := context.WithoutCancel(ctx)
+		if !ok {
+			if _, err := t.conn.ExecContext(clean, "ROLLBACK TO "+name); err != nil {
+				return err
+			}
+		}
+		_, err := t.conn.ExecContext(clean, "RELEASE "+name)
+		return err
+	}, nil
+}
+
+// QueryContext runs a query in the transaction.
+func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.QueryContext(ctx, query, utc(args)...)
+}
+
+// ExecContext runs a statement in the transaction.
+func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.ExecContext(ctx, query, utc(args)...)
+}
+
+// Commit ends the transaction with its effect.
+func (t *Tx) Commit(ctx context.Context) error {
+	if t.state == ended {
+		return errEnded
+	}
+	return t.end(ctx, "COMMIT")
+}
+
+// Rollback ends the transaction without effect. After an end it does nothing.
+func (t *Tx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK") }
+
+// end runs the last statement, gives the connection back and lets the next
+// writer in. A failed COMMIT leaves the transaction open for a rollback.
+func (t *Tx) end(ctx context.Context, statement string) error {
+	if t.state == ended {
+		return nil
+	}
+	var err error
+	if t.state == reading || t.state == writing {
+		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
+			return t.d.busy(err)
+		}
+	}
+	t.state = ended
+	if t.conn != nil {
+		if err != nil && !autocommit(t.conn) {
+			// Whatever state it is in, nobody else must get it.
+			_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		_ = t.conn.Close()
+	}
+	if t.queued {
+		t.queued = false
+		t.queue().unlock()
+	}
+	return nil
+}
+
+// autocommit tells that a connection has no transaction open: an interrupted
+// statement may have rolled it back by itself.
+func autocommit(c *sql.Conn) bool {
+	free := false
+	_ = c.Raw(func(raw any) error {
+		if s, ok := raw.(interface{ AutoCommit() bool }); ok {
+			free = s.AutoCommit()
+		}
+		return nil
+	})
+	return free
+}

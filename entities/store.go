@@ -1,0 +1,178 @@
+package entities
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/ledger"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/sqlite"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// store is the sets of an app as runs see them.
+type store struct {
+	app    *shim.App
+	folder *sqlite.Folder
+	engine *engine
+}
+
+var _ run.Store = (*store)(nil)
+
+// openStore opens the data folder. Sets are opened at their first use.
+func openStore(path string, app *shim.App, e *engine) (*store, error) {
+	s := &store{app: app, engine: e}
+	schema := sqlite.Schema{
+		Version: (app.SchemaHash ^ ledger.Version) | 1<<30,
+		Migrate: s.migrate,
+		Attach:  func(d *sqlite.Database) (any, error) { return app.Connect(d.Driver(), e.hook) },
+	}
+	if len(app.Seeds) > 0 {
+		schema.Fill = s.fill
+	}
+	var err error
+	s.folder, err = sqlite.OpenFolder(path, schema)
+	return s, err
+}
+
+func (s *store) migrate(ctx context.Context, drv dialect.Driver) error {
+	if err := s.app.Migrate(ctx, drv); err != nil {
+		return err
+	}
+	return ledger.Migrate(ctx, drv.(interface{ DB() *sql.DB }).DB())
+}
+
+func (s *store) fill(ctx context.Context, set string, d *sqlite.Database) error {
+	client, err := s.app.Connect(d.Driver(), s.engine.hook)
+	if err != nil {
+		return err
+	}
+	for _, seed := range s.app.Seeds {
+		if err := seed(ctx, set, client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writes is where the tape keeps the set that a run writes to, so that a later
+// attempt takes its lock from the start, and no other's.
+const writes = "entities.writes"
+
+var errNoWrites = errors.New("entities: this run has not written yet")
+
+// Begin implements run.Store.
+func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
+	d, client, release, err := s.folder.Use(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	write := a.WriteFirst()
+	if write && a.Number() > 1 {
+		known, err := a.Tape().Value("", writes, func() (any, error) { return nil, errNoWrites })
+		write = err == nil && known == set
+	}
+	inner, err := d.Begin(ctx, write)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &tx{store: s, attempt: a, set: set, sql: inner, client: client.(shim.Client), release: release}, nil
+}
+
+// tx is one set's transaction in one attempt.
+type tx struct {
+	store   *store
+	attempt *run.Attempt
+	set     string
+	sql     *sqlite.Tx
+	client  shim.Client
+	release func()
+
+	driver  *sqlite.TxDriver
+	ent     shim.Tx // nil until the first write
+	changes []run.Change
+	touched bool           // something was written, exposed or not
+	counter map[string]int // how many mutations a call made, by kind: slots of the tape
+}
+
+var _ run.Tx = (*tx)(nil)
+
+// Write implements run.Tx.
+func (t *tx) Write(ctx context.Context) error {
+	if _, err := t.attempt.Tape().Value("", writes, func() (any, error) { return t.set, nil }); err != nil {
+		return err
+	}
+	if err := t.sql.Write(ctx); err != nil {
+		return err
+	}
+	if t.ent != nil {
+		return nil
+	}
+	// What ent keeps of this context outlives the call that came first.
+	ctx = context.WithoutCancel(ctx)
+	t.driver = t.sql.Driver()
+	var err error
+	t.ent, err = t.client.Begin(ctx, t.driver)
+	return err
+}
+
+// once spares the transaction where the run is one call that makes one
+// statement.
+func (t *tx) once(one bool) {
+	if one && t.attempt.Single() {
+		t.sql.Single()
+	}
+}
+
+// Savepoint implements run.Tx. Rolling back forgets the changes made since.
+func (t *tx) Savepoint(ctx context.Context, _ bool) (func(ok bool) error, error) {
+	end, err := t.sql.Savepoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mark := len(t.changes)
+	return func(ok bool) error {
+		if !ok {
+			t.changes = t.changes[:mark]
+		}
+		return end(ok)
+	}, nil
+}
+
+// Changes implements run.Tx.
+func (t *tx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+
+// Commit implements run.Tx.
+func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
+	if !t.sql.Writing() || t.ent == nil {
+		return t.finish(t.sql.Commit(ctx))
+	}
+	if t.touched {
+		if err := ledger.Write(ctx, t.sql, r); err != nil {
+			return err
+		}
+	}
+	return t.finish(t.driver.End(ctx, t.ent.Commit))
+}
+
+// Rollback implements run.Tx.
+func (t *tx) Rollback(ctx context.Context) error {
+	if t.ent == nil {
+		return t.finish(t.sql.Rollback(ctx))
+	}
+	err := t.driver.End(ctx, t.ent.Rollback)
+	// Whatever the app's hooks did, the transaction is over.
+	return t.finish(errors.Join(err, t.sql.Rollback(ctx)))
+}
+
+// finish lets the set go once the transaction is over.
+func (t *tx) finish(err error) error {
+	if err == nil || t.sql.Ended() {
+		t.release()
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package entities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/sqlite"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// trouble turns an error of a write into the fault that a caller can use. m is
+// what was written, nil for a deletion.
+func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	at := ""
+	if m != nil {
+		at = m.at
+	}
+	trait := e.app.Trait(err)
+	if kind, ok := sqlite.Constraint(err); ok {
+		return e.constraint(ctx, t, k, m, kind, err)
+	}
+	switch {
+	case trait.Invalid:
+		name := k.jsonName(trait.Field)
+		return fault.Invalid(fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + reason(err)})
+	case trait.Constraint:
+		return fault.New(fault.Conflict, reason(err)).WithPath(at).Because(err)
+	case trait.NotFound && m != nil:
+		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
+	}
+	var driver sqlite3.Error
+	if errors.As(err, &driver) {
+		if sqlite.Stale(err) {
+			return fault.Newf(fault.SetBusy, "the set %q could not be written", t.set).Because(err)
+		}
+		return err
+	}
+	// What is left comes from a hook of the app, which has its reasons.
+	return fault.New(fault.InvalidPayload, err.Error()).WithPath(at).
+		WithHint("A rule of the app refused the change; its message says why.").Because(err)
+}
+
+// reason is the end of one of ent's messages, without where ent found it.
+func reason(err error) string {
+	s := err.Error()
+	if i := strings.LastIndex(s, ": "); i >= 0 {
+		return s[i+2:]
+	}
+	return s
+}
+
+// constraint tells which constraint of the database a write broke.
+func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broken sqlite3.ErrNoExtended, err error) error {
+	at := ""
+	if m != nil {
+		at = m.at
+	}
+	switch broken {
+	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey:
+		owner, names := e.columns(err)
+		f := fault.Newf(fault.Conflict, "another %s already has this %s", owner, strings.Join(names, " and ")).
+			WithHint("Use another value, or find the %s that has it and change that one.", owner).Because(err)
+		if owner == k.name() && len(names) > 0 {
+			at += "/" + filter.Escape(names[0])
+		}
+		return f.WithPath(at)
+	case sqlite3.ErrConstraintForeignKey:
+		if m == nil {
+			return fault.Newf(fault.Conflict, "the %s is still referred to%s", k.name(), e.holders(k)).
+				WithHint("Delete or change what refers to it first.").Because(err)
+		}
+		if details := e.dangling(ctx, t, k, m); len(details) > 0 {
+			return fault.Invalid(details...).Because(err)
+		}
+		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).Because(err)
+	case sqlite3.ErrConstraintNotNull:
+		_, names := e.columns(err)
+		return fault.Invalid(fault.Detail{Path: at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"}).Because(err)
+	}
+	return fault.New(fault.InvalidPayload, "a rule of the database refused the change").WithPath(at).Because(err)
+}
+
+// columns reads "UNIQUE constraint failed: persons.email" into an entity and its
+// fields, as callers know them.
+func (e *engine) columns(err error) (entity string, names []string) {
+	var driver sqlite3.Error
+	if !errors.As(err, &driver) {
+		return "entity", nil
+	}
+	_, list, _ := strings.Cut(driver.Error(), "failed: ")
+	entity = "entity"
+	for _, part := range strings.Split(list, ", ") {
+		table, column, _ := strings.Cut(part, ".")
+		name := column
+		for _, k := range e.byName {
+			if k.Entity.Table != table {
+				continue
+			}
+			entity = k.name()
+			if column == k.Entity.Key.Name {
+				name = k.key().Name
+			}
+			for _, c := range k.Entity.Columns {
+				if c.Name == column {
+					name = c.Field
+				}
+			}
+		}
+		names = append(names, name)
+	}
+	return entity, names
+}
+
+// holders says which entities keep others from being deleted.
+func (e *engine) holders(k *kind) string {
+	var names []string
+	for _, r := range k.Entity.Referrers {
+		if !r.Cascade && !r.SetNull {
+			names = append(names, r.Entity)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " by " + strings.Join(names, " or ")
+}
+
+// dangling finds the references of a model that lead nowhere.
+func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
+	var out []fault.Detail
+	look := func(target *kind, id any, at string) {
+		there, err := e.reader.Exists(ctx, t.sql, target.Entity, target.bound(id))
+		if err == nil && !there {
+			out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)})
+		}
+	}
+	for _, ed := range m.edges {
+		for i, id := range ed.link {
+			at := m.at + "/" + filter.Escape(ed.json.Name)
+			if ed.json.Many {
+				at += fmt.Sprintf("/%d", i)
+			}
+			look(ed.target, id, at)
+		}
+	}
+	for _, f := range m.fields {
+		if ed, target := k.edge(f.field.Edge); ed != nil && f.value != nil {
+			look(target, f.value, m.at+"/"+filter.Escape(f.field.Name))
+		}
+	}
+	return out
+}
+
+// jsonName gives the JSON name of an ent field or edge.
+func (k *kind) jsonName(ent string) string {
+	for _, c := range k.Entity.Columns {
+		if c.Ent == ent {
+			return c.Field
+		}
+	}
+	for _, e := range k.Entity.Edges {
+		if e.Ent == ent {
+			return e.Name
+		}
+	}
+	return ent
+}

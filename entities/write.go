@@ -1,0 +1,245 @@
+package entities
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strconv"
+
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// upsert stores one model: it creates the entity, or changes the one that has
+// the model's id.
+func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
+	if m.id != nil {
+		there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(m.id))
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			return e.change(ctx, t, k, m.id, m, replace, ifVersion)
+		}
+		if !k.SettableID {
+			return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and ids of new ones are made by the database", k.name(), filter.Quote(m.shown)).
+				WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
+		}
+	}
+	if ifVersion != nil {
+		return nil, fault.Newf(fault.Conflict, "there is no %s to be at version %d: it was deleted, or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
+	}
+	return e.create(ctx, t, k, m)
+}
+
+func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model) (json.RawMessage, error) {
+	if missing := m.missing(k); len(missing) > 0 {
+		return nil, fault.Invalid(missing...)
+	}
+	w := k.Create(t.ent)
+	if err := m.apply(k, w, true); err != nil {
+		return nil, err
+	}
+	if m.id != nil {
+		if err := k.SetID(w.Mutation, m.id); err != nil {
+			return nil, err
+		}
+	}
+	id, err := w.Save(ctx)
+	if err != nil {
+		return nil, e.trouble(ctx, t, k, m, err)
+	}
+	return e.stored(ctx, t, k, id)
+}
+
+// stored reads what a write left behind.
+func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
+	out, err := e.reader.Image(ctx, t.sql, k.Entity, k.bound(id))
+	if err == nil && out == nil {
+		return nil, fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
+	}
+	return out, err
+}
+
+// change writes to an entity that exists.
+func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
+	if replace {
+		if missing := m.missing(k); len(missing) > 0 {
+			return nil, fault.Invalid(missing...)
+		}
+		e.reset(k, m)
+	}
+	if err := e.immutable(ctx, t, k, id, m); err != nil {
+		return nil, err
+	}
+	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
+		return nil, err
+	}
+	if m.empty() {
+		return e.stored(ctx, t, k, id)
+	}
+	var where []func(*sql.Selector)
+	if ifVersion != nil {
+		where = append(where, sql.FieldEQ(k.Entity.VersionColumn, *ifVersion))
+	}
+	w := k.Update(t.ent, id, where...)
+	if err := m.apply(k, w, false); err != nil {
+		return nil, err
+	}
+	if _, err := w.Save(ctx); err != nil {
+		return nil, e.trouble(ctx, t, k, m, err)
+	}
+	return e.stored(ctx, t, k, id)
+}
+
+// reset completes a model that replaces an entity: what is absent gets its
+// default, or null. Secrets cannot be read, so an absent one is kept; so are the
+// rows of to-many edges, and what a function generated.
+func (e *engine) reset(k *kind, m *model) {
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if m.has(f.Name) || f.ReadOnly || f.Immutable || f.Sensitive || f.WriteOnly || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
+			continue
+		}
+		column := k.Entity.Column(f.Name)
+		if f.Default != nil {
+			d := decoder{kind: k}
+			if v, err := filter.Decode(f.Default); err == nil {
+				if value, ok := d.value(column, f, v, ""); ok {
+					m.fields = append(m.fields, fieldValue{column, f, value})
+				}
+			}
+			continue
+		}
+		if f.Nullable {
+			m.fields = append(m.fields, fieldValue{column, f, nil})
+		}
+	}
+	for i := range k.edges {
+		ed := &k.edges[i]
+		if !ed.json.Many && !ed.json.Required && ed.json.Reference == "" && !m.hasEdge(ed.json.Name) {
+			m.edges = append(m.edges, edgeValue{edge: ed.column, json: ed.json, target: ed.target, clear: true})
+		}
+	}
+}
+
+// immutable drops the fields that do not change from a model, and refuses those
+// that would.
+func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model) error {
+	var details []fault.Detail
+	var stored map[string]any
+	kept := m.fields[:0:0]
+	for _, f := range m.fields {
+		if !f.field.Immutable {
+			kept = append(kept, f)
+			continue
+		}
+		if stored == nil {
+			raw, err := e.stored(ctx, t, k, id)
+			if err != nil {
+				return err
+			}
+			v, err := filter.Decode(raw)
+			if err != nil {
+				return err
+			}
+			stored, _ = v.(map[string]any)
+		}
+		d := decoder{kind: k}
+		was, ok := d.value(f.column, f.field, stored[f.field.Name], "")
+		if !ok || !reflect.DeepEqual(was, f.value) {
+			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(f.field.Name), Message: f.field.Name + " cannot be changed after creation"})
+		}
+	}
+	m.fields = kept
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	return nil
+}
+
+// atVersion refuses to go on from another version than the caller has seen.
+func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *int64) error {
+	if want == nil {
+		return nil
+	}
+	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.VersionColumn)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(k.Entity.Key.Name)+" = ?", k.bound(id))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var now int64
+	for rows.Next() {
+		if err := rows.Scan(&now); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil || now == *want {
+		return err
+	}
+	return fault.Newf(fault.Conflict, "the %s is at version %d, not %d: somebody changed it", k.name(), now, *want).
+		WithPath("/ifVersion").WithDetails(map[string]any{"version": now, "ifVersion": *want})
+}
+
+// patch changes an entity that must exist.
+func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
+	there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(in.id))
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, read.NotFound(k.Entity, in.shown, t.set)
+	}
+	return e.change(ctx, t, k, in.id, in.changes, false, in.ifVersion)
+}
+
+// delete removes entities and counts those that were there.
+func (e *engine) delete(ctx context.Context, t *tx, k *kind, ids []any, ifVersion *int64) (json.RawMessage, error) {
+	deleted := 0
+	for _, id := range ids {
+		there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(id))
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			continue
+		}
+		if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
+			return nil, err
+		}
+		if err := k.Delete(ctx, t.ent, id); err != nil {
+			if e.app.Trait(err).NotFound {
+				continue
+			}
+			return nil, e.trouble(ctx, t, k, nil, err)
+		}
+		deleted++
+	}
+	return append(strconv.AppendInt([]byte(`{"deleted":`), int64(deleted), 10), '}'), nil
+}
+
+// blank is the answer of `new`: constant defaults, null where null is a value,
+// and nothing for what the caller has to give or the system makes.
+func blank(r *catalog.Resource) json.RawMessage {
+	b := []byte{'{'}
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if f.ReadOnly || f.Sensitive || f.WriteOnly || f.Default == nil && !f.Nullable {
+			continue
+		}
+		value := f.Default
+		if value == nil {
+			value = json.RawMessage("null")
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		name, _ := json.Marshal(f.Name) // a string is always JSON
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}')
+}
