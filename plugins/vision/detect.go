@@ -66,7 +66,7 @@ func plugin() kit.Plugin {
 }
 
 // examplePNG is a white picture of one pixel: the example runs on every app.
-const examplePNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEANl9ngAAAAABJRU5ErkJggg=="
+const examplePNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 
 // vision is the plugin's state: the folder that paths resolve in.
 type vision struct {

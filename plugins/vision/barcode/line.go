@@ -22,6 +22,8 @@ const (
 	// contrast is how much darker than its surroundings a bar is, at least, of 255:
 	// an even surface has no bars.
 	contrast = 4
+	// sharpen makes up for what sampling between pixels blurs.
+	sharpen = 0.5
 )
 
 // sample reads n steps of the picture along a line, averaged across it.
@@ -36,6 +38,11 @@ func (l *line) sample(g *Gray, origin point, dx, dy float64, n int) {
 		}
 	}
 	l.sums = append(l.sums[:0], 0)
+	before := l.values[0]
+	for i := 1; i+1 < n; i++ {
+		v := l.values[i]
+		l.values[i], before = v+sharpen*(2*v-before-l.values[i+1]), v
+	}
 	for i, v := range l.values {
 		l.values[i] = v / thickness
 		l.sums = append(l.sums, l.sums[i]+l.values[i])
