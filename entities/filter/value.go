@@ -28,9 +28,11 @@ const MaxSafe = 1<<53 - 1
 // never a value here: what may be null is asked before.
 func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
 	bad := func(message string) (any, *fault.Detail) {
+		if message == wrongType {
+			message = Quote(f.Name) + " takes " + expected(c, f)
+		}
 		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
 	}
-	wrongType := Quote(f.Name) + " takes " + expected(c, f)
 	switch f.Type {
 	case catalog.TypeBool:
 		if b, ok := v.(bool); ok {
@@ -38,7 +40,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		}
 		return bad(wrongType)
 	case catalog.TypeInt:
-		return integerOrBad(v, wrongType, bad)
+		return integerOrBad(v, bad)
 	case catalog.TypeFloat:
 		if n, ok := v.(json.Number); ok {
 			if x, err := n.Float64(); err == nil {
@@ -49,7 +51,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 	case catalog.TypeJSON:
 		return bad(Quote(f.Name) + " can be compared with null only")
 	case catalog.TypeID:
-		return identifier(c, v, wrongType, bad)
+		return identifier(c, v, bad)
 	case catalog.TypeDecimal:
 		if s, ok := decimal(v); ok {
 			return s, nil
@@ -64,12 +66,16 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 	if strings.ContainsRune(s, 0) {
 		return bad(Quote(f.Name) + " takes text without NUL characters")
 	}
-	return fromString(f, s, wrongType, bad)
+	return fromString(f, s, bad)
 }
 
 type refuse func(message string) (any, *fault.Detail)
 
-func fromString(f *catalog.Field, s, wrongType string, bad refuse) (any, *fault.Detail) {
+// wrongType stands for the message that a field takes something else, which is
+// put together only when it is needed.
+const wrongType = ""
+
+func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
 	switch f.Type {
 	case catalog.TypeEnum:
 		if !slices.Contains(f.Enum, s) {
@@ -99,7 +105,7 @@ func fromString(f *catalog.Field, s, wrongType string, bad refuse) (any, *fault.
 }
 
 // identifier takes ids in their native and in their string form.
-func identifier(c *descriptor.Column, v any, wrongType string, bad refuse) (any, *fault.Detail) {
+func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 	s, isText := v.(string)
 	switch c.Storage {
 	case descriptor.Int:
@@ -109,7 +115,7 @@ func identifier(c *descriptor.Column, v any, wrongType string, bad refuse) (any,
 			}
 			return bad(wrongType)
 		}
-		return integerOrBad(v, wrongType, bad)
+		return integerOrBad(v, bad)
 	case descriptor.UUID:
 		if id, err := uuid.Parse(s); isText && err == nil && len(s) == 36 {
 			return id.String(), nil
@@ -131,7 +137,7 @@ func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
 	return Value(&e.Key, &f, v, at)
 }
 
-func integerOrBad(v any, wrongType string, bad refuse) (any, *fault.Detail) {
+func integerOrBad(v any, bad refuse) (any, *fault.Detail) {
 	if n, ok := integer(v); ok {
 		return n, nil
 	}
