@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/sample-pantrypal/seed"
+)
+
+// tools is the folder with what the tests start: the vision plugin (in plugins/)
+// and the maker of photos.
+var tools string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "pantrypal-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		tools = dir
+		for out, pkg := range map[string]string{"plugins/vision": "../plugins/vision", "makephoto": "./cmd/makephoto"} {
+			if said, err := exec.Command("go", "build", "-o", filepath.Join(dir, out), pkg).CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, said)
+				return 1
+			}
+		}
+		return m.Run()
+	}())
+}
+
+// kitchen is a PantryPal with its seeds, its plugin, and a folder of photos.
+type kitchen struct {
+	*koantest.Kit
+	t      *testing.T
+	photos string
+}
+
+func open(t *testing.T, settings ...koantest.Setting) kitchen {
+	t.Helper()
+	photos := t.TempDir()
+	settings = append([]koantest.Setting{{Key: "plugins.dir", Value: filepath.Join(tools, "plugins")}, {Key: "plugins.vision.root", Value: photos}}, settings...)
+	return kitchen{koantest.New(t, app(), settings...), t, photos}
+}
+
+// photo draws a photo of packages with these codes.
+func (k kitchen) photo(name string, codes ...string) string {
+	k.t.Helper()
+	said, err := exec.Command(filepath.Join(tools, "makephoto"), "-out", filepath.Join(k.photos, name), "-seed", "7", "-codes", strings.Join(codes, ",")).CombinedOutput()
+	require.NoError(k.t, err, "%s", said)
+	return name
+}
+
+// gtins gives the barcodes of products.
+func gtins(numbers ...int) []string {
+	out := make([]string, len(numbers))
+	for i, n := range numbers {
+		out[i] = seed.GTIN(n)
+	}
+	return out
+}
+
+// script reads one of the app's scripts.
+func script(t *testing.T, name string) string {
+	t.Helper()
+	code, err := os.ReadFile(filepath.Join("scripts", name))
+	require.NoError(t, err)
+	return string(code)
+}
+
+// value runs a script and gives its result.
+func value[T any](k kitchen, code string) T {
+	k.t.Helper()
+	var out T
+	k.Run(code, koantest.Input{}).ResultInto(&out)
+	return out
+}
+
+func TestAnEmptyFolderSeedsItselfOnce(t *testing.T) {
+	database := koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}
+	counts := `({products: SDK.Entities.Product.count(), recipes: SDK.Entities.Recipe.count(), items: SDK.Entities.PantryItem.count(),
+		elsewhere: SDK.Entities.Product.count({}, "lake-house")})`
+	t.Run("first start", func(t *testing.T) {
+		k := open(t, database)
+		got := value[map[string]int](k, counts)
+		require.Equal(t, 60, got["products"])
+		require.GreaterOrEqual(t, got["recipes"], 25)
+		require.Zero(t, got["elsewhere"], "only the set default is seeded")
+		k.Run(`SDK.Entities.PantryItem.deleteMany(SDK.Entities.PantryItem.all().map(i => i.id))`, koantest.Input{})
+	})
+	t.Run("second start", func(t *testing.T) {
+		got := value[map[string]int](open(t, database), counts)
+		require.Equal(t, 60, got["products"])
+		require.Zero(t, got["items"], "a folder with data is never touched")
+	})
+}
+
+func TestTheDiaryIsWrittenInTheScriptsTransaction(t *testing.T) {
+	k := open(t)
+	code := `
+		const item = SDK.Entities.PantryItem.upsert({name: "Quark", quantity: 500, unit: "g"});
+		SDK.Entities.PantryItem.patch(item.id, {quantity: 200});
+		SDK.Entities.PantryItem.patch(item.id, {status: "wasted"});
+		SDK.Entities.PantryEvent.all({filter: {itemId: item.id}, sort: "id"}).map(e => [e.kind, e.reason, e.quantity, e.unit].join(" "))`
+	require.Equal(t, []string{"came bought 500 g", "went used 300 g", "went wasted 200 g"}, value[[]string](k, code))
+
+	failed := k.Try(`SDK.Entities.PantryItem.upsert({name: "Ghost"}); throw new Error("no")`, koantest.Input{})
+	require.False(t, failed.Success)
+	require.Zero(t, value[int](k, `SDK.Entities.PantryEvent.count({itemName: "Ghost"})`))
+}
+
+func TestAgentsOnlyReadProductsAndTheDiary(t *testing.T) {
+	k := open(t)
+	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Product", "PantryEvent"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
+	_, err := k.Call("koan::Product.upsert", map[string]any{"model": map[string]any{"name": "X"}})
+	require.Error(t, err)
+}
+
+func TestScriptsAreValid(t *testing.T) {
+	k := open(t)
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+		out, err := k.Call("code::koan.validate", map[string]any{"code": script(t, name)})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"valid":true}`, string(out), name)
+	}
+}

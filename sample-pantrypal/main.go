@@ -1,0 +1,30 @@
+// PantryPal knows what is in the house and what can be cooked from it: the
+// sample app of Koan for Go.
+//
+// What belongs here: the app's parts, put together. What must never: anything
+// that a part does.
+package main
+
+import (
+	"github.com/koan-go/koan/codemode"
+	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/plugins"
+	"github.com/koan-go/koan/sample-pantrypal/diary"
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/seed"
+)
+
+func main() { framework.Main(app()) }
+
+func app() framework.App {
+	return framework.App{
+		Name:        "pantrypal",
+		Description: "What is in the house, what can be cooked from it, and what is missing.",
+		Providers: []framework.Provider{
+			entities.Provide(ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)), entities.Options{}),
+			plugins.Provide(plugins.Options{}),
+			codemode.Provide(codemode.Options{}),
+		},
+	}
+}
