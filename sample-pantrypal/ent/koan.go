@@ -209,6 +209,9 @@ func koanDetection() *shim.Kind {
 				{Name: "photo", Ent: "photo", Target: "PantryPhoto", Relation: "m2o", Inverse: true, OwnKey: "photo_id"},
 				{Name: "pantryItem", Ent: "pantry_item", Target: "PantryItem", Relation: "m2o", OwnKey: "pantry_item_id"},
 			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PantryItem", Column: "detection_id", SetNull: true},
+			},
 		},
 		ParseID:  shim.TextID[string],
 		FormatID: shim.FormatID,
@@ -432,6 +435,9 @@ func koanMealPlan() *shim.Kind {
 			},
 			Edges: []descriptor.Edge{
 				{Name: "meals", Ent: "meals", Target: "PlannedMeal", Relation: "o2m", TargetKey: "plan_id", Cascade: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PlannedMeal", Column: "plan_id", Cascade: true},
 			},
 		},
 		ParseID:  shim.TextID[string],
@@ -662,6 +668,9 @@ func koanPantryItem() *shim.Kind {
 				{Name: "detection", Ent: "detection", Target: "Detection", Relation: "m2o", OwnKey: "detection_id"},
 			},
 			VersionColumn: "version",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Detection", Column: "pantry_item_id", SetNull: true},
+			},
 		},
 		Generated: []string{"added_at"},
 		ParseID:   shim.TextID[string],
@@ -800,6 +809,9 @@ func koanPantryPhoto() *shim.Kind {
 			},
 			Edges: []descriptor.Edge{
 				{Name: "detections", Ent: "detections", Target: "Detection", Relation: "o2m", TargetKey: "photo_id", Cascade: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Detection", Column: "photo_id", Cascade: true},
 			},
 		},
 		Generated: []string{"added_at"},
@@ -1050,6 +1062,10 @@ func koanProduct() *shim.Kind {
 			Edges: []descriptor.Edge{
 				{Name: "items", Ent: "items", Target: "PantryItem", Relation: "o2m", Inverse: true, TargetKey: "product_id", SetNull: true},
 			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PantryItem", Column: "product_id", SetNull: true},
+				{Entity: "ShoppingItem", Column: "product_id", SetNull: true},
+			},
 		},
 		ParseID:  shim.TextID[string],
 		FormatID: shim.FormatID,
@@ -1194,6 +1210,10 @@ func koanRecipe() *shim.Kind {
 			Edges: []descriptor.Edge{
 				{Name: "ingredients", Ent: "ingredients", Target: "RecipeIngredient", Relation: "o2m", TargetKey: "recipe_id", Cascade: true},
 				{Name: "meals", Ent: "meals", Target: "PlannedMeal", Relation: "o2m", Inverse: true, TargetKey: "recipe_id"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PlannedMeal", Column: "recipe_id"},
+				{Entity: "RecipeIngredient", Column: "recipe_id", Cascade: true},
 			},
 		},
 		ParseID:  shim.TextID[string],
@@ -1577,6 +1597,9 @@ func koanShoppingList() *shim.Kind {
 			},
 			Edges: []descriptor.Edge{
 				{Name: "items", Ent: "items", Target: "ShoppingItem", Relation: "o2m", TargetKey: "list_id", Cascade: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "ShoppingItem", Column: "list_id", Cascade: true},
 			},
 		},
 		Generated: []string{"created_at"},
