@@ -38,10 +38,10 @@ func (s *Server) envelope(p peer, cacheable bool) envelope {
 	return e
 }
 
-// request handles one request. reply is called at most once.
-func (s *session) request(ctx context.Context, m message, reply func(outgoing)) {
+// request handles one request. At most one answer goes to the sink.
+func (s *session) request(ctx context.Context, m message, to sink) {
 	answer := func(result any, failed *rpcError) {
-		reply(outgoing{text: encodeResponse(m.id, result, failed), isAnswer: true})
+		to.put(outgoing{text: encodeResponse(m.id, result, failed), isAnswer: true})
 	}
 	about := metaOf(m.params)
 	p, bad := s.peer(about)
@@ -51,9 +51,9 @@ func (s *session) request(ctx context.Context, m message, reply func(outgoing)) 
 	}
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodToolsCall:
-		s.async(ctx, m, p, about, reply, s.callTool)
+		s.async(ctx, m, p, about, to, s.callTool)
 	case mcp.MethodResourcesRead:
-		s.async(ctx, m, p, about, reply, s.readResource)
+		s.async(ctx, m, p, about, to, s.readResource)
 	case mcp.MethodToolsList:
 		answer(s.guarded(ctx, m, p, s.listTools))
 	case mcp.MethodResourcesList:
@@ -62,7 +62,7 @@ func (s *session) request(ctx context.Context, m message, reply func(outgoing)) 
 		answer(s.guarded(ctx, m, p, s.listTemplates))
 	case mcp.MethodSubscriptionsListen:
 		if p.modern {
-			s.listen(m, p, answer)
+			s.listen(m, p, to, answer)
 			return
 		}
 		answer(s.guarded(ctx, m, p, s.delegate))
@@ -98,13 +98,13 @@ type exchange struct {
 }
 
 // async answers a request by itself, within the session's bound.
-func (s *session) async(ctx context.Context, m message, p peer, about meta, reply func(outgoing), f func(context.Context, *exchange) (any, *rpcError)) {
+func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
 	ctx, c, bad := s.admit(ctx, m.id)
 	if bad != nil {
-		reply(outgoing{text: encodeResponse(m.id, nil, bad), isAnswer: true})
+		to.put(outgoing{text: encodeResponse(m.id, nil, bad), isAnswer: true})
 		return
 	}
-	ex := &exchange{message: m, peer: p, meta: about, progress: newProgress(s, p, about.ProgressToken)}
+	ex := &exchange{message: m, peer: p, meta: about, progress: newProgress(to, p, about.ProgressToken)}
 	go func() {
 		defer s.answered.Done()
 		defer c.cancel(nil)
@@ -118,47 +118,57 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, repl
 		if s.finish(m.id, c) {
 			out.text = encodeResponse(m.id, result, failed)
 		}
-		reply(out) // empty for a cancelled one, which a batch waits for as well
+		to.put(out) // empty for a cancelled one, which a batch waits for as well
 	}()
 }
 
 // batch answers the requests of a batch with one array, once all are done.
-func (s *session) batch(ctx context.Context, items []parsed) {
-	var (
-		mu   sync.Mutex
-		got  = []json.RawMessage{}
-		left = 1
-	)
-	done := func(out outgoing) {
-		mu.Lock()
-		defer mu.Unlock()
-		if out.taken != nil {
-			out.taken()
-		}
-		if len(out.text) > 0 {
-			got = append(got, out.text)
-		}
-		if left--; left > 0 || len(got) == 0 {
-			return
-		}
-		raw, err := encode(got)
-		if err != nil { // each part was encoded before
-			panic("mcpserver: a batch cannot be encoded: " + err.Error())
-		}
-		s.send(outgoing{text: raw, isAnswer: true})
-	}
+func (s *session) batch(ctx context.Context, items []parsed, to sink) {
+	all := &batchSink{sink: to, left: 1}
 	for _, item := range items {
 		if item.problem == nil && item.method == string(mcp.MethodInitialize) {
 			item.problem = fault.New(fault.InvalidRequest, "initialize must not be part of a batch")
 		}
 		if item.problem != nil || item.id != nil && !item.answer {
-			mu.Lock()
-			left++
-			mu.Unlock()
+			all.expect()
 		}
-		s.one(ctx, item, done)
+		s.one(ctx, item, all)
 	}
-	done(outgoing{})
+	all.put(outgoing{}) // stands for the loop itself
+}
+
+// batchSink collects answers; what is offered meanwhile passes through.
+type batchSink struct {
+	sink
+
+	mu   sync.Mutex
+	got  []json.RawMessage
+	left int
+}
+
+func (b *batchSink) expect() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left++
+}
+
+func (b *batchSink) put(m outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m.taken != nil {
+		m.taken()
+	}
+	if len(m.text) > 0 {
+		b.got = append(b.got, m.text)
+	}
+	if b.left--; b.left > 0 || len(b.got) == 0 {
+		return
+	}
+	raw, err := encode(b.got)
+	if err != nil { // each part was encoded before
+		panic("mcpserver: a batch cannot be encoded: " + err.Error())
+	}
+	b.sink.put(outgoing{text: raw, isAnswer: true})
 }
 
 // delegate lets the library answer: the handshake, discovery, ping, and every

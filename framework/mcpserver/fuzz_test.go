@@ -110,7 +110,7 @@ func FuzzSession(f *testing.F) {
 		items, batch := parse(text)
 		var out collector
 		s := newSession(server, auth.Local(), &out)
-		s.take(context.Background(), text)
+		s.take(context.Background(), text, &out)
 		<-s.drain()
 		if batch {
 			require.LessOrEqual(t, len(out.got), 1)

@@ -34,11 +34,11 @@ type report struct {
 	message     string
 }
 
-func newProgress(s *session, p peer, token json.RawMessage) *progress {
+func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	if _, ok := idKey(token); !ok {
 		token = nil
 	}
-	return &progress{token: token, message: p.knowsProgressMessage(), send: s.out.offer}
+	return &progress{token: token, message: p.knowsProgressMessage(), send: to.offer}
 }
 
 // report takes what a handler says. total 0 means unknown.

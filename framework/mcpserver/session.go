@@ -15,15 +15,17 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// sink is where a session's messages go. put waits for room, offer drops the
-// message if there is none. Both may be called from several goroutines.
+// sink is where messages for a client go: the whole connection, or what answers
+// one request. put waits for room, offer drops the message if there is none. Both
+// may be called from several goroutines.
 type sink interface {
 	put(m outgoing)
 	offer(m outgoing)
 }
 
 // session is one client's connection, whatever carries it. Its transport calls
-// take for each frame, from one goroutine, and at the end drain.
+// take for each frame, from one goroutine, and at the end drain. out takes what
+// belongs to no request.
 type session struct {
 	server    *Server
 	principal auth.Principal
@@ -56,41 +58,40 @@ func newSession(s *Server, p auth.Principal, out sink) *session {
 	return &session{server: s, principal: p, out: out, calls: map[string]*pending{}, listening: map[string]*subscription{}, handshake: handshake{id: uuid.NewString()}}
 }
 
-// take handles one frame: a message or a batch. Quick requests are answered
-// before it returns, so that their order stays; calls go on by themselves.
-func (s *session) take(ctx context.Context, text []byte) {
+// take handles one frame, a message or a batch, and answers to a sink. Quick
+// requests are answered before it returns, so that their order stays; calls go on
+// by themselves.
+func (s *session) take(ctx context.Context, text []byte, to sink) {
 	items, batch := parse(text)
 	if !batch {
-		s.one(ctx, items[0], s.send)
+		s.one(ctx, items[0], to)
 		return
 	}
 	if !s.legacy().batches() {
-		s.send(outgoing{text: encodeResponse(nil, nil, protocolError(fault.New(fault.InvalidRequest, "this protocol version has no batches")))})
+		refuse(to, nil, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
 		return
 	}
 	if len(items) == 0 {
-		s.send(outgoing{text: encodeResponse(nil, nil, protocolError(fault.New(fault.InvalidRequest, "the batch is empty")))})
+		refuse(to, nil, fault.New(fault.InvalidRequest, "the batch is empty"))
 		return
 	}
-	s.batch(ctx, items)
+	s.batch(ctx, items, to)
 }
-
-func (s *session) send(m outgoing) { s.out.put(m) }
 
 // refuse answers what cannot be handled at all.
-func (s *session) refuse(id json.RawMessage, f *fault.Fault) {
-	s.send(outgoing{text: encodeResponse(id, nil, protocolError(f)), isAnswer: true})
+func refuse(to sink, id json.RawMessage, f *fault.Fault) {
+	to.put(outgoing{text: encodeResponse(id, nil, protocolError(f)), isAnswer: true})
 }
 
-func (s *session) one(ctx context.Context, p parsed, reply func(outgoing)) {
+func (s *session) one(ctx context.Context, p parsed, to sink) {
 	switch {
 	case p.problem != nil:
-		reply(outgoing{text: encodeResponse(p.id, nil, protocolError(p.problem)), isAnswer: true})
+		refuse(to, p.id, p.problem)
 	case p.answer: // we ask nothing, so nothing can be answered
 	case p.id == nil:
 		s.notified(p.message)
 	default:
-		s.request(ctx, p.message, reply)
+		s.request(ctx, p.message, to)
 	}
 }
 

@@ -35,25 +35,39 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer context.AfterFunc(ctx, box.unbind)()
 
 	err := s.converse(ctx, calls, ss, lines, box)
+	box.unbind() // what is left is bounded by the calls in flight
 	done := ss.drain()
 	if err == nil {
 		waitFor(done, s.opts.Grace, ctx.Done(), box.failed)
 	}
-	box.unbind()
 	ss.stop(errEnding)
 	waitFor(done, 2*settle, nil, nil)
 	box.close()
-	select {
-	case werr := <-written:
-		err = errors.Join(err, werr)
-	case <-time.After(settle):
-		box.fail(errAbandoned)
-		err = errors.Join(err, errAbandoned)
-	}
+	err = errors.Join(err, s.flush(ctx, box, written))
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("mcpserver: stdio: %w", err)
 	}
 	return nil
+}
+
+// flush waits until the writer has written everything: as long as a slow reader
+// may take, or less when told to end.
+func (s *Server) flush(ctx context.Context, box *outbox, written <-chan error) error {
+	patience := time.NewTimer(s.opts.Grace)
+	defer patience.Stop()
+	select {
+	case err := <-written:
+		return err
+	case <-patience.C:
+	case <-ctx.Done():
+		select {
+		case err := <-written:
+			return err
+		case <-time.After(settle):
+		}
+	}
+	box.fail(errAbandoned)
+	return errAbandoned
 }
 
 // converse takes lines until the input or the context ends. nil means one of
@@ -72,11 +86,11 @@ func (s *Server) converse(ctx, calls context.Context, ss *session, lines <-chan 
 			case l.err != nil:
 				return l.err
 			case l.tooLong:
-				ss.refuse(l.id, fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", s.opts.MaxBufferBytes).
+				refuse(box, l.id, fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", s.opts.MaxBufferBytes).
 					WithHint("Send less in one message, or raise server.maxBufferBytes.").
 					WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
 			default:
-				ss.take(calls, l.text)
+				ss.take(calls, l.text, box)
 			}
 		}
 	}

@@ -13,13 +13,14 @@ import (
 type subscription struct {
 	id     json.RawMessage
 	filter mcp.SubscriptionFilter
+	to     sink
 	end    func(result any, failed *rpcError)
 	peer   peer
 }
 
 // listen opens a subscription. Its acknowledgement says what was granted: lists
 // may change, single resources do not.
-func (s *session) listen(m message, p peer, answer func(any, *rpcError)) {
+func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
 	}
@@ -27,7 +28,7 @@ func (s *session) listen(m message, p peer, answer func(any, *rpcError)) {
 		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is no filter of notifications", Expected: "object"})))
 		return
 	}
-	sub := &subscription{id: m.id, end: answer, peer: p, filter: mcp.SubscriptionFilter{
+	sub := &subscription{id: m.id, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
 		ToolsListChanged: params.Notifications.ToolsListChanged, ResourcesListChanged: params.Notifications.ResourcesListChanged,
 	}}
 	if bad := s.addSubscription(sub); bad != nil {
@@ -100,7 +101,9 @@ func (s *session) listsChanged() {
 
 // notify sends a notification, on behalf of a subscription where there is one.
 func (s *session) notify(method string, sub *subscription, params map[string]any) {
+	to := s.out
 	if sub != nil {
+		to = sub.to
 		if params == nil {
 			params = map[string]any{}
 		}
@@ -110,5 +113,5 @@ func (s *session) notify(method string, sub *subscription, params map[string]any
 	if err != nil { // all of it is ours, or was JSON when it came
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
 	}
-	s.out.offer(outgoing{text: text})
+	to.offer(outgoing{text: text})
 }

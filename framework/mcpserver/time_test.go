@@ -119,7 +119,7 @@ func TestAClientThatNeverReads(t *testing.T) {
 		begun := time.Now()
 		err := s.ServeStdio(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), outW)
 		require.ErrorIs(t, err, errAbandoned)
-		require.Equal(t, settle, time.Since(begun))
+		require.Equal(t, s.opts.Grace, time.Since(begun))
 		_ = outW.Close()
 	})
 }
