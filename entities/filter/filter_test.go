@@ -183,6 +183,7 @@ func TestLargestFilters(t *testing.T) {
 	nested := `{"books":{"$some":{"author":`
 	for name, input := range map[string]string{
 		"wide":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"pages":{"$ne":1}},`, 330), ",") + `]}`,
+		"empty":  `{"$nor":[` + strings.TrimSuffix(strings.Repeat(`{},`, filter.MaxNodes-2), ",") + `]}`,
 		"values": `{"pages":{"$in":[` + numbers + `]},"sold":{"$nin":[` + numbers + `]}}`,
 		"not":    strings.Repeat(`{"$not":`, filter.MaxDepth-1) + `{}` + strings.Repeat(`}`, filter.MaxDepth-1),
 		"edges":  `{"author":` + strings.Repeat(nested, 5) + `{"name":"x"}` + strings.Repeat(`}}}`, 5) + `}`,
