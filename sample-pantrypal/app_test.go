@@ -51,11 +51,29 @@ func open(t *testing.T, settings ...koantest.Setting) kitchen {
 	return kitchen{koantest.New(t, app(), settings...), t, photos}
 }
 
-// photo draws a photo of packages with these codes.
+// photo gives a photo of packages with these codes. Drawing one takes a moment,
+// so each is drawn once.
 func (k kitchen) photo(name string, codes ...string) string {
 	k.t.Helper()
-	said, err := exec.Command(filepath.Join(tools, "makephoto"), "-out", filepath.Join(k.photos, name), "-seed", "7", "-codes", strings.Join(codes, ",")).CombinedOutput()
-	require.NoError(k.t, err, "%s", said)
+	drawn := filepath.Join(tools, strings.Join(codes, "-")+".png")
+	if _, err := os.Stat(drawn); err != nil {
+		said, err := exec.Command(filepath.Join(tools, "makephoto"), "-out", drawn, "-width", "800", "-height", "600", "-seed", "7", "-codes", strings.Join(codes, ",")).CombinedOutput()
+		require.NoError(k.t, err, "%s", said)
+	}
+	return k.copy(drawn, name)
+}
+
+// sample gives a photo that is in the repository.
+func (k kitchen) sample(name string) string {
+	k.t.Helper()
+	return k.copy(filepath.Join("testdata", name), name)
+}
+
+func (k kitchen) copy(from, name string) string {
+	k.t.Helper()
+	raw, err := os.ReadFile(from)
+	require.NoError(k.t, err)
+	require.NoError(k.t, os.WriteFile(filepath.Join(k.photos, name), raw, 0o600))
 	return name
 }
 
