@@ -12,7 +12,7 @@ import (
 // Compile compiles a script. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
-	p := &Program{user: newLines(code), Entry: src.Entry}
+	p := &Program{text: code, user: newLines(code), Entry: src.Entry}
 	if src.Entry != "" && !identifier.MatchString(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
 	}
@@ -63,7 +63,7 @@ func (p *Program) plain(code string) error {
 	if err != nil {
 		return err
 	}
-	p.Tree, p.Code, p.Shape = tree, compiled, Plain
+	p.Code, p.Shape = compiled, Plain
 	p.inspect(tree.Body)
 	return nil
 }
@@ -122,7 +122,7 @@ func (p *Program) loneFunction(code string) bool {
 	if err != nil {
 		return false
 	}
-	p.Tree, p.Code, p.Shape, p.Lone, p.shift = tree, compiled, Plain, true, 1
+	p.Code, p.Shape, p.Lone, p.shift = compiled, Plain, true, 1
 	return true
 }
 
@@ -144,7 +144,7 @@ func (p *Program) body(code string) bool {
 	if err != nil {
 		return false
 	}
-	p.Tree, p.Code, p.Shape, p.shift = tree, compiled, Body, len(head)
+	p.Code, p.Shape, p.shift = compiled, Body, len(head)
 	return true
 }
 

@@ -142,7 +142,7 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 	if err != nil {
 		return p.syntax(err)
 	}
-	p.Tree, p.Code, p.Shape = tree, compiled, Body
+	p.Code, p.Shape, p.text = compiled, Body, text
 	return nil
 }
 

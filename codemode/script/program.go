@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
 	"github.com/go-sourcemap/sourcemap"
 )
 
@@ -33,10 +32,8 @@ type Program struct {
 	// Entry names the function to call after the script when it exists, "" for
 	// none.
 	Entry string
-	// Tree is the syntax tree of the script, its positions in the text that was
-	// parsed: give them to Position.
-	Tree *ast.Program
 
+	text   string // what findings of a check refer to
 	user   lines
 	shift  int // bytes that stand before the user's text in its first line
 	mapped *sourcemap.Consumer
@@ -65,6 +62,19 @@ func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool)
 		return 0, 0, false
 	}
 	return line, p.user.column(line, column), true
+}
+
+// Checked gives the JavaScript that package validate checks, and the way from its
+// positions to the user's: nil where they are the same, 0 for what is not the
+// user's text.
+func (p *Program) Checked() (text string, at func(line, column int) (int, int)) {
+	if p.mapped == nil {
+		return p.text, nil
+	}
+	return p.text, func(line, column int) (int, int) {
+		line, column, _ = p.Position(line, column)
+		return line, column
+	}
 }
 
 // Quote gives the text of one of the user's lines, cut for a message.

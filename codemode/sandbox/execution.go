@@ -1,0 +1,289 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+const (
+	// pollEvery is how often the host looks at a running worker.
+	pollEvery = 5 * time.Millisecond
+	// rssSlack is what a worker may be resident above its base and cap, in bytes:
+	// stacks, and what the collector holds on to.
+	rssSlack = 12 << 20
+	// deathTimeout bounds the wait for a worker's last words.
+	deathTimeout = 2 * time.Second
+)
+
+// execution is one job in one worker. The goroutine of run reads its frames and
+// serves its calls; the guard's only kills.
+type execution struct {
+	*process
+	ctx   context.Context
+	job   *wire.Job
+	host  wire.Host
+	grace time.Duration
+
+	logs   wire.LogBudget
+	result wire.Result
+	clock  worker.Stopwatch
+	peak   int64 // written by the guard until it ends
+	ended  error // what run.Ends said of a call
+}
+
+func (e *execution) run() (*wire.Result, error) {
+	l := e.job.Limits
+	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	base := e.meter.resident()
+	e.clock.Start()
+	guarded := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(guarded)
+		e.guard(done, base, cancel)
+	}()
+	err := e.w.WriteJSON(wire.KindJob, 0, e.job)
+	if err == nil {
+		err = e.serve(ctx)
+	}
+	e.clock.Pause()
+	peak := e.meter.peak()
+	close(done)
+	<-guarded
+	logs := e.result.Logs
+	if err != nil {
+		e.result = wire.Result{Logs: logs}
+		err = e.death(err)
+	}
+	e.result.Logs = logs
+	e.result.PeakMemory = max(peak, e.peak)
+	if err != nil || e.result.CPUMs == 0 {
+		e.result.CPUMs = float64(e.clock.Active().Microseconds()) / 1000
+	}
+	return &e.result, err
+}
+
+// guard kills the worker when the job's context or its time or memory is over.
+func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
+	most := base + e.job.Limits.MemoryBytes + rssSlack
+	stop := func(why cause) {
+		e.kill(why)
+		cancel() // a call under way is not wanted any more
+	}
+	for {
+		select {
+		case <-done:
+			return
+		case <-e.exited:
+			cancel()
+			return
+		case <-e.ctx.Done():
+			stop(killedContext)
+			return
+		case <-ticker.C:
+		}
+		rss := e.meter.resident()
+		e.peak = max(e.peak, rss)
+		switch {
+		case base > 0 && rss > most:
+			stop(killedMemory)
+			return
+		case e.clock.Active() > cpu:
+			stop(killedCPU)
+			return
+		}
+	}
+}
+
+// serve reads frames until the result. Its error says that the worker is gone, or
+// must be.
+func (e *execution) serve(ctx context.Context) error {
+	for {
+		f, err := e.r.Read()
+		if err != nil {
+			return err
+		}
+		switch f.Kind {
+		case wire.KindCall:
+			e.clock.Pause()
+			err = e.call(ctx, f)
+			e.clock.Resume()
+		case wire.KindLog:
+			var l wire.Log
+			if err = json.Unmarshal(f.Payload, &l); err == nil {
+				e.result.Logs = append(e.result.Logs, e.logs.Admit(l)...)
+			}
+		case wire.KindProgress:
+			var p wire.Progress
+			if err = json.Unmarshal(f.Payload, &p); err == nil {
+				e.clock.Pause()
+				e.host.Progress(p.Done, p.Total, p.Message)
+				e.clock.Resume()
+			}
+		case wire.KindResult:
+			return e.finish(f.Payload)
+		default:
+			err = wire.ErrFrame
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// finish takes the result over. A worker is not trusted to keep its limits.
+func (e *execution) finish(payload []byte) error {
+	logs := e.result.Logs
+	var r wire.Result
+	if err := json.Unmarshal(payload, &r); err != nil {
+		return err
+	}
+	if most := e.job.Limits.MaxResultBytes; len(r.Result) > most || len(r.Answer) > most {
+		return wire.ErrFrame
+	}
+	if r.Fault != nil {
+		if _, ok := fault.Lookup(r.Fault.Code); !ok {
+			return wire.ErrFrame
+		}
+	}
+	e.result = r
+	e.result.Logs = logs
+	return e.ended
+}
+
+// call serves one call of the script.
+func (e *execution) call(ctx context.Context, f wire.Frame) error {
+	id, input, err := wire.DecodeCall(f.Payload)
+	if err != nil {
+		return err
+	}
+	if len(input) > e.job.Limits.MaxCallBytes {
+		return wire.ErrFrame
+	}
+	out, now, err := e.host.Call(ctx, id, input)
+	switch {
+	case e.ctx.Err() != nil:
+		e.kill(killedContext)
+		return e.ctx.Err()
+	case err == nil && len(out) > e.job.Limits.MaxCallBytes:
+		err = fault.Newf(fault.CallTooLarge, "the result of this call is larger than %d bytes", e.job.Limits.MaxCallBytes)
+	case err == nil:
+		return e.w.Write(wire.KindReturn, f.ID, wire.EncodeReturn(wire.StatusOK, now), out)
+	}
+	status := wire.StatusFault
+	if run.Ends(err) {
+		e.ended = err
+		var asFault *fault.Fault
+		if !errors.As(err, &asFault) {
+			return err // a new attempt: nobody asks for the line
+		}
+		status = wire.StatusEnds
+	}
+	body, merr := json.Marshal(fault.From(err))
+	if merr != nil {
+		return merr
+	}
+	return e.w.Write(wire.KindReturn, f.ID, wire.EncodeReturn(status, now), body)
+}
+
+// death says what ended a job whose worker gave no result, in e.result.Fault, and
+// gives the error of Execute.
+func (e *execution) death(err error) error {
+	if e.ended != nil {
+		e.result.Fault = fault.From(e.ended)
+		return e.ended
+	}
+	if errors.Is(err, io.EOF) {
+		e.settle(deathTimeout / 10) // it is dying: let it say how
+	}
+	why := e.why()
+	e.kill(killedDone)
+	e.settle(deathTimeout)
+	switch why {
+	case killedContext:
+		e.result.Fault = fault.From(e.ctx.Err())
+		return e.ctx.Err()
+	case killedClose:
+		return fault.New(fault.Cancelled, "the sandbox was closed")
+	case killedCPU:
+		e.result.Fault = worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
+	case killedMemory:
+		e.result.Fault = worker.MemoryExceeded(e.job.Limits.MemoryBytes)
+	default:
+		e.result.Fault = e.classify(why, err)
+	}
+	return nil
+}
+
+// settle waits for the worker's exit.
+func (e *execution) settle(limit time.Duration) {
+	select {
+	case <-e.exited:
+	case <-time.After(limit):
+	}
+}
+
+func (e *execution) status() (syscall.WaitStatus, bool) {
+	if !e.gone() || e.cmd.ProcessState == nil {
+		return 0, false
+	}
+	status, ok := e.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return status, ok
+}
+
+// dyingOfMemory are what the Go runtime says when it has to stop for a lack of
+// memory or of stack.
+var dyingOfMemory = []string{
+	"out of memory", "cannot allocate memory", "stack overflow", "goroutine stack exceeds", "stack exceeds",
+	"failed to allocate", "failed to create new OS thread", "pthread_create failed", "cannot reserve", "mmap",
+}
+
+// classify reads a worker's last words: what the host did not kill died of a
+// resource.
+func (e *execution) classify(why cause, err error) *fault.Fault {
+	words := e.lastWords()
+	for _, w := range dyingOfMemory {
+		if strings.Contains(words, w) {
+			return worker.MemoryExceeded(e.job.Limits.MemoryBytes).Because(errors.New(words))
+		}
+	}
+	if status, ok := e.status(); ok && status.Signaled() && why == notKilled {
+		switch status.Signal() {
+		case syscall.SIGXCPU:
+			return worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
+		case syscall.SIGKILL, syscall.SIGBUS: // the kernel, for lack of memory
+			return worker.MemoryExceeded(e.job.Limits.MemoryBytes)
+		}
+	}
+	return fault.New(fault.ExecutionError, "the script's process ended without a result").
+		Because(errors.Join(err, errors.New(words)))
+}
+
+// probe asks a worker for its self-test instead of giving it a job.
+func (p *process) probe() ([]wire.Check, error) {
+	if err := p.w.Write(wire.KindProbe, 0); err != nil {
+		return nil, err
+	}
+	p.r.SetMax(readyBytes)
+	f, err := p.r.Read()
+	if err != nil {
+		return nil, err
+	}
+	var checks []wire.Check
+	return checks, json.Unmarshal(f.Payload, &checks)
+}

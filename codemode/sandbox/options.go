@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options are how a Sandbox is made. The zero value is good.
+type Options struct {
+	// PoolSize is how many workers wait, started and confined, for a job. 0 is 2.
+	PoolSize int
+	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
+	// eight per core.
+	MaxWorkers int
+	// Command starts a worker: the executable and its arguments. Empty is this
+	// executable started again.
+	Command []string
+	// Isolation is what workers must at least have: "" takes what the system
+	// gives, "process+seccomp" makes New fail where that is not to be had.
+	Isolation string
+	// KillGrace is how long after its CPU limit a worker that did not stop itself
+	// is killed. 0 is 15 ms.
+	KillGrace time.Duration
+	// StartTimeout bounds the start of one worker. 0 is 10 s.
+	StartTimeout time.Duration
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.PoolSize == 0 {
+		o.PoolSize = 2
+	}
+	if o.MaxWorkers == 0 {
+		o.MaxWorkers = 8 * runtime.NumCPU()
+	}
+	if o.KillGrace == 0 {
+		o.KillGrace = 15 * time.Millisecond
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = 10 * time.Second
+	}
+	if len(o.Command) == 0 {
+		self, err := selfExecutable()
+		if err != nil {
+			return o, err
+		}
+		o.Command = append([]string{self}, worker.Args()...)
+	}
+	switch {
+	case o.PoolSize < 0 || o.MaxWorkers < 0:
+		return o, fmt.Errorf("sandbox: a negative number of workers")
+	case o.Isolation != "" && o.Isolation != worker.IsolationProcess && o.Isolation != worker.IsolationSeccomp:
+		return o, fmt.Errorf("sandbox: no isolation is called %q", o.Isolation)
+	}
+	return o, nil
+}
+
+// DefaultLimits are those of CONTRACT section 1. A job's limits that are 0 become
+// these.
+func DefaultLimits() wire.Limits {
+	return wire.Limits{
+		CPUMs: 2000, MemoryBytes: 64 << 20, MaxRecursion: 512, MaxLogEntries: 200, MaxLogBytes: 64 << 10,
+		MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20,
+	}
+}
+
+// withLimits gives a copy of a job with all its limits set.
+func withLimits(job *wire.Job) (*wire.Job, error) {
+	j, d := *job, DefaultLimits()
+	set := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	l := &j.Limits
+	set(&l.CPUMs, d.CPUMs)
+	set(&l.MaxRecursion, d.MaxRecursion)
+	set(&l.MaxLogEntries, d.MaxLogEntries)
+	set(&l.MaxLogBytes, d.MaxLogBytes)
+	set(&l.MaxResultBytes, d.MaxResultBytes)
+	set(&l.MaxCallBytes, d.MaxCallBytes)
+	if l.MemoryBytes == 0 {
+		l.MemoryBytes = d.MemoryBytes
+	}
+	if min(int64(l.CPUMs), int64(l.MaxRecursion), int64(l.MaxLogEntries), int64(l.MaxLogBytes), int64(l.MaxResultBytes), int64(l.MaxCallBytes), l.MemoryBytes) < 0 {
+		return nil, fault.Invalid(fault.Detail{Path: "/limits", Message: "a limit is negative"})
+	}
+	return &j, nil
+}

@@ -1,0 +1,29 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/koan-go/koan/codemode/wire"
+)
+
+func selfExecutable() (string, error) { return os.Executable() }
+
+func sysProcAttr() *syscall.SysProcAttr { return nil }
+
+// limit has nothing to do here: the worker's own watch and the host's kill are
+// all there is, and Isolation says so.
+func (p *process) limit(wire.Limits) error { return nil }
+
+// meter cannot read another process's memory here.
+type meter struct{}
+
+func newMeter(int) *meter { return &meter{} }
+
+func (m *meter) close() {}
+
+func (m *meter) resident() int64 { return 0 }
+
+func (m *meter) peak() int64 { return 0 }

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Sandbox runs every job in a fresh confined process (wire.Executor).
+type Sandbox struct {
+	opts      Options
+	pool      *pool
+	isolation string
+	slots     chan struct{}
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	running   sync.WaitGroup
+}
+
+var _ wire.Executor = (*Sandbox)(nil)
+
+// New starts a sandbox with its first worker, so that what is wrong with the
+// system shows now and not at the first script. Close must be called.
+func New(opts Options) (*Sandbox, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{opts: opts, pool: newPool(opts), slots: make(chan struct{}, opts.MaxWorkers), closing: make(chan struct{})}
+	first, err := s.pool.start()
+	if err != nil {
+		s.pool.close()
+		return nil, err
+	}
+	s.isolation = first.ready.Isolation
+	if opts.Isolation == worker.IsolationSeccomp && s.isolation != opts.Isolation {
+		s.pool.close()
+		return nil, fault.Newf(fault.CapabilityUnsupported, "this system isolates scripts by %s only; %s is required", s.isolation, opts.Isolation)
+	}
+	s.pool.mu.Lock()
+	s.pool.idle = append(s.pool.idle, first)
+	s.pool.mu.Unlock()
+	s.pool.refill()
+	return s, nil
+}
+
+// Isolation says what stands between scripts and the system: "process+seccomp",
+// or "process" where there is no more to be had.
+func (s *Sandbox) Isolation() string { return s.isolation }
+
+// Warm waits until the pool is full.
+func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
+
+// Close implements wire.Executor: every worker is killed and reaped.
+func (s *Sandbox) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closing)
+		s.pool.close()
+		s.running.Wait()
+	})
+	return nil
+}
+
+// Execute implements wire.Executor. When ctx ends, its error comes back and
+// Result.Fault says the same: timeout with the limit "wall", or cancelled.
+func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+	job, err := withLimits(job)
+	if err != nil {
+		return &wire.Result{}, err
+	}
+	select {
+	case <-s.closing:
+		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
+	default:
+	}
+	s.running.Add(1)
+	defer s.running.Done()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
+	case <-s.closing:
+		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
+	}
+	p, err := s.pool.take()
+	if err != nil {
+		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
+	}
+	defer s.pool.discard(p)
+	if err := p.limit(job.Limits); err != nil {
+		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
+	}
+	e := &execution{process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace,
+		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes}}
+	return e.run()
+}
+
+// SelfTest starts a worker and has it try from inside what the confinement must
+// stop. The error says that no worker could be had.
+func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
+	p, err := s.pool.start()
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	defer s.pool.discard(p)
+	stop := context.AfterFunc(ctx, func() { p.kill(killedContext) })
+	defer stop()
+	return p.probe()
+}

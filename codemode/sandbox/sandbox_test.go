@@ -1,0 +1,18 @@
+package sandbox
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFirstSlice(t *testing.T) {
+	h := newHost()
+	r := execute(t, box(t), job(`const t = SDK.Entities.Todo.getById("1"); console.log("got", t); SDK.Out.answer(t.title); ({title: t.title})`), h)
+	require.Nil(t, r.Fault)
+	require.JSONEq(t, `{"title":"Milk"}`, string(r.Result))
+	require.JSONEq(t, `"Milk"`, string(r.Answer))
+	require.Equal(t, []string{`{"id":"1"}`}, h.inputs)
+	require.Equal(t, "process+seccomp", box(t).Isolation())
+	t.Logf("%+v", r)
+}

@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// native is a function of SDK.
+type native func(goja.FunctionCall) goja.Value
+
+// bind defines SDK (CONTRACT section 3).
+func (s *session) bind() error {
+	sdk, entities := s.vm.NewObject(), s.vm.NewObject()
+	for _, e := range s.job.Bindings.Entities {
+		s.define(entities, e.Name, s.entity(e))
+	}
+	s.define(sdk, "Entities", entities)
+	s.define(sdk, "Out", s.outObject())
+	for _, d := range s.job.Bindings.Domains {
+		o := s.vm.NewObject()
+		for _, f := range d.Functions {
+			s.method(o, f.Name, 1, s.domainFunction(f.ID))
+		}
+		s.define(sdk, d.Name, o)
+	}
+	args := goja.Value(s.vm.NewObject())
+	if len(s.job.Args) > 0 {
+		var err error
+		if args, err = decode(s.vm, s.job.Args); err != nil {
+			return err
+		}
+	}
+	s.define(sdk, "args", args)
+	run := s.vm.NewObject()
+	s.define(run, "id", s.vm.ToValue(s.job.RunID))
+	s.define(run, "set", s.vm.ToValue(s.job.Set))
+	s.define(run, "dryRun", s.vm.ToValue(s.job.DryRun))
+	s.define(sdk, "run", run)
+	s.define(s.vm.GlobalObject(), "SDK", sdk)
+	return nil
+}
+
+// define puts in a member that a script cannot overwrite by mistake.
+func (s *session) define(o *goja.Object, name string, v goja.Value) {
+	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+}
+
+func (s *session) method(o *goja.Object, name string, length int, f native) {
+	s.define(o, name, s.function(name, length, f))
+}
+
+// function makes a function value that shows no Go name.
+func (s *session) function(name string, length int, f native) *goja.Object {
+	fn := s.vm.ToValue((func(goja.FunctionCall) goja.Value)(f)).(*goja.Object)
+	_ = fn.DefineDataProperty("name", s.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = fn.DefineDataProperty("length", s.vm.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return fn
+}
+
+func (s *session) domainFunction(id string) native {
+	return func(call goja.FunctionCall) goja.Value {
+		in, ok := s.encode(s.scratch[:0], call.Argument(0))
+		if !ok {
+			in = append(in, "{}"...)
+		}
+		s.scratch = in[:0]
+		return s.call(id, in)
+	}
+}
+
+// call makes one call and gives its output, or throws its fault.
+func (s *session) call(id string, in []byte) goja.Value {
+	v, f := s.try(id, in)
+	if f != nil {
+		s.throw(f)
+	}
+	return v
+}
+
+// try makes one call. It is the only way from a script to the host.
+func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
+	if s.stopped() {
+		panic(s.vm.NewTypeError("the run has ended")) // replaced by why it did
+	}
+	if most := s.job.Limits.MaxCallBytes; len(in) > most {
+		s.tooLarge(most)
+	}
+	s.watch.Pause()
+	r := s.port.Call(id, in)
+	s.watch.Resume()
+	s.clock.advance(r.NowMs * 1000)
+	if r.Ends {
+		s.end(r.Fault)
+		return goja.Undefined(), nil
+	}
+	if r.Fault != nil {
+		return nil, r.Fault
+	}
+	v, err := decode(s.vm, r.Out)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the call gave something that is not JSON").Because(err)
+	}
+	return v, nil
+}
+
+// entity makes SDK.Entities.<Name> with the methods that its ops give.
+func (s *session) entity(e wire.Entity) *goja.Object {
+	o := s.vm.NewObject()
+	for _, op := range e.Ops {
+		b := entityOp{s, catalog.EntityID(e.Name, op).String()}
+		for _, name := range wire.Methods(op) {
+			if m, ok := b.methods(name); ok {
+				s.method(o, name, m.length, m.call)
+			}
+		}
+	}
+	return o
+}
+
+// entityOp makes the methods over one operation of an entity.
+type entityOp struct {
+	s  *session
+	id string
+}
+
+type entityMethod struct {
+	length int
+	call   native
+}
+
+func (b entityOp) methods(name string) (entityMethod, bool) {
+	switch name {
+	case "collection":
+		return entityMethod{1, func(c goja.FunctionCall) goja.Value { return b.ask(nil, nil, c.Argument(0)) }}, true
+	case "firstPage":
+		return entityMethod{2, b.firstPage}, true
+	case "page":
+		return entityMethod{3, b.page}, true
+	case "each":
+		return entityMethod{1, b.each}, true
+	case "all":
+		return entityMethod{1, b.all}, true
+	case "findById":
+		return entityMethod{2, b.findByID}, true
+	case "count":
+		return entityMethod{2, b.count}, true
+	case "getById":
+		return b.takes("id"), true
+	case "aggregate":
+		return b.gives("rows"), true
+	case "new":
+		return b.takes(), true
+	case "upsert":
+		return b.takes("model"), true
+	case "upsertMany":
+		return b.gives("items", "models"), true
+	case "patch":
+		return b.takes("id", "changes"), true
+	case "updateByQuery":
+		return b.gives("updated", "filter", "changes"), true
+	case "deleteByQuery":
+		return b.gives("deleted", "filter"), true
+	case "delete":
+		return b.gives("deleted", "id"), true
+	case "deleteMany":
+		return b.gives("deleted", "ids"), true
+	}
+	return entityMethod{}, false
+}
+
+// takes is a method with these positional arguments and the options last.
+func (b entityOp) takes(names ...string) entityMethod {
+	return entityMethod{len(names) + 1, func(c goja.FunctionCall) goja.Value {
+		return b.ask(names, c.Arguments, c.Argument(len(names)))
+	}}
+}
+
+// gives is takes, and only one member of the output is given.
+func (b entityOp) gives(member string, names ...string) entityMethod {
+	m := b.takes(names...)
+	whole := m.call
+	m.call = func(c goja.FunctionCall) goja.Value { return b.s.member(whole(c), member) }
+	return m
+}
+
+// ask makes the call with the named arguments and the options.
+func (b entityOp) ask(names []string, args []goja.Value, options goja.Value) goja.Value {
+	return b.s.call(b.id, b.input(names, args, options))
+}
+
+func (b entityOp) input(names []string, args []goja.Value, options goja.Value) []byte {
+	in := b.s.newInput()
+	for i, n := range names {
+		if i < len(args) {
+			in.add(n, args[i])
+		}
+	}
+	in.options(options)
+	return in.json()
+}
+
+func (b entityOp) findByID(c goja.FunctionCall) goja.Value {
+	v, f := b.s.try(b.id, b.input([]string{"id"}, c.Arguments, c.Argument(1)))
+	switch {
+	case f == nil:
+		return v
+	case f.Code == fault.NotFound:
+		return goja.Null()
+	}
+	b.s.throw(f)
+	return nil
+}
+
+// count(filter?, options): a lone string is the set.
+func (b entityOp) count(c goja.FunctionCall) goja.Value {
+	names, options := []string{"filter"}, c.Argument(1)
+	if _, set := c.Argument(0).(goja.String); set && len(c.Arguments) == 1 {
+		names, options = nil, c.Argument(0)
+	}
+	return b.s.member(b.ask(names, c.Arguments, options), "count")
+}
+
+// member gives an own member of what decode made; the prototype is not asked.
+func (s *session) member(v goja.Value, name string) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return goja.Undefined()
+	}
+	for _, k := range o.GetOwnPropertyNames() {
+		if k == name {
+			return o.Get(name)
+		}
+	}
+	return goja.Undefined()
+}

@@ -1,0 +1,202 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// maxDepth bounds the nesting of what the host sends into a script.
+const maxDepth = 500
+
+var errJSON = errors.New("worker: the host sent broken JSON")
+
+// decoder builds engine values straight from JSON. It defines properties and
+// never sets them, so nothing that a script put on a prototype is called.
+type decoder struct {
+	vm *goja.Runtime
+	in []byte
+	at int
+}
+
+func decode(vm *goja.Runtime, in []byte) (goja.Value, error) {
+	d := &decoder{vm: vm, in: in}
+	v, err := d.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if d.blank(); d.at != len(d.in) {
+		return nil, errJSON
+	}
+	return v, nil
+}
+
+func (d *decoder) blank() {
+	for d.at < len(d.in) {
+		switch d.in[d.at] {
+		case ' ', '\t', '\n', '\r':
+			d.at++
+		default:
+			return
+		}
+	}
+}
+
+func (d *decoder) peek() byte {
+	d.blank()
+	if d.at < len(d.in) {
+		return d.in[d.at]
+	}
+	return 0
+}
+
+// accept takes one byte if it is next.
+func (d *decoder) accept(c byte) bool {
+	if d.peek() != c {
+		return false
+	}
+	d.at++
+	return true
+}
+
+func (d *decoder) value(depth int) (goja.Value, error) {
+	if depth > maxDepth {
+		return nil, errJSON
+	}
+	switch c := d.peek(); c {
+	case '{':
+		return d.object(depth)
+	case '[':
+		return d.array(depth)
+	case '"':
+		s, err := d.text()
+		if err != nil {
+			return nil, err
+		}
+		return d.vm.ToValue(s), nil
+	case 't':
+		return d.vm.ToValue(true), d.word("true")
+	case 'f':
+		return d.vm.ToValue(false), d.word("false")
+	case 'n':
+		return goja.Null(), d.word("null")
+	default:
+		return d.number()
+	}
+}
+
+func (d *decoder) word(w string) error {
+	if len(d.in)-d.at < len(w) || string(d.in[d.at:d.at+len(w)]) != w {
+		return errJSON
+	}
+	d.at += len(w)
+	return nil
+}
+
+func (d *decoder) object(depth int) (goja.Value, error) {
+	d.at++
+	o := d.vm.NewObject()
+	if d.accept('}') {
+		return o, nil
+	}
+	for {
+		if d.peek() != '"' {
+			return nil, errJSON
+		}
+		key, err := d.text()
+		if err != nil {
+			return nil, err
+		}
+		if !d.accept(':') {
+			return nil, errJSON
+		}
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.DefineDataProperty(key, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
+			return nil, err
+		}
+		if d.accept('}') {
+			return o, nil
+		}
+		if !d.accept(',') {
+			return nil, errJSON
+		}
+	}
+}
+
+func (d *decoder) array(depth int) (goja.Value, error) {
+	d.at++
+	var items []any
+	if d.accept(']') {
+		return d.vm.NewArray(), nil
+	}
+	for {
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+		if d.accept(']') {
+			return d.vm.NewArray(items...), nil
+		}
+		if !d.accept(',') {
+			return nil, errJSON
+		}
+	}
+}
+
+func (d *decoder) number() (goja.Value, error) {
+	from := d.at
+	integer := true
+	for d.at < len(d.in) {
+		c := d.in[d.at]
+		if c == '.' || c == 'e' || c == 'E' || c == '+' {
+			integer = false
+		} else if c != '-' && (c < '0' || c > '9') {
+			break
+		}
+		d.at++
+	}
+	text := string(d.in[from:d.at])
+	if integer {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && (n != 0 || text == "0") {
+			return d.vm.ToValue(n), nil
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil, errJSON
+	}
+	return d.vm.ToValue(f), nil
+}
+
+func (d *decoder) text() (string, error) {
+	from := d.at
+	d.at++
+	plain := true
+	for ; d.at < len(d.in); d.at++ {
+		switch c := d.in[d.at]; {
+		case c == '\\':
+			plain = false
+			d.at++
+		case c == '"':
+			d.at++
+			if raw := d.in[from+1 : d.at-1]; plain && utf8.Valid(raw) {
+				return string(raw), nil
+			}
+			var s string
+			if json.Unmarshal(d.in[from:d.at], &s) != nil {
+				return "", errJSON
+			}
+			return s, nil
+		case c < ' ':
+			return "", errJSON
+		}
+	}
+	return "", errJSON
+}

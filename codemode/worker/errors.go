@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxMessage is the longest message of a thrown value that is passed on, in
+// UTF-16 units.
+const maxMessage = 2000
+
+// stop ends a script from outside of it: it is the value of an interrupt.
+type stop struct{ fault *fault.Fault } // nil: the host knows why
+
+// throw throws a fault into the script, as a KoanError.
+func (s *session) throw(f *fault.Fault) {
+	o, err := s.vm.New(s.base.errorClass, s.vm.ToValue(f.Message))
+	if err != nil {
+		panic(err)
+	}
+	_ = o.SetPrototype(s.base.koanError)
+	set := func(name string, v any) {
+		_ = o.DefineDataProperty(name, s.vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+	}
+	set("code", string(f.Code))
+	set("hint", f.Hint)
+	set("retry", string(f.Retry))
+	if f.Path != "" {
+		set("path", f.Path)
+	}
+	if f.Details != nil {
+		if raw, err := json.Marshal(f.Details); err == nil {
+			if v, err := decode(s.vm, raw); err == nil {
+				set("details", v)
+			}
+		}
+	}
+	s.faults[o] = f
+	panic(o)
+}
+
+// end stops the script for good: an interrupt cannot be caught.
+func (s *session) end(f *fault.Fault) {
+	s.ending = &stop{f}
+	s.vm.Interrupt(s.ending)
+}
+
+func (s *session) stopped() bool { return s.ending != nil }
+
+// uncatchable tells the errors that must go through every handler.
+func uncatchable(err error) bool {
+	var i *goja.InterruptedError
+	var o *goja.StackOverflowError
+	return errors.As(err, &i) || errors.As(err, &o)
+}
+
+// faultOf turns what ended the script into a fault with the user's position.
+func (s *session) faultOf(err error) *fault.Fault {
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	var thrown *goja.Exception
+	switch {
+	case s.ending != nil:
+		f := s.ending.fault
+		if f == nil {
+			return fault.New(fault.ExecutionError, "")
+		}
+		if errors.As(err, &interrupted) {
+			return s.place(f, interrupted.Stack())
+		}
+		return f
+	case errors.As(err, &interrupted):
+		if by, ok := interrupted.Value().(*stop); ok && by.fault != nil {
+			return s.place(by.fault, interrupted.Stack())
+		}
+		return fault.New(fault.ExecutionError, "the script was interrupted")
+	case errors.As(err, &overflow):
+		f := fault.New(fault.JavaScriptError, fmt.Sprintf("RangeError: the script recursed deeper than %d calls", s.job.Limits.MaxRecursion)).
+			WithHint("Use a loop, or end the recursion earlier.")
+		return s.place(f, overflow.Stack())
+	case errors.As(err, &thrown):
+		return s.faultOfValue(thrown.Value(), thrown.Stack())
+	}
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return fault.New(fault.JavaScriptError, clip(err.Error(), maxMessage))
+}
+
+// faultOfValue turns a thrown value into a fault. Looking at it runs the script's
+// own code (a getter, a toString), which may throw or never end.
+func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fault {
+	if o, ok := v.(*goja.Object); ok {
+		if stack == nil {
+			stack = s.madeAt(o)
+		}
+		if f, ok := s.faults[o]; ok {
+			return s.place(f, stack)
+		}
+	}
+	var message string
+	if err := s.guard(func() { message = s.describe(v) }); err != nil {
+		if uncatchable(err) {
+			return s.faultOf(err)
+		}
+		message = "something was thrown whose text cannot be read"
+	}
+	f := s.place(fault.New(fault.JavaScriptError, message), stack)
+	s.explain(f)
+	return f
+}
+
+// madeAt gives the stack that an Error was made with, without asking the object.
+func (s *session) madeAt(o *goja.Object) []goja.StackFrame {
+	if o.ClassName() != "Error" {
+		return nil
+	}
+	if ex := s.vm.Try(func() { panic(o) }); ex != nil {
+		return ex.Stack()
+	}
+	return nil
+}
+
+func (s *session) describe(v goja.Value) string {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		if str, ok := v.(goja.String); ok {
+			return clipped(str, maxMessage)
+		}
+		return v.String() + " was thrown"
+	}
+	if o.ClassName() == "Error" {
+		message := s.property(o, "message")
+		switch name := s.property(o, "name"); {
+		case name == "" || name == "Error":
+			if message == "" {
+				return "an Error without a message was thrown"
+			}
+			return message
+		case message == "":
+			return name
+		default:
+			return name + ": " + message
+		}
+	}
+	if str, ok := o.ToString().(goja.String); ok && str.String() != "[object Object]" {
+		return clipped(str, maxMessage)
+	}
+	text, err := s.stringify(goja.Undefined(), o)
+	if err != nil {
+		panic(err)
+	}
+	if str, ok := text.(goja.String); ok {
+		return clipped(str, maxMessage) + " was thrown"
+	}
+	return "an object was thrown"
+}
+
+func (s *session) property(o *goja.Object, name string) string {
+	v := o.Get(name)
+	if v == nil || goja.IsUndefined(v) {
+		return ""
+	}
+	if str, ok := v.ToString().(goja.String); ok {
+		return clipped(str, maxMessage)
+	}
+	return ""
+}
+
+// guard runs engine code from outside a script, under every kind of failure.
+func (s *session) guard(f func()) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = recovered(x)
+		}
+	}()
+	if ex := s.vm.Try(f); ex != nil {
+		return ex
+	}
+	return nil
+}
+
+// recovered turns a panic that came out of the engine into an error. The value
+// is never formatted unless it is Go's own.
+func recovered(x any) error {
+	if err, ok := x.(error); ok {
+		if uncatchable(err) {
+			return err
+		}
+		return fault.Newf(fault.JavaScriptError, "the engine failed on this script: %s", clip(err.Error(), 200)).Because(err)
+	}
+	return fault.New(fault.JavaScriptError, "the engine failed on this script")
+}
+
+// place gives a copy of a fault with the innermost of the user's positions.
+func (s *session) place(f *fault.Fault, stack []goja.StackFrame) *fault.Fault {
+	placed := *f
+	if s.program == nil {
+		return &placed
+	}
+	for i := range stack {
+		if stack[i].SrcName() != script.Name {
+			continue
+		}
+		at := stack[i].Position()
+		if line, column, ok := s.program.Position(at.Line, at.Column); ok {
+			placed.Line, placed.Column = line, column
+			break
+		}
+	}
+	return &placed
+}
+
+// explain adds what a check of the script says about the line it failed on: a
+// name that SDK does not have, and what was likely meant.
+func (s *session) explain(f *fault.Fault) {
+	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
+		return
+	}
+	for _, d := range validate.CheckMapped(s.checked()) {
+		if d.Line == f.Line && d.Severity == validate.SeverityError {
+			f.Message = d.Message + " (" + f.Message + ")"
+			if d.Hint != "" {
+				f.Hint = d.Hint
+			}
+			return
+		}
+	}
+}

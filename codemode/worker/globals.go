@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// base is what is taken from a fresh engine before a script can change it.
+type base struct {
+	stringify  goja.Callable
+	errorClass *goja.Object
+	koanError  *goja.Object // KoanError.prototype
+}
+
+// prelude gives the class of faults, and the prototypes through whose
+// constructors a string could become code.
+var prelude = sync.OnceValue(func() *goja.Program {
+	return goja.MustCompile("prelude", `(function () {
+  class KoanError extends Error {
+    constructor(message, fault) {
+      super(message);
+      if (fault !== undefined) Object.assign(this, fault);
+    }
+  }
+  Object.defineProperty(KoanError.prototype, "name", { value: "KoanError", writable: true, configurable: true });
+  return [KoanError, JSON.stringify, Error,
+    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {})];
+})()`, false)
+})
+
+// prepare makes a fresh engine with everything that does not depend on the job.
+func prepare() (*session, error) {
+	s := &session{vm: goja.New(), faults: map[*goja.Object]*fault.Fault{}, result: &wire.Result{}}
+	v, err := s.vm.RunProgram(prelude())
+	if err != nil {
+		return nil, err
+	}
+	var parts []goja.Value
+	if err := s.vm.ExportTo(v, &parts); err != nil {
+		return nil, err
+	}
+	s.base.stringify, _ = goja.AssertFunction(parts[1])
+	s.base.errorClass = parts[2].(*goja.Object)
+	koan := parts[0].(*goja.Object)
+	s.base.koanError = koan.Get("prototype").(*goja.Object)
+	s.stringify = s.base.stringify
+	g := s.vm.GlobalObject()
+	s.hide(g, "KoanError", koan)
+	s.bindConsole()
+	s.timers.live = map[int64]bool{}
+	s.hide(g, "setTimeout", s.function("setTimeout", 2, s.setTimeout))
+	s.hide(g, "clearTimeout", s.function("clearTimeout", 1, s.clearTimeout))
+	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))
+	s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object))
+	s.vm.SetPromiseRejectionTracker(s.trackRejection)
+	return s, nil
+}
+
+// seed makes time and randomness those of the job.
+func (s *session) seed() {
+	s.clock = newClock(s.job.NowMs)
+	s.vm.SetTimeSource(s.clock.read)
+	random := rand.New(rand.NewPCG(s.job.Seed, 0))
+	s.vm.SetRandSource(random.Float64)
+}
+
+// hide defines a global that does not show in an enumeration, as the built-ins.
+func (s *session) hide(o *goja.Object, name string, v goja.Value) {
+	_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+func (s *session) queueMicrotask(c goja.FunctionCall) goja.Value {
+	fn, ok := goja.AssertFunction(c.Argument(0))
+	if !ok {
+		panic(s.vm.NewTypeError("queueMicrotask needs a function"))
+	}
+	promise, resolve, _ := s.vm.NewPromise()
+	then, ok := goja.AssertFunction(s.vm.ToValue(promise).(*goja.Object).Get("then"))
+	if !ok {
+		panic(s.vm.NewTypeError("Promise.prototype.then is not a function any more"))
+	}
+	run := s.function("", 0, func(goja.FunctionCall) goja.Value {
+		if _, err := fn(goja.Undefined()); err != nil {
+			panic(err)
+		}
+		return goja.Undefined()
+	})
+	if _, err := then(s.vm.ToValue(promise), run); err != nil {
+		panic(err)
+	}
+	if err := resolve(goja.Undefined()); err != nil {
+		panic(err)
+	}
+	return goja.Undefined()
+}
+
+// absent are the globals that other hosts have, and what to do instead.
+var absent = map[string]string{
+	"fetch":          "Scripts have no network. Call a function of SDK.<Domain> instead.",
+	"XMLHttpRequest": "Scripts have no network. Call a function of SDK.<Domain> instead.",
+	"WebSocket":      "Scripts have no network. Call a function of SDK.<Domain> instead.",
+	"require":        "There are no modules. Use the global SDK.",
+	"setInterval":    "Use setTimeout; the script ends when its last timer has run.",
+	"clearInterval":  "There is no setInterval. Use setTimeout and clearTimeout.",
+	"setImmediate":   "Use setTimeout(fn, 0) or queueMicrotask(fn).",
+	"eval":           "Text cannot become code here. Write the code into the script.",
+}
+
+// forbid replaces what a script must not have by functions that say so. The wall
+// is the process; this is for the one who reads the message.
+func (s *session) forbid(g, async, generator *goja.Object) {
+	for name, hint := range absent {
+		s.hide(g, name, s.refuse(name, hint))
+	}
+	code := s.refuse("Function", absent["eval"])
+	functions := s.vm.Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
+	_ = code.DefineDataProperty("prototype", functions, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	s.hide(g, "Function", code)
+	for _, proto := range []*goja.Object{functions, async, generator} {
+		_ = proto.DefineDataProperty("constructor", code, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	}
+}
+
+func (s *session) refuse(name, hint string) *goja.Object {
+	return s.function(name, 0, func(goja.FunctionCall) goja.Value {
+		s.throw(fault.New(fault.JavaScriptError, name+" is not available in scripts").WithHint("%s", hint))
+		return nil
+	})
+}

@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// input builds the JSON object of one call. Members are encoded one by one, so
+// that nothing on a prototype gets into the object itself.
+type input struct {
+	s    *session
+	keys []string
+	out  []byte
+}
+
+func (s *session) newInput() *input {
+	s.scratch = append(s.scratch[:0], '{')
+	return &input{s: s, out: s.scratch}
+}
+
+// add puts a member in; undefined is left out.
+func (in *input) add(key string, v goja.Value) {
+	if v == nil || goja.IsUndefined(v) {
+		return
+	}
+	for _, k := range in.keys {
+		if k == key {
+			in.s.throw(fault.Invalid(fault.Detail{Path: "/" + key, Message: "`" + key + "` is given twice: as an argument and among the options"}))
+		}
+	}
+	from := len(in.out)
+	if len(in.keys) > 0 {
+		in.out = append(in.out, ',')
+	}
+	in.out = append(appendString(in.out, key), ':')
+	encoded, ok := in.s.encode(in.out, v)
+	if !ok {
+		in.out = in.out[:from]
+		return
+	}
+	in.out = encoded
+	in.keys = append(in.keys, key)
+	if most := in.s.job.Limits.MaxCallBytes; len(in.out) > most {
+		in.s.tooLarge(most)
+	}
+}
+
+// options puts in what stands last in a call: an object's own members, or a bare
+// string, which names the set.
+func (in *input) options(v goja.Value) {
+	switch o := v.(type) {
+	case nil:
+		return
+	case goja.String:
+		in.add("set", o)
+		return
+	case *goja.Object:
+		if o.ClassName() == "Object" || o.ClassName() == "Error" {
+			for _, k := range o.Keys() {
+				in.add(k, o.Get(k))
+			}
+			return
+		}
+	default:
+		if goja.IsUndefined(v) || goja.IsNull(v) {
+			return
+		}
+	}
+	in.s.throw(fault.Invalid(fault.Detail{
+		Message: "the options are neither an object nor the name of a set", Expected: "object or string", Received: in.s.kindOf(v),
+	}))
+}
+
+func (in *input) json() []byte {
+	in.s.scratch = in.out[:0]
+	return append(in.out, '}')
+}
+
+// encode appends a value's JSON; ok is false for what has none (undefined, a
+// function, a symbol). What cannot be JSON throws as in JSON.stringify.
+func (s *session) encode(out []byte, v goja.Value) (encoded []byte, ok bool) {
+	switch x := v.(type) {
+	case goja.String:
+		if most := s.job.Limits.MaxCallBytes; x.Length() > most {
+			s.tooLarge(most)
+		}
+		return appendString(out, x.String()), true
+	case *goja.Object, *goja.Symbol:
+	default:
+		switch n := v.Export().(type) {
+		case int64:
+			return strconv.AppendInt(out, n, 10), true
+		case bool:
+			return strconv.AppendBool(out, n), true
+		case nil:
+			if goja.IsUndefined(v) {
+				return out, false
+			}
+			return append(out, "null"...), true
+		}
+	}
+	text, err := s.stringify(goja.Undefined(), v)
+	if err != nil {
+		panic(err)
+	}
+	str, ok := text.(goja.String)
+	if !ok {
+		return out, false
+	}
+	if most := s.job.Limits.MaxCallBytes; str.Length() > most {
+		s.tooLarge(most)
+	}
+	return append(out, str.String()...), true
+}
+
+func (s *session) tooLarge(most int) {
+	s.throw(fault.Newf(fault.CallTooLarge, "the arguments of this call are larger than %d bytes", most))
+}
+
+// appendString appends a JSON string.
+func appendString(out []byte, s string) []byte {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return append(append(append(out, '"'), s...), '"')
+	}
+	b, _ := json.Marshal(s) // a string cannot fail
+	return append(out, b...)
+}
+
+// kindOf names a value's type for a message.
+func (s *session) kindOf(v goja.Value) string {
+	switch x := v.(type) {
+	case goja.String:
+		return "string"
+	case *goja.Symbol:
+		return "symbol"
+	case *goja.Object:
+		if _, ok := goja.AssertFunction(x); ok {
+			return "function"
+		}
+		return x.ClassName()
+	}
+	switch v.Export().(type) {
+	case int64, float64:
+		return "number"
+	case bool:
+		return "boolean"
+	}
+	return v.String()
+}

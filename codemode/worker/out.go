@@ -1,0 +1,155 @@
+package worker
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// outObject makes SDK.Out.
+func (s *session) outObject() *goja.Object {
+	o := s.vm.NewObject()
+	s.method(o, "answer", 1, s.answer)
+	for _, level := range []string{"info", "warn", "error"} {
+		s.method(o, level, 1, s.logger(level))
+	}
+	s.method(o, "progress", 3, func(c goja.FunctionCall) goja.Value {
+		message := ""
+		if v := c.Argument(2); !goja.IsUndefined(v) {
+			message = clip(s.display(v), maxMessage)
+		}
+		s.watch.Pause()
+		s.port.Progress(wire.Progress{Done: c.Argument(0).ToFloat(), Total: c.Argument(1).ToFloat(), Message: message})
+		s.watch.Resume()
+		return goja.Undefined()
+	})
+	return o
+}
+
+// answer keeps what it is given as it is at that moment.
+func (s *session) answer(c goja.FunctionCall) goja.Value {
+	raw, f := s.serialise(c.Argument(0), "the answer")
+	if f != nil {
+		s.throw(f)
+	}
+	if raw == nil {
+		raw = []byte("null")
+	}
+	s.result.Answer = raw
+	return goja.Undefined()
+}
+
+// serialise gives a value's JSON under the limits, nil for what has none.
+func (s *session) serialise(v goja.Value, what string) ([]byte, *fault.Fault) {
+	most := s.job.Limits.MaxResultBytes
+	text, err := s.stringify(goja.Undefined(), v)
+	if err != nil {
+		if uncatchable(err) {
+			panic(err)
+		}
+		f := s.faultOf(err)
+		return nil, fault.Newf(fault.ResultTooLarge, "%s is not JSON: %s", what, f.Message).
+			WithHint("Return plain data: no circular references, no BigInt. End the script with `undefined` to return nothing.")
+	}
+	str, ok := text.(goja.String)
+	if !ok {
+		return nil, nil
+	}
+	if str.Length() <= most {
+		if raw := []byte(str.String()); len(raw) <= most {
+			return raw, nil
+		}
+	}
+	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
+}
+
+// bindConsole defines console. log and info are info (CONTRACT section 3).
+func (s *session) bindConsole() {
+	o := s.vm.NewObject()
+	for name, level := range map[string]string{
+		"log": "info", "info": "info", "debug": "debug", "trace": "debug", "warn": "warn", "error": "error",
+	} {
+		s.method(o, name, 0, s.logger(level))
+	}
+	s.define(s.vm.GlobalObject(), "console", o)
+}
+
+func (s *session) logger(level string) native {
+	return func(c goja.FunctionCall) goja.Value {
+		if s.logs.Full() {
+			return goja.Undefined() // formatting costs, and nobody would see it
+		}
+		parts := make([]string, len(c.Arguments))
+		for i, a := range c.Arguments {
+			parts[i] = s.display(a)
+		}
+		entry := wire.Log{Level: level, Message: strings.Join(parts, " "), TimeMs: s.clock.sinceStartMs()}
+		for _, l := range s.logs.Admit(entry) {
+			s.watch.Pause()
+			s.port.Log(l)
+			s.watch.Resume()
+		}
+		return goja.Undefined()
+	}
+}
+
+// display gives the text of a value in a log: strings as they are, objects as
+// JSON, what has no JSON by its own string.
+func (s *session) display(v goja.Value) string {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		if str, ok := v.(goja.String); ok {
+			return clipped(str, s.job.Limits.MaxLogBytes)
+		}
+		return v.String()
+	}
+	if o.ClassName() != "Error" && o.ClassName() != "Function" {
+		text, err := s.stringify(goja.Undefined(), o)
+		if uncatchable(err) {
+			panic(err)
+		}
+		if str, ok := text.(goja.String); ok && err == nil {
+			return clipped(str, s.job.Limits.MaxLogBytes)
+		}
+	}
+	if name, ok := s.callable(o); ok {
+		return "[function " + name + "]"
+	}
+	text := "[" + o.ClassName() + "]"
+	s.vm.Try(func() {
+		if str, ok := o.ToString().(goja.String); ok {
+			text = clipped(str, s.job.Limits.MaxLogBytes)
+		}
+	})
+	return text
+}
+
+func (s *session) callable(o *goja.Object) (name string, ok bool) {
+	if _, ok = goja.AssertFunction(o); !ok {
+		return "", false
+	}
+	s.vm.Try(func() {
+		if n, ok := o.Get("name").(goja.String); ok {
+			name = clipped(n, 100)
+		}
+	})
+	return name, true
+}
+
+// clipped gives at most so many units of a string, without building the rest.
+func clipped(s goja.String, most int) string {
+	if s.Length() > most {
+		s = s.Substring(0, most)
+	}
+	return s.String()
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const (
+	// maxAll is the most items that all() gives (CONTRACT section 3).
+	maxAll = 10_000
+	// walkPageSize is how many items each() and all() ask for at once.
+	walkPageSize = 200
+)
+
+// firstPage(n?, params?).
+func (b entityOp) firstPage(c goja.FunctionCall) goja.Value {
+	return b.pageOf(b.s.vm.ToValue(1), c.Argument(0), c.Argument(1))
+}
+
+// page(i, n?, params?).
+func (b entityOp) page(c goja.FunctionCall) goja.Value {
+	return b.pageOf(c.Argument(0), c.Argument(1), c.Argument(2))
+}
+
+// pageOf asks for one page; the size may be left out before the parameters.
+func (b entityOp) pageOf(page, size, params goja.Value) goja.Value {
+	if _, object := size.(*goja.Object); object && goja.IsUndefined(params) {
+		size, params = goja.Undefined(), size
+	}
+	return b.ask([]string{"page", "pageSize"}, []goja.Value{page, size}, params)
+}
+
+// walk goes through the items of a collection, page by page: by cursor where the
+// store gives one, else by number.
+type walk struct {
+	b      entityOp
+	params goja.Value
+	count  bool // ask for totalCount with the first page
+
+	page   int64
+	cursor goja.Value
+	items  []goja.Value
+	total  int64 // -1: not known
+	done   bool
+}
+
+func (b entityOp) walk(params goja.Value, count bool) *walk {
+	return &walk{b: b, params: params, count: count, total: -1}
+}
+
+// next gives the next item, nil at the end.
+func (w *walk) next() goja.Value {
+	for len(w.items) == 0 {
+		if w.done {
+			return nil
+		}
+		w.fetch()
+	}
+	v := w.items[0]
+	w.items = w.items[1:]
+	return v
+}
+
+func (w *walk) fetch() {
+	s := w.b.s
+	w.page++
+	in := s.newInput()
+	in.options(w.params)
+	if w.cursor != nil {
+		in.add("cursor", w.cursor)
+	} else {
+		in.add("page", s.vm.ToValue(w.page))
+	}
+	size := int64(walkPageSize)
+	if given, ok := s.ownOption(w.params, "pageSize"); ok {
+		size = given.ToInteger()
+	} else {
+		in.add("pageSize", s.vm.ToValue(size))
+	}
+	if _, given := s.ownOption(w.params, "count"); !given {
+		in.add("count", s.vm.ToValue(w.count && w.page == 1))
+	}
+	out := s.call(w.b.id, in.json())
+	w.items = s.elements(s.member(out, "items"))
+	if n, ok := s.member(out, "totalCount").Export().(int64); ok {
+		w.total = n
+	}
+	if c, ok := s.member(out, "nextCursor").(goja.String); ok && c.Length() > 0 {
+		w.cursor = c
+		return
+	}
+	w.done = w.cursor != nil || int64(len(w.items)) < size || len(w.items) == 0
+}
+
+// ownOption gives one of the options that a script passed.
+func (s *session) ownOption(options goja.Value, name string) (goja.Value, bool) {
+	o, ok := options.(*goja.Object)
+	if !ok {
+		return nil, false
+	}
+	v := o.Get(name)
+	return v, v != nil && !goja.IsUndefined(v)
+}
+
+// elements gives the items of an array that decode made.
+func (s *session) elements(v goja.Value) []goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ClassName() != "Array" {
+		return nil
+	}
+	var out []goja.Value
+	if err := s.vm.ExportTo(o, &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// each gives an iterator that asks for a page only when its items are wanted.
+func (b entityOp) each(c goja.FunctionCall) goja.Value {
+	s := b.s
+	w := b.walk(c.Argument(0), false)
+	it := s.vm.NewObject()
+	step := func(v goja.Value, done bool) goja.Value {
+		o := s.vm.NewObject()
+		s.define(o, "value", v)
+		s.define(o, "done", s.vm.ToValue(done))
+		return o
+	}
+	s.method(it, "next", 0, func(goja.FunctionCall) goja.Value {
+		if v := w.next(); v != nil {
+			return step(v, false)
+		}
+		return step(goja.Undefined(), true)
+	})
+	s.method(it, "return", 1, func(c goja.FunctionCall) goja.Value {
+		w.done, w.items = true, nil
+		return step(c.Argument(0), true)
+	})
+	self := s.function("[Symbol.iterator]", 0, func(goja.FunctionCall) goja.Value { return it })
+	_ = it.DefineDataPropertySymbol(goja.SymIterator, self, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return it
+}
+
+// all gives every item, and faults instead of cutting.
+func (b entityOp) all(c goja.FunctionCall) goja.Value {
+	w := b.walk(c.Argument(0), true)
+	items := []any{}
+	for v := w.next(); v != nil; v = w.next() {
+		if w.total > maxAll || len(items) == maxAll {
+			b.s.throw(fault.Newf(fault.ResultTooLarge, "all() gives at most %d items, and there are more", maxAll).
+				WithHint("Narrow it with `filter`, or go through the items with each()."))
+		}
+		items = append(items, v)
+	}
+	return b.s.vm.NewArray(items...)
+}

@@ -1,0 +1,27 @@
+package worker
+
+import (
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Port is how a running script reaches the host. All methods are called from the
+// goroutine that runs the script.
+type Port interface {
+	// Call makes one call of an operation (a catalog ID) and waits for its end.
+	// input belongs to the port only until Call returns.
+	Call(operation string, input []byte) Reply
+	Log(wire.Log)
+	Progress(wire.Progress)
+}
+
+// Reply is how a call ended.
+type Reply struct {
+	Out   []byte
+	NowMs int64 // the script's clock after the call, in Unix milliseconds
+	// Fault is thrown into the script; nil for a call that succeeded.
+	Fault *fault.Fault
+	// Ends says that the script must not go on, whatever it catches. Fault may be
+	// nil then: the host knows why.
+	Ends bool
+}

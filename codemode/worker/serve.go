@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const (
+	// maxStack bounds the Go stack of one goroutine, in bytes: the engine recurses
+	// on some inputs, and its parser always does.
+	maxStack = 16 << 20
+	// maxJob bounds the first frame, in bytes.
+	maxJob = 64 << 20
+	// bufferBytes is the buffer in front of the pipe.
+	bufferBytes = 64 << 10
+)
+
+// The exit statuses of a worker.
+const (
+	exitDone    = 0
+	exitOrphan  = 3 // the host went away
+	exitBroken  = 4 // the host does not keep to the protocol
+	exitConfine = 5 // the confinement could not be put on
+)
+
+// serve is a worker's whole life: confine, say ready, run one job, end. Nothing
+// that a script could influence happens before the confinement holds.
+func serve() int {
+	closeInherited()
+	debug.SetMaxStack(maxStack)
+	time.Local = time.UTC // a script's local time is the same everywhere
+	in, out := pipes()
+	warmUp()
+	s, err := prepare()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
+		return exitBroken
+	}
+	ready := wire.Ready{Protocol: wire.Protocol, Build: Build()}
+	ready.DataBytes, ready.SizeBytes = memorySizes()
+	if ready.Isolation, err = confine(); err != nil {
+		fmt.Fprintln(os.Stderr, "worker: confine:", err)
+		return exitConfine
+	}
+	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
+	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
+		return exitOrphan
+	}
+	f, err := h.r.Read()
+	if err != nil {
+		return exitOrphan
+	}
+	switch f.Kind {
+	case wire.KindProbe:
+		err = h.w.WriteJSON(wire.KindReport, 0, probe())
+	case wire.KindJob:
+		err = h.job(s, f.Payload)
+	default:
+		return exitBroken
+	}
+	if err != nil {
+		return exitOrphan
+	}
+	return exitDone
+}
+
+// warmUp runs both compilers once, before the confinement: what they read from
+// the system they have read then, and a script does not pay for it.
+func warmUp() {
+	_, _ = script.Compile(script.Source{Code: "const a: number = 1; export const b = await a;"})
+}
+
+// host is the worker's end of the pipes.
+type host struct {
+	r    *wire.Reader
+	w    *wire.Writer
+	call uint32
+}
+
+func (h *host) job(s *session, payload []byte) error {
+	var job wire.Job
+	if err := json.Unmarshal(payload, &job); err != nil {
+		return err
+	}
+	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
+	return h.w.WriteJSON(wire.KindResult, 0, s.run(&job, h, meter(job.Limits.MemoryBytes)))
+}
+
+// Call implements Port.
+func (h *host) Call(operation string, input []byte) Reply {
+	h.call++
+	if err := h.w.Write(wire.KindCall, h.call, wire.EncodeCall(operation), input); err != nil {
+		os.Exit(exitOrphan)
+	}
+	f, err := h.r.Read()
+	if err != nil {
+		os.Exit(exitOrphan)
+	}
+	status, now, body, err := wire.DecodeReturn(f.Payload)
+	if err != nil || f.Kind != wire.KindReturn || f.ID != h.call {
+		os.Exit(exitBroken)
+	}
+	r := Reply{NowMs: now}
+	if status == wire.StatusOK {
+		r.Out = body
+		return r
+	}
+	if r.Fault, err = fault.Decode(body); err != nil {
+		os.Exit(exitBroken)
+	}
+	r.Ends = status == wire.StatusEnds
+	return r
+}
+
+// Log implements Port.
+func (h *host) Log(l wire.Log) { h.send(wire.KindLog, l) }
+
+// Progress implements Port.
+func (h *host) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
+
+func (h *host) send(k wire.Kind, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return // a NaN in progress
+	}
+	if h.w.Write(k, 0, b) != nil {
+		os.Exit(exitOrphan)
+	}
+}
+
+var _ Port = (*host)(nil)

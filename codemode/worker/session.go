@@ -1,0 +1,334 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// session is one script's run in one engine. It belongs to one goroutine; only
+// the watch acts from outside, by interrupts.
+type session struct {
+	vm        *goja.Runtime
+	base      base
+	stringify goja.Callable // as it was before the script
+
+	job     *wire.Job
+	port    Port
+	program *script.Program
+	clock   *clock
+	timers  timers
+	logs    wire.LogBudget
+	watch   *watch
+	scratch []byte
+
+	faults     map[*goja.Object]*fault.Fault // what was thrown into the script
+	rejections []*goja.Promise               // rejected, and nobody handled it
+	ending     *stop
+	result     *wire.Result
+
+	last    goja.Value    // of the last expression statement of a body
+	entry   goja.Callable // gives the entry function of a body
+	exposed goja.Value    // default export
+}
+
+// Run runs a job in this process and gives how it ended; never nil. When ctx ends
+// the script is interrupted. memory gives the bytes in use above those at the
+// start, nil where nobody measures.
+func Run(ctx context.Context, job *wire.Job, port Port, memory func() int64) *wire.Result {
+	s, err := prepare()
+	if err != nil {
+		return &wire.Result{Fault: fault.New(fault.ExecutionError, "").Because(err)}
+	}
+	interrupt := context.AfterFunc(ctx, func() { s.vm.Interrupt(&stop{fault.From(ctx.Err())}) })
+	defer interrupt()
+	return s.run(job, port, memory)
+}
+
+func (s *session) run(job *wire.Job, port Port, memory func() int64) *wire.Result {
+	s.job, s.port = job, port
+	s.logs = wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes}
+	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, memory)
+	defer s.watch.stop()
+	if err := s.outcome(); err != nil {
+		s.result.Fault = s.faultOf(err)
+		s.result.Result = nil
+	}
+	s.result.CPUMs = float64(s.watch.Active().Microseconds()) / 1000
+	return s.result
+}
+
+// outcome compiles and runs the script; its error ends up in faultOf.
+func (s *session) outcome() (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = recovered(x)
+		}
+	}()
+	s.program, err = script.Compile(script.Source{Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction})
+	if s.job.Task == wire.Validate {
+		s.result.Diagnostics = s.diagnose(err)
+		return nil
+	}
+	if err != nil {
+		return compileFault(err)
+	}
+	s.seed()
+	s.vm.SetMaxCallStackSize(s.job.Limits.MaxRecursion)
+	if err := s.bind(); err != nil {
+		return err
+	}
+	value, err := s.execute()
+	if err != nil {
+		return err
+	}
+	return s.settleResult(value)
+}
+
+func compileFault(err error) error {
+	var e *script.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := fault.New(fault.SyntaxError, e.Message)
+	if e.Unsupported {
+		f = fault.New(fault.CapabilityUnsupported, e.Message)
+	}
+	if e.Hint != "" {
+		f.Hint = e.Hint
+	}
+	f.Line, f.Column = e.Line, e.Column
+	return f
+}
+
+// diagnose gives the findings of validate: what does not parse, else what a check
+// says.
+func (s *session) diagnose(err error) []wire.Diagnostic {
+	var e *script.Error
+	if errors.As(err, &e) {
+		return []wire.Diagnostic{{
+			Severity: validate.SeverityError, Code: validate.Parse, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
+		}}
+	}
+	var out []wire.Diagnostic
+	for _, d := range validate.CheckMapped(s.checked()) {
+		if d.Line > 0 { // 0 is text that the compiler added
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (s *session) checked() (string, validate.Position, wire.Bindings) {
+	text, at := s.program.Checked()
+	return text, at, s.job.Bindings
+}
+
+// execute runs the script to its end, entry function and timers included, and
+// gives its value.
+func (s *session) execute() (goja.Value, error) {
+	value, err := s.start()
+	if err != nil {
+		return nil, err
+	}
+	if value, err = s.settle(value); err != nil {
+		return nil, err
+	}
+	if goja.IsUndefined(value) && s.last != nil {
+		if value, err = s.settle(s.last); err != nil {
+			return nil, err
+		}
+	}
+	if s.exposed != nil {
+		if value, err = s.callOrTake(s.exposed); err != nil {
+			return nil, err
+		}
+	}
+	fn, found, err := s.entryFunction()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		if value, err = s.callOrTake(fn); err != nil {
+			return nil, err
+		}
+	}
+	for more := true; more; {
+		if more, err = s.fire(); err != nil {
+			return nil, err
+		}
+	}
+	return value, s.unhandled()
+}
+
+// start runs the compiled program and gives its value, perhaps a promise.
+func (s *session) start() (goja.Value, error) {
+	value, err := s.vm.RunProgram(s.program.Code)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.program.Shape == script.Body:
+		body, ok := goja.AssertFunction(value)
+		if !ok {
+			return nil, fault.New(fault.Internal, "the compiled script is not a function")
+		}
+		return body(goja.Undefined(), s.function("", 0, s.hook))
+	case s.program.Lone:
+		fn, ok := goja.AssertFunction(value)
+		if !ok {
+			return value, nil
+		}
+		return fn(goja.Undefined())
+	}
+	return value, nil
+}
+
+// hook is what a body is called with (script.HookName).
+func (s *session) hook(c goja.FunctionCall) goja.Value {
+	if len(c.Arguments) == 1 {
+		s.last = c.Arguments[0]
+		return goja.Undefined()
+	}
+	if c.Argument(0).ToInteger() == 1 {
+		if v := c.Argument(1); !goja.IsUndefined(v) {
+			s.exposed = v
+		}
+		return goja.Undefined()
+	}
+	s.entry, _ = goja.AssertFunction(c.Argument(1))
+	return goja.Undefined()
+}
+
+// callOrTake calls a function and settles what it gives; anything else is taken
+// as it is.
+func (s *session) callOrTake(v goja.Value) (goja.Value, error) {
+	if fn, ok := goja.AssertFunction(v); ok {
+		var err error
+		if v, err = fn(goja.Undefined()); err != nil {
+			return nil, err
+		}
+	}
+	return s.settle(v)
+}
+
+// entryFunction finds what to call after the script.
+func (s *session) entryFunction() (goja.Value, bool, error) {
+	name := s.program.Entry
+	if name == "" || s.program.Lone && name != s.job.EntryFunction {
+		return nil, false, nil
+	}
+	v, err := s.lookUp(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, ok := goja.AssertFunction(v); ok {
+		return v, true, nil
+	}
+	if name != s.job.EntryFunction {
+		return nil, false, nil
+	}
+	f := fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "the script has no function `" + name + "`"})
+	return nil, false, f
+}
+
+func (s *session) lookUp(name string) (goja.Value, error) {
+	if s.entry != nil {
+		return s.entry(goja.Undefined())
+	}
+	if s.program.Shape == script.Body {
+		return goja.Undefined(), nil
+	}
+	p, err := goja.Compile("entry", "typeof "+name+`==="undefined"?undefined:`+name, false)
+	if err != nil {
+		return nil, fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "`" + name + "` is not the name of a function"})
+	}
+	return s.vm.RunProgram(p)
+}
+
+var promiseType = reflect.TypeFor[*goja.Promise]()
+
+// settle waits for a native promise; any other thenable is data. Calls are
+// synchronous, so only timers can settle what is pending.
+func (s *session) settle(v goja.Value) (goja.Value, error) {
+	for {
+		o, ok := v.(*goja.Object)
+		if !ok || o.ExportType() != promiseType {
+			return v, nil
+		}
+		p := o.Export().(*goja.Promise)
+		for p.State() == goja.PromiseStatePending {
+			more, err := s.fire()
+			if err != nil {
+				return nil, err
+			}
+			if !more {
+				if err := s.unhandled(); err != nil {
+					return nil, err
+				}
+				return nil, fault.New(fault.NeverSettled, "")
+			}
+		}
+		if p.State() == goja.PromiseStateRejected {
+			return nil, s.faultOfValue(p.Result(), nil)
+		}
+		v = p.Result()
+	}
+}
+
+func (s *session) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		s.rejections = append(s.rejections, p)
+		return
+	}
+	for i := len(s.rejections) - 1; i >= 0; i-- {
+		if s.rejections[i] == p {
+			s.rejections = append(s.rejections[:i], s.rejections[i+1:]...)
+			return
+		}
+	}
+}
+
+// unhandled is the fault of a rejection that nobody handled.
+func (s *session) unhandled() error {
+	if len(s.rejections) == 0 {
+		return nil
+	}
+	return s.faultOfValue(s.rejections[0].Result(), nil)
+}
+
+// settleResult finds the result by its precedence (CONTRACT section 2).
+func (s *session) settleResult(value goja.Value) error {
+	for _, name := range []string{"__codemode_result__", "result"} {
+		var set goja.Value
+		if err := s.guard(func() { set = s.vm.GlobalObject().Get(name) }); err != nil {
+			return err
+		}
+		if set != nil && !goja.IsUndefined(set) {
+			value = set
+			break
+		}
+	}
+	value, err := s.settle(value)
+	if err != nil {
+		return err
+	}
+	var raw []byte
+	var f *fault.Fault
+	if err := s.guard(func() { raw, f = s.serialise(value, "the result") }); err != nil {
+		return err
+	}
+	if f != nil {
+		return f
+	}
+	s.result.Result = raw
+	return nil
+}

@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// tick is how often a running script is looked at.
+const tick = 5 * time.Millisecond
+
+// Stopwatch measures how long a script itself runs: the time in which it waits
+// for the host does not count. Pause and Resume are called in turn by one
+// goroutine, Active by any.
+type Stopwatch struct {
+	start  time.Time
+	waited atomic.Int64 // nanoseconds spent in waits that have ended
+	since  atomic.Int64 // nanoseconds from start to the begin of the wait under way; 0: none
+}
+
+// Start begins a measurement.
+func (w *Stopwatch) Start() { w.start = time.Now() }
+
+// Pause says that the script begins to wait for the host.
+func (w *Stopwatch) Pause() { w.since.Store(max(int64(time.Since(w.start)), 1)) }
+
+// Resume says that the script goes on.
+func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since.Swap(0)) }
+
+// Active is how long the script itself has run.
+func (w *Stopwatch) Active() time.Duration {
+	now := int64(time.Since(w.start))
+	if since := w.since.Load(); since > 0 {
+		now = since
+	}
+	return time.Duration(now - w.waited.Load())
+}
+
+// watch interrupts a script that passes a limit. It cannot interrupt what runs
+// inside one built-in function; the host's kill is behind it.
+type watch struct {
+	Stopwatch
+	done chan struct{}
+}
+
+// newWatch starts watching. memory gives the bytes in use above those at the
+// start, and may be nil.
+func newWatch(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, memory func() int64) *watch {
+	w := &watch{done: make(chan struct{})}
+	w.Start()
+	go w.run(vm, cpu, memoryLimit, memory)
+	return w
+}
+
+func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, memory func() int64) {
+	timer := time.NewTimer(min(tick, cpu))
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-timer.C:
+		}
+		left := cpu - w.Active()
+		switch {
+		case left <= 0:
+			vm.Interrupt(&stop{CPUExceeded(cpu)})
+			return
+		case memory != nil && memory() > memoryLimit:
+			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
+			return
+		}
+		timer.Reset(min(tick, left))
+	}
+}
+
+func (w *watch) stop() { close(w.done) }
+
+// CPUExceeded is the fault of a script that ran longer than it may.
+func CPUExceeded(limit time.Duration) *fault.Fault {
+	return fault.Newf(fault.Timeout, "the script ran for longer than %d ms, time in calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
+		WithDetails(map[string]any{"limit": "cpu", "limitMs": limit.Milliseconds()})
+}
+
+// MemoryExceeded is the fault of a script that used more memory than it may.
+func MemoryExceeded(limit int64) *fault.Fault {
+	return fault.Newf(fault.MemoryExceeded, "the script used more than %d MB of memory (sandbox.memoryMb)", limit>>20).
+		WithDetails(map[string]any{"limitBytes": limit})
+}
