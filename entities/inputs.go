@@ -97,18 +97,10 @@ func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	return v, ok
 }
 
-// versioned adds ifVersion to the members that an input knows.
-func (d *decoder) versioned(known ...string) []string {
-	if d.kind.Entity.Resource.Versioned {
-		return append(known, "ifVersion")
-	}
-	return known
-}
-
 func decodeUpsert(k *kind, raw json.RawMessage) (*upsertInput, error) {
 	d := &decoder{kind: k}
 	in := &upsertInput{}
-	members := d.open(raw, d.versioned("model", "replace", "set")...)
+	members := d.open(raw, "model", "replace", "ifVersion", "set")
 	if members == nil {
 		return nil, d.err()
 	}
@@ -153,7 +145,7 @@ func (d *decoder) list(members map[string]any, name string) []any {
 func decodePatch(k *kind, raw json.RawMessage) (*patchInput, error) {
 	d := &decoder{kind: k}
 	in := &patchInput{}
-	members := d.open(raw, d.versioned("id", "changes", "set")...)
+	members := d.open(raw, "id", "changes", "ifVersion", "set")
 	if members == nil {
 		return nil, d.err()
 	}
@@ -170,7 +162,7 @@ func decodePatch(k *kind, raw json.RawMessage) (*patchInput, error) {
 func decodeDelete(k *kind, raw json.RawMessage) (*deleteInput, error) {
 	d := &decoder{kind: k}
 	in := &deleteInput{}
-	members := d.open(raw, d.versioned("id", "set")...)
+	members := d.open(raw, "id", "ifVersion", "set")
 	if members == nil {
 		return nil, d.err()
 	}
