@@ -40,9 +40,12 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 			return out, nil
 		}
 	}
+	if _, ok := ctx.Deadline(); ok && status.Code(err) == codes.DeadlineExceeded {
+		<-ctx.Done() // the plugin's clock was a moment faster
+	}
 	switch {
 	case outer.Err() != nil:
-		return nil, outer.Err()
+		return nil, context.Cause(outer) // a deadline that has been handed on as a cancel stays a deadline
 	case ctx.Err() != nil:
 		return nil, fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
 			WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
@@ -108,7 +111,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 	case codes.ResourceExhausted:
 		return fault.New(fault.CallTooLarge, "the plugin's message is larger than allowed").
 			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+	case codes.Unavailable, codes.Canceled:
 		proc.discard()
 		if op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent {
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)

@@ -12,7 +12,9 @@ import (
 
 // logger lets go-plugin, and the plugin through it, write to the app's log.
 func logger(to *slog.Logger) hclog.Logger {
-	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Off})
+	// Not Off: go-plugin reads no lines for a logger that is. The app's own level
+	// decides.
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Trace})
 	l.RegisterSink(sink{to})
 	return l
 }

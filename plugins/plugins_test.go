@@ -1,18 +1,445 @@
 package plugins
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/plugins/wire"
 )
 
-func TestCall(t *testing.T) {
+func TestOperations(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
+	s := b.view().Snapshot()
+	say := s.Operation(catalog.PluginID("echo", "say"))
+	require.NotNil(t, say)
+	require.Equal(t, "echo.say", s.ToolName(say.ID))
+	require.Equal(t, catalog.Effects{ReadOnly: true}, say.Effects)
+	require.JSONEq(t, `{"text":"hi"}`, string(say.Example))
+	require.JSONEq(t, `{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,
+		"properties": {
+			"text": {"type": "string", "description": "what to say"},
+			"sleepMs": {"type": "integer", "minimum": 0},
+			"size": {"type": "integer"},
+			"do": {"type": "string", "enum": ["panic","fault","error","print","deaf","progress","die"]}
+		}}`, string(say.Input))
+	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
+	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)
+}
+
+func TestCall(t *testing.T) {
+	t.Setenv("SECRET_TOKEN", "geheim")
+	b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.greeting": "moin"})
 	out, err := b.say(echoIn{Text: "hi"})
 	require.NoError(t, err)
 	require.Equal(t, "hi", out.Text)
 	require.Equal(t, "default", out.Set)
 	require.Equal(t, "t1", out.Trace)
 	require.NotEmpty(t, out.Key)
-	require.Equal(t, "hello", out.Setting)
+	require.Equal(t, "moin", out.Setting)
+	for _, env := range out.Env {
+		require.NotContains(t, env, "SECRET_TOKEN")
+	}
+
+	t.Run("output fits its schema", func(t *testing.T) {
+		raw, err := json.Marshal(out)
+		require.NoError(t, err)
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.view().Snapshot().Operation(catalog.PluginID("echo", "say")).Output))
+		require.NoError(t, err)
+		c := jsonschema.NewCompiler()
+		require.NoError(t, c.AddResource("s.json", doc))
+		schema, err := c.Compile("s.json")
+		require.NoError(t, err)
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(value))
+	})
+	t.Run("input is checked by the schema", func(t *testing.T) {
+		_, err := b.invoke(t.Context(), "echo", "say", map[string]any{"text": 1, "sleepMs": -1})
+		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+		require.Len(t, fault.From(err).Details, 2)
+	})
+	t.Run("progress", func(t *testing.T) {
+		var got string
+		input, _ := json.Marshal(echoIn{Do: "progress"})
+		_, _, err := b.engine.Invoke(t.Context(), run.Request{
+			View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("echo", "say"), Input: input,
+			Progress: func(done, total float64, message string) { got = fmt.Sprint(done, total, message) },
+		})
+		require.NoError(t, err)
+		require.Equal(t, "1 2half", got)
+	})
+	t.Run("what it prints is in the log", func(t *testing.T) {
+		_, err := b.say(echoIn{Text: "something", Do: "print"})
+		require.NoError(t, err)
+		for _, want := range []string{"printed something", "logged something"} {
+			require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), want) }, 3*time.Second, 10*time.Millisecond, want)
+		}
+	})
+	t.Run("parallel", func(t *testing.T) {
+		begin := time.Now()
+		errs := make(chan error)
+		for range 10 {
+			go func() {
+				_, err := b.say(echoIn{SleepMs: 200})
+				errs <- err
+			}()
+		}
+		for range 10 {
+			require.NoError(t, <-errs)
+		}
+		require.Less(t, time.Since(begin), 1500*time.Millisecond)
+	})
+}
+
+func TestFaults(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	first, err := b.say(echoIn{})
+	require.NoError(t, err)
+
+	t.Run("passes through", func(t *testing.T) {
+		_, err := b.say(echoIn{Do: "fault"})
+		f := fault.From(err)
+		require.Equal(t, fault.Conflict, f.Code)
+		require.Equal(t, "taken", f.Message)
+		require.Equal(t, "take another", f.Hint)
+		require.Equal(t, "/text", f.Path)
+		raw, err := json.Marshal(f.Details)
+		require.NoError(t, err)
+		require.JSONEq(t, `[{"path":"/text","message":"taken"}]`, string(raw))
+	})
+	t.Run("other errors do not leak", func(t *testing.T) {
+		_, err := b.say(echoIn{Do: "error"})
+		require.Equal(t, fault.Internal, fault.CodeOf(err))
+		require.NotContains(t, err.Error(), "inner words")
+		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), "inner words") }, 3*time.Second, 10*time.Millisecond)
+	})
+	t.Run("panic", func(t *testing.T) {
+		_, err := b.say(echoIn{Do: "panic", Text: "disco"})
+		require.Equal(t, fault.Internal, fault.CodeOf(err))
+		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), "at the disco") }, 3*time.Second, 10*time.Millisecond)
+	})
+	t.Run("output too large", func(t *testing.T) {
+		_, err := b.say(echoIn{Size: wire.MaxCallBytes})
+		require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
+	})
+	t.Run("large output", func(t *testing.T) {
+		out, err := b.say(echoIn{Size: wire.MaxCallBytes - 64<<10})
+		require.NoError(t, err)
+		require.Len(t, out.Text, wire.MaxCallBytes-64<<10)
+	})
+	t.Run("input too large", func(t *testing.T) {
+		_, err := b.say(echoIn{Text: strings.Repeat("x", wire.MaxCallBytes)})
+		require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
+	})
+	t.Run("unknown function", func(t *testing.T) {
+		_, err := b.invoke(t.Context(), "echo", "sing", echoIn{})
+		require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
+	})
+
+	last, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.Equal(t, first.Pid, last.Pid, "the process has survived it all")
+}
+
+func TestTimeAndCancel(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	before, err := b.say(echoIn{})
+	require.NoError(t, err)
+	for _, deaf := range []string{"", "deaf"} {
+		t.Run("function's own time "+deaf, func(t *testing.T) {
+			begin := time.Now()
+			_, err := b.invoke(t.Context(), "echo", "hurry", echoIn{SleepMs: 3000, Do: deaf})
+			require.Equal(t, fault.ToolTimeout, fault.CodeOf(err))
+			require.Equal(t, map[string]any{"timeoutMs": int64(200)}, fault.From(err).Details)
+			require.Less(t, time.Since(begin), 2*time.Second)
+		})
+		t.Run("caller's deadline "+deaf, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			begin := time.Now()
+			_, err := b.invoke(ctx, "echo", "say", echoIn{SleepMs: 3000, Do: deaf})
+			require.Equal(t, fault.Timeout, fault.CodeOf(err))
+			require.Less(t, time.Since(begin), 2*time.Second)
+		})
+		t.Run("caller's cancel "+deaf, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(100*time.Millisecond, cancel)
+			begin := time.Now()
+			_, err := b.invoke(ctx, "echo", "say", echoIn{SleepMs: 3000, Do: deaf})
+			require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+			require.Less(t, time.Since(begin), 2*time.Second)
+		})
+	}
+	after, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.Equal(t, before.Pid, after.Pid, "slowness is no reason to restart")
+}
+
+func TestDeathInTheMiddleOfACall(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	for round := range 3 {
+		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
+			out, err := b.say(echoIn{})
+			require.NoError(t, err)
+			time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(out.Pid, syscall.SIGKILL) })
+			_, err = b.say(echoIn{SleepMs: 5000})
+			f := fault.From(err)
+			require.Equal(t, fault.PluginUnavailable, f.Code)
+			require.Equal(t, fault.Safe, f.Retry)
+			require.Contains(t, f.Hint, "restarted")
+
+			again, err := b.say(echoIn{Text: "next"})
+			require.NoError(t, err, "the next call works")
+			require.Equal(t, "next", again.Text)
+			require.NotEqual(t, out.Pid, again.Pid)
+		})
+	}
+	require.Zero(t, b.host.changes.Load(), "its operations have stayed the same")
+	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, "3 restarts")
+}
+
+func TestDeathOfItsOwn(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	_, err := b.say(echoIn{Do: "die"})
+	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+	_, err = b.invoke(t.Context(), "echo", "send", echoIn{Do: "die"})
+	require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(err), "what it has done outside nobody knows")
+	_, err = b.say(echoIn{})
+	require.NoError(t, err)
+}
+
+func TestDeathBetweenCalls(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	out, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(out.Pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool { return !alive(strconv.Itoa(out.Pid)) }, 5*time.Second, 10*time.Millisecond)
+	again, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.NotEqual(t, out.Pid, again.Pid)
+}
+
+func TestPluginThatCannotComeBack(t *testing.T) {
+	dir := pluginsDir(t, "echo")
+	b := start(t, dir, nil)
+	b.provider.opts.Patience = 300 * time.Millisecond
+	out, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, "echo")))
+	require.NoError(t, syscall.Kill(out.Pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool { return !alive(strconv.Itoa(out.Pid)) }, 5*time.Second, 10*time.Millisecond)
+	begin := time.Now()
+	_, err = b.say(echoIn{})
+	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+	require.NotEmpty(t, fault.From(err).Hint)
+	require.Less(t, time.Since(begin), 2*time.Second)
+	require.False(t, b.provider.Checks(t.Context())[1].OK)
+}
+
+func TestPluginsThatDoNotStart(t *testing.T) {
+	dir := pluginsDir(t, "echo", "future", "silent", "wrong-domain")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho hello\n"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "garbage"), []byte("\x00\x01\x02"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("not executable"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".hidden"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Bad_Name"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "entities"), nil, 0o755))
+	b := start(t, dir, nil)
+
+	_, err := b.say(echoIn{})
+	require.NoError(t, err, "the good one works")
+	_, err = b.invoke(t.Context(), "future", "say", echoIn{})
+	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
+
+	checks := map[string]catalog.Check{}
+	for _, c := range b.provider.Checks(t.Context()) {
+		checks[c.Name] = c
+	}
+	require.True(t, checks["plugin echo"].OK)
+	require.Contains(t, checks["plugins"].Detail, "Bad_Name")
+	require.Contains(t, checks["plugins"].Detail, "entities: the name is reserved")
+	for name, wants := range map[string][]string{
+		"future":       {"Plugin version: 8", "speaks 1"},
+		"wrong-domain": {`"other"`, `"wrong-domain"`},
+		"silent":       {"handshake"},
+		"script":       {"hello"},
+		"garbage":      {"exec format"},
+	} {
+		c := checks["plugin "+name]
+		require.False(t, c.OK, name)
+		require.NotEmpty(t, c.Hint)
+		for _, want := range wants {
+			require.Contains(t, c.Detail, want)
+		}
+		require.Contains(t, b.host.log.String(), "plugin="+name)
+	}
+}
+
+func TestPluginThatStartsLater(t *testing.T) {
+	dir := pluginsDir(t, "flaky")
+	b := start(t, dir, nil)
+	require.Empty(t, b.provider.Offer().Operations)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "flaky.txt"), nil, 0o644))
+	require.Eventually(t, func() bool { return b.host.changes.Load() == 1 }, 10*time.Second, 20*time.Millisecond)
+	_, err := b.invoke(t.Context(), "flaky", "say", echoIn{})
+	require.NoError(t, err)
+}
+
+func TestConfigurationMistakes(t *testing.T) {
+	tests := []struct {
+		name   string
+		values values
+		want   []string
+	}{
+		{"unknown setting", values{"plugins.echo.greting": "x", "plugins.echo.volume": "x"}, []string{"plugins.echo.greting", "greeting", "plugins.echo.volume"}},
+		{"unknown plugin", values{"plugins.ecko.greeting": "x", "plugins.foo": "x"}, []string{"plugins.ecko.greeting", "echo", "plugins.foo"}},
+		{"refused by the plugin", values{"plugins.echo.greeting": "rude"}, []string{"plugins.echo", "be polite"}},
+		{"missing folder", values{"plugins.dir": "/no/such/folder"}, []string{"plugins.dir", "/no/such/folder"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			host := &testHost{values: values{"plugins.dir": pluginsDir(t, "echo")}, log: &syncBuffer{}}
+			for k, v := range tt.values {
+				host.values[k] = v
+			}
+			p := Provide(Options{})
+			err := p.Start(t.Context(), host)
+			require.Error(t, err)
+			for _, want := range tt.want {
+				require.ErrorContains(t, err, want)
+			}
+			for _, pl := range p.plugins {
+				require.Nil(t, pl.state().proc, "nothing is left running")
+			}
+			require.NoError(t, p.Stop(t.Context()))
+		})
+	}
+}
+
+func TestNoDefaultFolder(t *testing.T) {
+	b := &bench{t: t, host: &testHost{values: values{}, log: &syncBuffer{}}, provider: Provide(Options{Dir: "no-such-folder"})}
+	require.NoError(t, b.provider.Start(t.Context(), b.host))
+	require.Empty(t, b.provider.Offer().Operations)
+	check := b.provider.Checks(t.Context())[0]
+	require.True(t, check.OK)
+	require.Contains(t, check.Detail, "there is no folder")
+	require.NoError(t, b.provider.Stop(t.Context()))
+}
+
+func TestStopLeavesNothing(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	out, err := b.say(echoIn{})
+	require.NoError(t, err)
+	stuck := make(chan error, 1)
+	go func() {
+		_, err := b.say(echoIn{SleepMs: 20000, Do: "deaf"})
+		stuck <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	begin := time.Now()
+	require.NoError(t, b.provider.Stop(t.Context()))
+	require.Less(t, time.Since(begin), 8*time.Second)
+	require.Error(t, <-stuck)
+	require.False(t, alive(strconv.Itoa(out.Pid)))
+	_, err = b.say(echoIn{})
+	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+}
+
+// A stopped process does not answer, but it can be killed.
+func TestStopOfAFrozenPlugin(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	out, err := b.say(echoIn{})
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(out.Pid, syscall.SIGSTOP))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	require.NoError(t, b.provider.Stop(ctx))
+	require.Less(t, time.Since(begin), 4*time.Second)
+	require.False(t, alive(strconv.Itoa(out.Pid)))
+}
+
+func TestPluginDiesWithTheApp(t *testing.T) {
+	dir := pluginsDir(t, "echo")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	app := filepath.Join(filepath.Dir(dir), "app")
+	require.NoError(t, os.Symlink(self, app))
+	cmd := exec.Command(app)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	pid, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	pid = strings.TrimSpace(pid)
+	require.True(t, alive(pid), pid)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.Eventually(t, func() bool { return !alive(pid) }, 5*time.Second, 20*time.Millisecond)
+}
+
+func TestVision(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plugins")
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "vision"), "./vision")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	b := start(t, dir, values{"plugins.vision.root": "../sample-pantrypal/testdata"})
+	detect := b.view().Snapshot().Operation(catalog.PluginID("vision", "detect"))
+	call := func(input string) (string, error) {
+		raw, _, err := b.engine.Invoke(t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: detect.ID, Input: json.RawMessage(input)})
+		return string(raw), err
+	}
+	out, err := call(`{"path":"haul.png"}`)
+	require.NoError(t, err)
+	require.Equal(t, 6, strings.Count(out, `"format":"ean13"`))
+	out, err = call(string(detect.Example))
+	require.NoError(t, err)
+	require.Contains(t, out, `"detections":[]`)
+	_, err = call(`{"path":"missing.png"}`)
+	require.Equal(t, fault.NotFound, fault.CodeOf(err))
+	_, err = call(`{"path":"broken.png"}`)
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	_, err = call(`{"path":"../main.go"}`)
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	_, err = call(`{"file":"haul.png"}`)
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+}
+
+func TestReservedDomainsStaySorted(t *testing.T) { require.True(t, slices.IsSorted(reserved)) }
+
+func BenchmarkCall(b *testing.B) {
+	t := new(testing.T)
+	dir := b.TempDir()
+	self, err := os.Executable()
+	require.NoError(b, err)
+	require.NoError(b, os.Symlink(self, filepath.Join(dir, "echo")))
+	p := Provide(Options{})
+	require.NoError(b, p.Start(b.Context(), &testHost{values: values{"plugins.dir": dir}, log: &syncBuffer{}}))
+	defer func() { _ = p.Stop(context.Background()) }()
+	bench := &bench{t: t, provider: p, engine: run.NewEngine(run.Options{})}
+	view := bench.view()
+	for b.Loop() {
+		_, _, err := bench.engine.Invoke(b.Context(), run.Request{View: view, Principal: auth.Local(), ID: catalog.PluginID("echo", "say"), Input: json.RawMessage(`{"text":"hi"}`)})
+		require.NoError(b, err)
+	}
 }

@@ -79,8 +79,16 @@ func launch(path string, timeout time.Duration, log hclog.Logger) (*process, err
 	return p, nil
 }
 
-// ready tells whether a call has a chance: the connection stands.
-func (p *process) ready() bool { return p.conn.Conn.GetState() == connectivity.Ready }
+// ready tells whether a call has a chance: nobody has given the process up, and
+// the connection stands.
+func (p *process) ready() bool {
+	select {
+	case <-p.gone:
+		return false
+	default:
+		return p.conn.Conn.GetState() == connectivity.Ready
+	}
+}
 
 // discard marks the process as useless; whoever watches it stops it.
 func (p *process) discard() { p.once.Do(func() { close(p.gone) }) }

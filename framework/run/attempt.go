@@ -354,9 +354,14 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 	a.run.pending.Add(1)
 	go func() {
 		defer a.run.pending.Done()
-		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		defer cancel()
-		defer context.AfterFunc(a.beyond, cancel)()
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		defer cancel(nil)
+		defer context.AfterFunc(a.beyond, func() { cancel(a.beyond.Err()) })()
+		if deadline, ok := a.beyond.Deadline(); ok { // peers are told how long they have
+			var stop context.CancelFunc
+			ctx, stop = context.WithDeadline(ctx, deadline)
+			defer stop()
+		}
 		out, err := work(ctx)
 		done <- result{out, err}
 	}()

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/plugins/wire"
@@ -51,8 +52,11 @@ func logger(w io.Writer) *slog.Logger {
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if to, ok := rename[a.Key]; ok && len(groups) == 0 {
 				a.Key = to
-				if to == "@level" {
+				switch to {
+				case "@level":
 					a.Value = slog.StringValue(strings.ToLower(a.Value.String()))
+				case "@timestamp":
+					a.Value = slog.StringValue(a.Value.Time().Format(hclog.TimeFormat))
 				}
 			}
 			return a
@@ -155,6 +159,9 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 	out, err := s.invoke(stream.Context(), call, req)
 	if err == nil {
 		return send(&wire.CallEvent{Event: &wire.CallEvent_Output{Output: out}}, true)
+	}
+	if ended := stream.Context().Err(); ended != nil {
+		return status.FromContextError(ended).Err() // nobody listens any more
 	}
 	f := fault.From(err)
 	if f.Code == fault.Internal {
