@@ -87,11 +87,11 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 // short and has nothing better to say; its work may then still be going on.
 func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, limit time.Duration) (got invoked, late *fault.Fault) {
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errTimeUp)
+	defer stop()
 	ended := make(chan struct{})
 	result := make(chan invoked, 1)
 	go func() {
 		defer close(ended)
-		defer stop()
 		result <- s.engine(ctx, req)
 	}()
 	select {
@@ -104,7 +104,13 @@ func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, lim
 			return invoked{}, cutShort(ctx, limit)
 		}
 	}
-	if cause := context.Cause(ctx); got.err != nil && cause != nil && !errors.Is(cause, context.Canceled) && stopped(got.err) {
+	if got.err == nil || !stopped(got.err) {
+		return got, nil
+	}
+	if end, _ := ctx.Deadline(); !time.Now().Before(end) {
+		<-ctx.Done() // a copy of the deadline may have been faster than the deadline itself
+	}
+	if ctx.Err() != nil {
 		return got, cutShort(ctx, limit)
 	}
 	return got, nil
