@@ -206,6 +206,7 @@ func (p *pool) close() {
 	for _, w := range all {
 		select {
 		case <-w.exited:
+			w.release()
 		case <-time.After(10 * time.Second): // a process in an uninterruptible sleep
 		}
 	}
