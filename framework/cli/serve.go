@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ func (c *command) mcp(i Instance) mcpserver.Options {
 	o.Instructions = c.app.Description
 	if len(o.Faces) > 0 {
 		o.Runtime = v.String("codeMode.runtime")
-		o.Instructions = strings.TrimSpace(o.Instructions + "\n\nDo a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarations + ".")
+		o.CodeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarations + "."
 	}
 	return o
 }

@@ -200,15 +200,18 @@ func rawOrEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// presented adds what code mode is here to the server's capabilities.
+// presented adds what code mode is here to the server's capabilities, and the
+// instructions: both depend on the client.
 func (s *session) presented(result any, p peer) any {
 	switch r := result.(type) {
 	case mcp.InitializeResult:
 		p.declares = s.handshake.declares()
 		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		r.Instructions = s.server.instructions(p)
 		return r
 	case mcp.DiscoverResult:
 		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		r.Instructions = s.server.instructions(p)
 		return r
 	}
 	return result

@@ -75,7 +75,11 @@ func TestListByModeAndDeclaration(t *testing.T) {
 			want := map[string]any{"schemaVersion": catalog.SchemaVersion, "toolVersion": "1.2.3", "mode": string(c.is), "runtime": "goja", "faces": []any{"koan"}}
 			require.Equal(t, want, r.Capabilities.Experimental["koan"])
 			require.Equal(t, want, r.Capabilities.Extensions["dev.koan/code-mode"])
-			require.Equal(t, "Water daily.", r.Instructions)
+			if c.is == exposure.Tools {
+				require.Equal(t, "Water daily.", r.Instructions)
+			} else {
+				require.Equal(t, "Water daily.\n\nOr by script.", r.Instructions)
+			}
 		}
 		t.Run("2025-11-25 "+string(c.mode)+" "+c.caps, func(t *testing.T) {
 			w := dial(t, o)

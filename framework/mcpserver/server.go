@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type Options struct {
 	Version string // serverInfo.version and toolVersion: the build's
 	// Instructions are what a client may put into a model's system prompt.
 	Instructions string
+	// CodeInstructions are added for clients that are shown the code tools.
+	CodeInstructions string
 
 	Engine *run.Engine
 	// Catalog gives the current snapshot. It is asked at every request.
@@ -133,11 +136,8 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.fill()
-	opts := []server.ServerOption{server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true)}
-	if o.Instructions != "" {
-		opts = append(opts, server.WithInstructions(o.Instructions))
-	}
-	return &Server{opts: o, library: server.NewMCPServer(o.Name, o.Version, opts...), sessions: map[*session]struct{}{}}, nil
+	library := server.NewMCPServer(o.Name, o.Version, server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true))
+	return &Server{opts: o, library: library, sessions: map[*session]struct{}{}}, nil
 }
 
 // CatalogChanged tells open sessions that the lists of tools and resources may
@@ -164,6 +164,14 @@ func (s *Server) remove(ss *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, ss)
+}
+
+// instructions are what one client is told about the server as a whole.
+func (s *Server) instructions(p peer) string {
+	if s.opts.CodeInstructions == "" || !exposure.CodeTools(p.mode(s)) {
+		return s.opts.Instructions
+	}
+	return strings.TrimSpace(s.opts.Instructions + "\n\n" + s.opts.CodeInstructions)
 }
 
 // codeMode is the block of the capabilities that says what code mode is here, as
