@@ -49,7 +49,7 @@ func showAnswer(w io.Writer, raw json.RawMessage, p palette) {
 		rows = append(rows, []cell{{text: "more", tint: p.cyan}, {text: i.Name}, {text: i.Now, right: true}, {text: "+" + i.Added, tint: p.dim}, {text: until(i.Expires), tint: p.dim}})
 	}
 	for _, u := range a.Unmatched {
-		rows = append(rows, []cell{{text: "unknown", tint: p.yellow}, {text: u.Value}, {text: u.Kind}, {text: "no product has this code", tint: p.dim}})
+		rows = append(rows, []cell{{text: "unknown", tint: p.yellow}, {text: u.Value}, {text: u.Kind, right: true, tint: p.dim}, {}, {text: "no product has this code", tint: p.dim}})
 	}
 	section(w, p, "Put away", nil, rows)
 	rows = nil

@@ -98,7 +98,9 @@ func TestShow(t *testing.T) {
 		"haul.png: 2 codes read.",
 		"    new      Spinach         250 g  fridge",
 		"    more     Crème fraîche  1.2 kg  +200 g",
+		"    unknown  2000000000992   ean13",
 		"no product has this code",
+		"What changed: 1 created, 1 updated, 1 deleted",
 		"uses Spinach",
 		"Past its date: Milk.",
 		"warn: shown",
@@ -117,6 +119,26 @@ func TestShow(t *testing.T) {
 	var coloured bytes.Buffer
 	show(&coloured, r, palette(true))
 	require.Contains(t, coloured.String(), "\x1b[1m")
+}
+
+func TestMergeMakesOneChangeOfOneEntity(t *testing.T) {
+	one, two, three := map[string]any{"n": 1.0}, map[string]any{"n": 2.0}, map[string]any{"n": 3.0}
+	require.Equal(t, []change{
+		{Entity: "A", ID: "1", Action: "create", After: two},
+		{Entity: "A", ID: "2", Action: "update", Before: one, After: three},
+		{Entity: "A", ID: "3", Action: "delete", Before: one},
+		{Entity: "B", ID: "1", Action: "create", After: one},
+	}, merge([]change{
+		{Entity: "A", ID: "1", Action: "create", After: one},
+		{Entity: "A", ID: "2", Action: "update", Before: one, After: two},
+		{Entity: "A", ID: "3", Action: "update", Before: one, After: two},
+		{Entity: "A", ID: "4", Action: "create", After: one},
+		{Entity: "B", ID: "1", Action: "create", After: one},
+		{Entity: "A", ID: "1", Action: "update", Before: one, After: two},
+		{Entity: "A", ID: "2", Action: "update", Before: two, After: three},
+		{Entity: "A", ID: "3", Action: "delete", Before: two},
+		{Entity: "A", ID: "4", Action: "delete", Before: one},
+	}))
 }
 
 func TestShowAnswerOfAnyOtherScript(t *testing.T) {

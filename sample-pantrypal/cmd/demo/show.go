@@ -14,7 +14,7 @@ import (
 
 // show prints everything that came of the run.
 func show(w io.Writer, r *report, p palette) {
-	fmt.Fprintf(w, "\n  %s %s\n", p.bold("PantryPal"), p.dim("a photo of groceries becomes dinner"))
+	fmt.Fprintf(w, "\n  %s %s\n", p.bold("PantryPal:"), p.dim("a photo of groceries becomes dinner"))
 	showAnswer(w, r.Answer, p)
 	for _, l := range r.Logs {
 		if l.Level == "warn" || l.Level == "error" {
@@ -26,10 +26,22 @@ func show(w io.Writer, r *report, p palette) {
 	showComparison(w, r, p)
 }
 
+// showChanges prints one row for each changed entity, kind by kind in the order
+// in which the script came to them.
 func showChanges(w io.Writer, changes []change, p palette) {
+	merged := merge(changes)
+	counts := map[string]int{}
+	var order []string
+	for _, c := range merged {
+		counts[c.Action]++
+		if !slices.Contains(order, c.Entity) {
+			order = append(order, c.Entity)
+		}
+	}
+	slices.SortStableFunc(merged, func(a, b change) int { return slices.Index(order, a.Entity) - slices.Index(order, b.Entity) })
 	var rows [][]cell
 	previous := ""
-	for _, c := range changes {
+	for _, c := range merged {
 		entity := c.Entity
 		if entity == previous {
 			entity = ""
@@ -38,7 +50,29 @@ func showChanges(w io.Writer, changes []change, p palette) {
 		tint := map[string]func(string) string{"create": p.green, "update": p.cyan, "delete": p.red}[c.Action]
 		rows = append(rows, []cell{{text: entity}, {text: c.Action, tint: tint}, {text: label(c)}, {text: difference(c), tint: p.dim}})
 	}
-	section(w, p, fmt.Sprintf("What changed (%d)", len(changes)), []string{"entity", "action", "which", "what"}, rows)
+	title := fmt.Sprintf("What changed: %d created, %d updated, %d deleted", counts["create"], counts["update"], counts["delete"])
+	section(w, p, title, []string{"entity", "action", "which", "what"}, rows)
+}
+
+// merge makes one change of all that happened to one entity in the run: what was
+// created and then updated is new.
+func merge(changes []change) []change {
+	at := map[[2]string]int{}
+	var out []change
+	for _, c := range changes {
+		key := [2]string{c.Entity, c.ID}
+		i, seen := at[key]
+		if !seen {
+			at[key] = len(out)
+			out = append(out, c)
+			continue
+		}
+		out[i].After = c.After
+		if c.Action == "delete" {
+			out[i].Action = c.Action
+		}
+	}
+	return slices.DeleteFunc(out, func(c change) bool { return c.Before == nil && c.After == nil }) // came and went
 }
 
 // label names a changed entity as a person would.
@@ -56,16 +90,24 @@ func label(c change) string {
 }
 
 // told are the fields worth a word about a new entity, in this order.
-var told = []string{"quantity", "amount", "unit", "location", "kind", "reason", "status", "servings", "notes", "start", "end"}
+var told = map[string][]string{
+	"PantryPhoto":  {"status"},
+	"Detection":    {"kind", "status"},
+	"PantryItem":   {"quantity", "unit", "location"},
+	"PantryEvent":  {"kind", "quantity", "unit", "reason"},
+	"MealPlan":     {"start", "end"},
+	"PlannedMeal":  {"mealType", "notes"},
+	"ShoppingItem": {"quantity", "unit"},
+}
 
 // difference says what a change changed, or what a new entity is.
 func difference(c change) string {
 	var parts []string
 	switch {
 	case c.Before == nil:
-		for _, field := range told {
+		for _, field := range told[c.Entity] {
 			if v, ok := c.After[field]; ok && v != nil && v != "" {
-				parts = append(parts, value(v))
+				parts = append(parts, strings.ReplaceAll(value(v), "_", " "))
 			}
 		}
 		return strings.Join(parts, " ")
