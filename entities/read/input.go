@@ -80,7 +80,7 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 	}
 	c.order = in.sort(e, in.members, "")
 	c.reads = in.selection(e, in.members, "", 1)
-	if len(in.details) == 0 && in.members["cursor"] != nil {
+	if _, ok := in.members["cursor"]; ok && len(in.details) == 0 {
 		return nil, fault.New(fault.CapabilityUnsupported, "this build does not page by cursor").
 			WithPath("/cursor").WithHint("Use page and pageSize.")
 	}

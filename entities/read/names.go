@@ -93,7 +93,9 @@ func (in *input) selection(e *descriptor.Entity, m map[string]any, at string, de
 	if v, ok := m["fields"]; ok {
 		s.layout = in.fields(e, v, at+"/fields")
 	}
-	if v, ok := m["with"]; ok {
+	if v, ok := m["with"]; ok && len(filter.EdgeNames(e, in.graph)) == 0 {
+		in.fail(at+"/with", e.Resource.Name+" has no relationships")
+	} else if ok {
 		in.with(s, v, at+"/with", depth)
 	}
 	return s

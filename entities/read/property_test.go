@@ -114,7 +114,11 @@ func (g generator) filter(entity string, depth int) map[string]any {
 	case 1:
 		out["$not"] = g.filter(entity, depth-1)
 	case 2:
-		edge := pick(g, filter.EdgeNames(e, graph)...)
+		edges := filter.EdgeNames(e, graph)
+		if len(edges) == 0 {
+			break
+		}
+		edge := pick(g, edges...)
 		target := e.Edge(edge).Target
 		switch {
 		case e.Resource.Edge(edge).Many && g.IntN(4) == 0:

@@ -2,7 +2,6 @@ package read
 
 import (
 	"encoding/json"
-	"sort"
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
@@ -14,47 +13,43 @@ import (
 type object = map[string]any
 
 // CollectionSchema is the input schema of the operation collection. What it
-// refuses DecodeCollection refuses too; the decoder is stricter where a schema
-// would have to be long: in relationships and in lists of names.
+// refuses DecodeCollection refuses too, but for sets; the decoder is stricter
+// where a schema would have to be long.
 func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 	properties := object{
-		"filter":   ref("filter"),
+		"filter":   filterSchema(e, g),
 		"sort":     names("Fields; `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
 		"page":     object{"type": "integer", "minimum": 1, "maximum": MaxPage, "default": 1},
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
-		"cursor":   object{"description": "Not supported by this build."},
 		"count":    object{"type": "boolean", "default": true, "description": "false leaves totalCount out, which is faster."},
 		"fields":   fieldsSchema(e),
-		"set":      setSchema(),
+		"set":      setSchema(&e.Resource),
 	}
 	if len(searchable(e)) > 0 {
 		properties["q"] = object{"type": "string", "maxLength": MaxQuery, "description": "Words to look for."}
 	}
 	addWith(properties, e, g)
-	return inputSchema(properties, nil, filterDefs(e, g))
+	return inputSchema(properties, nil)
 }
 
 // GetSchema is the input schema of the operation get-by-id. What it refuses
 // DecodeGet refuses too.
 func GetSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
-	properties := object{"id": idSchema(&e.Key), "fields": fieldsSchema(e), "set": setSchema()}
+	properties := object{"id": idSchema(&e.Key), "fields": fieldsSchema(e), "set": setSchema(&e.Resource)}
 	addWith(properties, e, g)
-	return inputSchema(properties, []string{"id"}, nil)
+	return inputSchema(properties, []string{"id"})
 }
 
 // CountSchema is the input schema of the operation count. What it refuses
 // DecodeCount refuses too.
 func CountSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
-	return inputSchema(object{"filter": ref("filter"), "set": setSchema()}, nil, filterDefs(e, g))
+	return inputSchema(object{"filter": filterSchema(e, g), "set": setSchema(&e.Resource)}, nil)
 }
 
-func inputSchema(properties object, required []string, defs object) json.RawMessage {
+func inputSchema(properties object, required []string) json.RawMessage {
 	s := object{"type": "object", "properties": properties, "additionalProperties": false}
 	if required != nil {
 		s["required"] = required
-	}
-	if defs != nil {
-		s["$defs"] = defs
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -63,11 +58,19 @@ func inputSchema(properties object, required []string, defs object) json.RawMess
 	return raw
 }
 
-func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
-
 func quoted(s string) string { return "\"" + s + "\"" }
 
-func setSchema() object { return object{"type": "string", "description": "The dataset."} }
+// setSchema names the sets of a resource. A set that it does not have is refused
+// as unknown_set where sets are opened, not by the decoders.
+func setSchema(r *catalog.Resource) object {
+	switch {
+	case len(r.Sets) == 0:
+		return object{"type": "string", "enum": []string{"default"}}
+	case strings.Contains(strings.Join(r.Sets, ""), "*"):
+		return object{"type": "string", "description": "The dataset: " + strings.Join(r.Sets, ", ") + "."}
+	}
+	return object{"type": "string", "enum": r.Sets}
+}
 
 func idSchema(c *descriptor.Column) object {
 	if c.Storage == descriptor.Int {
@@ -97,17 +100,21 @@ func addWith(properties object, e *descriptor.Entity, g filter.Graph) {
 	}
 }
 
-// filterDefs are the definitions that a filter of the entity needs: one for the
-// filter, one for each kind of field that it has.
-func filterDefs(e *descriptor.Entity, g filter.Graph) object {
-	defs, properties := object{}, object{}
+// filterSchema is one level of a filter: its fields with their types, and the
+// relationships. It has no references and does not recurse, since clients differ
+// in what they understand of those, and every listed tool pays for its length.
+func filterSchema(e *descriptor.Entity, g filter.Graph) object {
+	properties := object{}
 	add := func(f *catalog.Field, c *descriptor.Column) {
-		name, schema := fieldFilter(f, c)
-		if f.Type != catalog.TypeEnum {
-			defs[name] = schema
-			schema = ref(name)
+		types := append(valueTypes(f, c), "object")
+		if f.Nullable || c.Nullable || f.Type == catalog.TypeJSON {
+			types = append(types, "null")
 		}
-		properties[f.Name] = schema
+		s := object{"type": types}
+		if f.Type == catalog.TypeEnum {
+			s["description"] = strings.Join(f.Enum, ", ")
+		}
+		properties[f.Name] = s
 	}
 	key := e.Resource.Key
 	key.Type = catalog.TypeID
@@ -120,104 +127,41 @@ func filterDefs(e *descriptor.Entity, g filter.Graph) object {
 	}
 	for _, name := range filter.EdgeNames(e, g) {
 		edge := e.Resource.Edge(name)
+		s := object{"type": []string{"object", "null"}, "description": "A filter of " + edge.Target + "."}
 		if edge.Many {
-			properties[name] = object{
-				"type": "object", "minProperties": 1, "additionalProperties": false,
-				"properties":  object{"$some": plainObject(), "$every": plainObject(), "$none": plainObject(), "$exists": object{"type": "boolean"}},
-				"description": "Filters of " + edge.Target + ".",
-			}
-			continue
+			s = object{"type": "object", "minProperties": 1, "description": "$some, $every or $none with a filter of " + edge.Target + ", or $exists."}
 		}
-		properties[name] = object{"type": []string{"object", "null"}, "description": "A filter of " + edge.Target + "."}
+		properties[name] = s
 	}
-	list := object{"type": "array", "minItems": 1, "items": ref("filter")}
-	properties["$and"], properties["$or"], properties["$nor"], properties["$not"] = list, list, list, ref("filter")
-	defs["filter"] = object{"type": "object", "properties": properties, "additionalProperties": false}
-	return defs
+	for _, op := range []string{"$and", "$or", "$nor"} {
+		properties[op] = object{"type": "array", "minItems": 1, "items": object{"type": "object"}}
+	}
+	properties["$not"] = object{"type": "object"}
+	return object{
+		"type": "object", "properties": properties, "additionalProperties": false,
+		"description": "Each field takes a value, or an object of operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; " +
+			"texts also $contains $icontains $startsWith $endsWith. All of them must hold.",
+	}
 }
 
-func plainObject() object { return object{"type": "object"} }
-
-// fieldFilter is the schema of what may stand at a field, and a name for it that
-// equal schemas share.
-func fieldFilter(f *catalog.Field, c *descriptor.Column) (string, object) {
-	value, types := valueSchema(f, c)
-	nullable := (f.Nullable || c.Nullable) && f.Type != catalog.TypeJSON // JSON is compared with null only
-	name := string(f.Type)
-	if f.Type == catalog.TypeID {
-		name += "-" + string(c.Storage)
-	}
-	orNull := value
-	if nullable {
-		name += "-or-null"
-		types = append(types, "null")
-		orNull = withNull(value)
-	}
-	operators := object{}
-	for _, op := range filter.OperatorsOf(f) {
-		switch op {
-		case "$null":
-			operators[op] = object{"type": "boolean"}
-		case "$in", "$nin":
-			operators[op] = object{"type": "array", "items": orNull}
-		case "$between":
-			operators[op] = object{"type": "array", "items": value, "minItems": 2, "maxItems": 2}
-		case "$eq", "$ne":
-			operators[op] = orNull
-		default:
-			operators[op] = value
-		}
-	}
-	types = append(types, "object")
-	sort.Strings(types)
-	s := object{"type": types, "properties": operators, "additionalProperties": false, "minProperties": 1}
-	if f.Type == catalog.TypeEnum {
-		s = object{"anyOf": []object{orNull, {"type": "object", "properties": operators, "additionalProperties": false, "minProperties": 1}}}
-	}
-	return name, s
-}
-
-func withNull(value object) object {
-	if enum, ok := value["enum"].([]string); ok {
-		all := []any{nil}
-		for _, v := range enum {
-			all = append(all, v)
-		}
-		return object{"enum": all}
-	}
-	out := object{}
-	for k, v := range value {
-		out[k] = v
-	}
-	if types, ok := value["type"].([]string); ok {
-		out["type"] = append(append([]string{}, types...), "null")
-	}
-	return out
-}
-
-// valueSchema is the schema of one value of a field, and its types.
-func valueSchema(f *catalog.Field, c *descriptor.Column) (object, []string) {
-	one := func(types ...string) (object, []string) { return object{"type": types}, types }
+// valueTypes are the JSON types of a field's values.
+func valueTypes(f *catalog.Field, c *descriptor.Column) []string {
 	switch f.Type {
 	case catalog.TypeBool:
-		return one("boolean")
+		return []string{"boolean"}
 	case catalog.TypeInt:
-		return one("integer", "string")
+		return []string{"integer", "string"}
 	case catalog.TypeFloat:
-		return one("number")
+		return []string{"number"}
 	case catalog.TypeDecimal:
-		return one("string", "number")
-	case catalog.TypeEnum:
-		return object{"enum": f.Enum}, nil
+		return []string{"string", "number"}
 	case catalog.TypeJSON:
-		return one("null")
-	case catalog.TypeTime:
-		return object{"type": []string{"string"}, "description": "RFC 3339"}, []string{"string"}
+		return nil
 	case catalog.TypeID:
 		if c.Storage == descriptor.Int {
-			return one("string", "integer")
+			return []string{"string", "integer"}
 		}
-	case catalog.TypeString, catalog.TypeText, catalog.TypeUUID, catalog.TypeBytes:
+	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeUUID, catalog.TypeBytes:
 	}
-	return one("string")
+	return []string{"string"}
 }

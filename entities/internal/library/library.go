@@ -25,7 +25,7 @@ var Genres = []string{"novel", "poetry", "essay"}
 
 // Graph describes the library.
 func Graph() *descriptor.Graph {
-	return descriptor.NewGraph(author(), book(), tag())
+	return descriptor.NewGraph(author(), book(), tag(), shelf())
 }
 
 type fields struct{ entity *descriptor.Entity }
@@ -91,7 +91,14 @@ func tag() *descriptor.Entity {
 	return f.entity
 }
 
+func shelf() *descriptor.Entity {
+	f := entity("Shelf", "shelves", descriptor.Int)
+	f.add(catalog.Field{Name: "room", Type: catalog.TypeString}, descriptor.Text, "room")
+	return f.entity
+}
+
 const tables = `
+CREATE TABLE shelves (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, room text NOT NULL);
 CREATE TABLE authors (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, name text NOT NULL, born integer NULL,
   mentor_id integer NULL REFERENCES authors (id));
 CREATE TABLE books (id text NOT NULL PRIMARY KEY, title text NOT NULL, blurb text NULL, page_count integer NULL, sold integer NOT NULL,
