@@ -25,6 +25,7 @@ interface Console {
 declare var console: Console;
 declare function setTimeout(handler: (...args: any[]) => void, timeout?: number, ...args: any[]): number;
 declare function clearTimeout(id: number | undefined): void;
+declare function queueMicrotask(callback: () => void): void;
 `
 
 // core is what SDK always has.

@@ -19,6 +19,7 @@ interface Console {
 declare var console: Console;
 declare function setTimeout(handler: (...args: any[]) => void, timeout?: number, ...args: any[]): number;
 declare function clearTimeout(id: number | undefined): void;
+declare function queueMicrotask(callback: () => void): void;
 
 declare namespace SDK {
   /** The run's args, as the caller gave them. */

@@ -1,0 +1,74 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// verdict is the result of koan.code.validate (CONTRACT section 2).
+type verdict struct {
+	Valid       bool              `json:"valid"`
+	Error       string            `json:"error,omitempty"`
+	Diagnostics []wire.Diagnostic `json:"diagnostics,omitempty"`
+}
+
+// validate serves koan.code.validate: it parses and checks in a worker, opens no
+// run and counts no call.
+func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	var in struct {
+		Code     string `json:"code"`
+		Language string `json:"language"`
+	}
+	if err := json.Unmarshal(call.Input(), &in); err != nil {
+		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
+	}
+	if err := p.admitCode(in.Code); err != nil {
+		return json.Marshal(verdict{Error: fault.From(err).Message})
+	}
+	timed, cancel := context.WithTimeout(ctx, p.config.wall)
+	defer cancel()
+	job := p.job(wire.Validate, in.Code)
+	job.Language = in.Language
+	job.Bindings = bind.Bind(call.View())
+	res, err := p.executor.Execute(timed, job, noHost{})
+	switch {
+	case err != nil && timed.Err() != nil && ctx.Err() == nil:
+		return json.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config.wall.Milliseconds())})
+	case err != nil:
+		return nil, err
+	}
+	return json.Marshal(judge(res))
+}
+
+// judge makes the verdict of what the worker found. A worker that the code itself
+// brought to its limits makes it invalid too.
+func judge(res *wire.Result) verdict {
+	found := res.Diagnostics
+	if f := res.Fault; f != nil {
+		found = append(found, wire.Diagnostic{Severity: validate.SeverityError, Code: validate.Parse, Message: f.Message, Hint: f.Hint, Line: f.Line, Column: f.Column})
+	}
+	v := verdict{Valid: true, Diagnostics: found}
+	errors := 0
+	for _, d := range found {
+		if d.Severity != validate.SeverityError {
+			continue
+		}
+		if errors++; errors == 1 {
+			v.Valid, v.Error = false, d.Message
+			if d.Line > 0 {
+				v.Error = fmt.Sprintf("line %d, column %d: %s", d.Line, d.Column, d.Message)
+			}
+		}
+	}
+	if errors > 1 {
+		v.Error += fmt.Sprintf(" (and %d more)", errors-1)
+	}
+	return v
+}

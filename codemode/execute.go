@@ -1,0 +1,238 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// What may be asked for with `include`.
+const (
+	includeChanges = "changes"
+	includeCalls   = "calls"
+)
+
+// executeInput is the input of koan.code.execute (CONTRACT section 2).
+type executeInput struct {
+	Code           string          `json:"code"`
+	Args           json.RawMessage `json:"args"`
+	Set            string          `json:"set"`
+	Language       string          `json:"language"`
+	EntryFunction  string          `json:"entryFunction"`
+	DryRun         bool            `json:"dryRun"`
+	Atomic         *bool           `json:"atomic"`
+	Limits         ownLimits       `json:"limits"`
+	Only           []string        `json:"only"`
+	Include        []string        `json:"include"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+	CorrelationID  string          `json:"correlationId"`
+}
+
+// ownLimits are a caller's own limits: whole numbers, 0 where not given.
+type ownLimits struct {
+	TimeoutMs      float64 `json:"timeoutMs"`
+	MaxMemoryBytes float64 `json:"maxMemoryBytes"`
+	MaxLogBytes    float64 `json:"maxLogBytes"`
+	MaxToolCalls   float64 `json:"maxToolCalls"`
+}
+
+// execution is one call of koan.code.execute.
+type execution struct {
+	p     *provider
+	call  catalog.Call
+	in    executeInput
+	spec  run.Spec
+	wall  time.Duration
+	own   wire.Limits
+	notes []wire.Log // warnings about the input, before the script's own logs
+
+	result  *wire.Result // of the last attempt
+	cpuMs   float64
+	peak    int64
+	outcome *run.Outcome
+}
+
+// execute serves koan.code.execute: one run, whose attempts each run the script
+// from its start.
+func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	e := &execution{p: p, call: call, own: p.config.limits.Limits, wall: p.config.wall}
+	err := e.run(ctx)
+	if err != nil {
+		f := fault.From(err)
+		body, merr := e.failure(f)
+		if merr != nil {
+			return nil, fault.New(fault.Internal, "").Because(errors.Join(err, merr))
+		}
+		return body, f
+	}
+	return e.success()
+}
+
+func (e *execution) run(ctx context.Context) error {
+	if err := json.Unmarshal(e.call.Input(), &e.in); err != nil {
+		return fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
+	}
+	if err := e.admit(); err != nil {
+		return err
+	}
+	e.narrow()
+	e.spec = run.Spec{
+		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
+		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
+		CodeDigest: run.Digest([]byte(e.in.Code)), CorrelationID: e.in.CorrelationID,
+	}
+	r, err := run.Open(ctx, e.spec)
+	if err != nil {
+		return err
+	}
+	timed, cancel := context.WithTimeout(ctx, e.wall)
+	defer cancel()
+	e.outcome, err = r.Execute(timed, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		defer func() {
+			r.Annotate("cpuMs", math.Round(e.cpuMs*1000)/1000)
+			r.Annotate("peakMemoryBytes", e.peak)
+		}()
+		return e.attempt(ctx, a)
+	})
+	if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {
+		return e.late(err)
+	}
+	return err
+}
+
+// admit refuses a script that is not worth a worker.
+func (e *execution) admit() error {
+	if err := e.p.admitCode(e.in.Code); err != nil {
+		return err
+	}
+	if e.in.IdempotencyKey != "" {
+		return fault.New(fault.CapabilityUnsupported, "this build keeps no idempotency keys, so it cannot promise that a script runs once").
+			WithHint("Leave `idempotencyKey` out.").WithPath("/idempotencyKey")
+	}
+	return e.admitOnly()
+}
+
+// admitCode refuses empty and overlong code.
+func (p *provider) admitCode(code string) error {
+	if strings.TrimSpace(code) == "" {
+		return fault.New(fault.InvalidCode, "Code cannot be empty").WithPath("/code")
+	}
+	if n := utf8.RuneCountInString(code); n > p.config.maxCodeLength {
+		return fault.Newf(fault.CodeTooLong, "the code has %d characters, at most %d are allowed", n, p.config.maxCodeLength).
+			WithPath("/code").WithDetails(map[string]any{"limit": p.config.maxCodeLength, "length": n})
+	}
+	return nil
+}
+
+// admitOnly refuses names in `only` that stand for nothing: a misspelt one would
+// silently take everything away.
+func (e *execution) admitOnly() error {
+	if len(e.in.Only) == 0 {
+		return nil
+	}
+	var known []string
+	for _, op := range e.call.View().Script() {
+		name := op.ID.Owner
+		switch op.ID.Kind {
+		case catalog.KindPlugin:
+			name = "plugin:" + name
+		case catalog.KindUpstream:
+			name = "server:" + name
+		case catalog.KindEntity, catalog.KindCode:
+		}
+		if !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	var wrong []fault.Detail
+	for i, name := range e.in.Only {
+		if !slices.ContainsFunc(known, func(k string) bool { return k == name || strings.Contains(k, ":") && strings.EqualFold(k, name) }) {
+			wrong = append(wrong, fault.Detail{Path: fmt.Sprintf("/only/%d", i), Message: "nothing is called " + quoted(name) + fault.DidYouMean(name, known), Expected: "Entity, plugin:domain or server:id"})
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}
+
+// narrow applies the caller's own limits: lower ones count, higher ones are
+// clamped with a warning.
+func (e *execution) narrow() {
+	lower := func(name string, asked float64, server int64) int64 {
+		switch {
+		case asked == 0:
+			return server
+		case asked > float64(server):
+			e.notes = append(e.notes, wire.Log{Level: "warn", Message: fmt.Sprintf("limits.%s is above the server's %d; %d is used", name, server, server)})
+			return server
+		}
+		return int64(asked)
+	}
+	own := e.in.Limits
+	e.wall = time.Duration(lower("timeoutMs", own.TimeoutMs, e.wall.Milliseconds())) * time.Millisecond
+	e.own.MemoryBytes = lower("maxMemoryBytes", own.MaxMemoryBytes, e.own.MemoryBytes)
+	e.own.MaxLogBytes = int(lower("maxLogBytes", own.MaxLogBytes, int64(e.own.MaxLogBytes)))
+	if e.p.config.maxCalls > 0 {
+		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.p.config.maxCalls)))
+	}
+}
+
+func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }
+
+// attempt runs the script once, in the attempt's transaction.
+func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, error) {
+	tape := a.Tape()
+	job := &wire.Job{
+		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args,
+		RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
+		Bindings: bind.Bind(e.call.View()), Limits: e.own,
+	}
+	res, err := e.p.executor.Execute(ctx, job, &host{call: e.call, attempt: a})
+	if res != nil {
+		e.result = res
+		e.cpuMs += res.CPUMs
+		e.peak = max(e.peak, res.PeakMemory)
+	}
+	switch {
+	case err != nil:
+		return run.Return{}, err
+	case res.Fault != nil:
+		return run.Return{}, res.Fault
+	case e.p.config.requireAnswer && res.Answer == nil:
+		return run.Return{}, fault.New(fault.MissingAnswer, "")
+	}
+	if most := e.own.MaxResultBytes; len(res.Result) > most || len(res.Answer) > most {
+		return run.Return{}, fault.Newf(fault.ResultTooLarge, "the result has %d bytes and the answer %d, at most %d each are allowed", len(res.Result), len(res.Answer), most)
+	}
+	return run.Return{Result: res.Result, Answer: res.Answer}, nil
+}
+
+// late tells that the run's time by the clock is over, where the error says no
+// more than that something was interrupted.
+func (e *execution) late(err error) error {
+	switch f := fault.From(err); f.Code {
+	case fault.Timeout, fault.Cancelled, fault.Internal, fault.ToolTimeout:
+		if d, ok := f.Details.(map[string]any); ok && d["limit"] == "cpu" {
+			return f
+		}
+		late := fault.Newf(fault.Timeout, "the run took longer than %d ms by the clock", e.wall.Milliseconds()).
+			WithDetails(map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}).Because(err)
+		late.Line, late.Column = f.Line, f.Column
+		return late
+	default:
+		return f
+	}
+}

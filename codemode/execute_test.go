@@ -1,0 +1,277 @@
+package codemode_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+const twice = `
+const a = SDK.Entities.Note.getById("1");
+SDK.Entities.Note.upsert({id: "1", text: a.text + "!"});
+console.log("hello");
+SDK.Out.answer({ids: SDK.Entities.Note.collection().items.map(n => n.id)});
+"the result"`
+
+func TestExecuteCommitsAndTells(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run(twice, in{"include": []string{"changes", "calls"}, "correlationId": "c-7"})
+	require.NoError(t, r.err)
+	require.True(t, r.Success)
+	require.JSONEq(t, `{"ids":["1"]}`, string(r.Answer))
+	require.JSONEq(t, `"the result"`, string(r.Result))
+	require.Equal(t, "first!", h.text("1"))
+	require.Equal(t, []run.ChangeCount{{Entity: "Note", Set: "default", Updated: 1}}, r.ChangeCounts)
+	require.Len(t, r.Changes, 1)
+	require.Len(t, r.Calls, 3)
+	require.Equal(t, run.CallRecord{ServerID: "koan", ToolName: "note.upsert", OK: true, DurationMs: r.Calls[1].DurationMs}, r.Calls[1])
+	require.Len(t, r.Logs, 1)
+	require.Equal(t, "info", r.Logs[0].Level)
+	require.Equal(t, "hello", r.Logs[0].Message)
+	require.NotNil(t, r.Logs[0].TimeMs)
+	require.Equal(t, 3, r.outcome.SDKCalls)
+	require.Contains(t, r.outcome.Metrics, "cpuMs")
+	require.Contains(t, r.outcome.Metrics, "peakMemoryBytes")
+	require.Len(t, h.shelf.receipts, 1)
+	require.Equal(t, run.Digest([]byte(twice)), h.shelf.receipts[0].CodeDigest)
+	require.JSONEq(t, `"the result"`, string(h.shelf.receipts[0].Result))
+	require.Equal(t, "c-7", h.records.all[0].CorrelationID)
+	require.Equal(t, "ok", h.records.all[0].Outcome)
+}
+
+func TestOnlyUndefinedIsLeftOut(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run("let x = 1")
+	require.NoError(t, r.err)
+	keys := []string{}
+	for k := range r.raw {
+		keys = append(keys, k)
+	}
+	require.ElementsMatch(t, []string{"success", "logs", "changeCounts"}, keys)
+	require.Equal(t, "[]", string(r.raw["logs"]))
+	require.Equal(t, "[]", string(r.raw["changeCounts"]))
+	for code, want := range map[string]string{"null": "null", "false": "false", "0": "0", "''": `""`, "({a: null})": `{"a":null}`} {
+		require.Equal(t, want, string(h.run(code).raw["result"]), code)
+		require.Equal(t, want, string(h.run("SDK.Out.answer(" + code + ")").raw["answer"]), code)
+	}
+}
+
+func TestDryRunShowsAndKeepsNothing(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run(twice, in{"dryRun": true})
+	require.NoError(t, r.err)
+	require.Len(t, r.Changes, 1)
+	require.NotContains(t, r.raw, "calls")
+	require.Equal(t, "first", h.text("1"))
+	h.run(`SDK.Mail.send({to: "x"})`, in{"dryRun": true}).fails(t, fault.DryRunBlocked)
+	require.Equal(t, "[]", string(h.run("1", in{"dryRun": true}).raw["changes"]))
+}
+
+func TestFailureKeepsNothingAndTellsEverything(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run("SDK.Mail.send({to: 'me'});\nSDK.Entities.Note.upsert({id: '2', text: 'x'});\nconsole.warn('so far');\n  throw new TypeError('no');")
+	f := r.fails(t, fault.JavaScriptError)
+	require.Contains(t, f.Message, "no")
+	require.Equal(t, 4, f.Line)
+	require.False(t, *r.Committed)
+	require.Len(t, r.Calls, 2)
+	require.Len(t, r.Logs, 1)
+	require.Equal(t, "warn", r.Logs[0].Level)
+	require.Len(t, r.OutsideEffects, 1)
+	require.Equal(t, "mail.send", r.OutsideEffects[0].ToolName)
+	require.NotContains(t, h.shelf.notes["default"], "2")
+	require.Equal(t, string(fault.JavaScriptError), h.records.all[0].Outcome)
+}
+
+func TestFaultsOfExecute(t *testing.T) {
+	tests := []struct {
+		name    string
+		in      any
+		code    fault.Code
+		path    string
+		changed map[string]any
+	}{
+		{"no code", `{}`, fault.InvalidPayload, "/code", nil},
+		{"code is not a string", `{"code":1}`, fault.InvalidPayload, "/code", nil},
+		{"code is null", `{"code":null}`, fault.InvalidPayload, "/code", nil},
+		{"not an object", `[]`, fault.InvalidPayload, "", nil},
+		{"unknown member", `{"code":"1","planId":"x"}`, fault.InvalidPayload, "/planId", nil},
+		{"wrong type", `{"code":"1","dryRun":"yes"}`, fault.InvalidPayload, "/dryRun", nil},
+		{"limit of a wrong type", `{"code":"1","limits":{"timeoutMs":"5"}}`, fault.InvalidPayload, "/limits", nil},
+		{"limit of nothing", `{"code":"1","limits":{"maxToolCalls":0}}`, fault.InvalidPayload, "/limits", nil},
+		{"unknown include", `{"code":"1","include":["change"]}`, fault.InvalidPayload, "/include", nil},
+		{"unknown only", `{"code":"1","only":["Not"]}`, fault.InvalidPayload, "/only/0", nil},
+		{"unknown language", `{"code":"1","language":"coffee"}`, fault.InvalidPayload, "/language", nil},
+		{"empty", in{"code": ""}, fault.InvalidCode, "/code", nil},
+		{"blank", in{"code": " \n\t"}, fault.InvalidCode, "/code", nil},
+		{"too long", in{"code": strings.Repeat("x", 50_001)}, fault.CodeTooLong, "/code", nil},
+		{"characters, not bytes", in{"code": "'" + strings.Repeat("ä", 50_000) + "'"}, fault.CodeTooLong, "/code", nil},
+		{"an idempotency key", in{"code": "1", "idempotencyKey": "k"}, fault.CapabilityUnsupported, "/idempotencyKey", nil},
+		{"syntax", in{"code": "let x = ;"}, fault.SyntaxError, "", nil},
+		{"not found", in{"code": "SDK.Entities.Note.getById('9')"}, fault.NotFound, "", nil},
+		{"no answer", in{"code": "SDK.Entities.Note.upsert({id: '3', text: ''})"}, fault.MissingAnswer, "", map[string]any{"codeMode.requireAnswer": true}},
+		{"too many calls", in{"code": "for (;;) try { SDK.Entities.Note.collection() } catch {}"}, fault.SDKCallsExceeded, "", map[string]any{"codeMode.maxSdkCalls": 5}},
+		{"too many calls of its own", in{"code": "for (;;) SDK.Entities.Note.collection()", "limits": in{"maxToolCalls": 3}}, fault.SDKCallsExceeded, "", nil},
+		{"a large result", in{"code": "SDK.Entities.Note.upsert({id: '3', text: ''}); 'x'.repeat(300000)"}, fault.ResultTooLarge, "", nil},
+		{"a circular result", in{"code": "const a = {}; a.a = a; a"}, fault.ResultTooLarge, "", nil},
+		{"CPU", in{"code": "for (;;);"}, fault.Timeout, "", map[string]any{"sandbox.cpuMs": 50}},
+		{"wall", in{"code": "SDK.Mail.wait()", "limits": in{"timeoutMs": 60}}, fault.Timeout, "", nil},
+		{"never settled", in{"code": "await new Promise(() => {})"}, fault.NeverSettled, "", nil},
+		{"outside of only", in{"code": "SDK.Mail.send({})", "only": []string{"Note"}}, fault.ToolNotFound, "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t, tt.changed)
+			f := h.call(context.Background(), "execute", tt.in).fails(t, tt.code)
+			if tt.path != "" {
+				require.Equal(t, tt.path, f.Path)
+			}
+			require.Equal(t, map[string]note{"1": {"1", "first"}}, h.shelf.notes["default"], "nothing is committed")
+			require.NoError(t, h.run("1", in{}).errUnless(tt.changed))
+		})
+	}
+}
+
+// errUnless is the error of a run after the one under test, which settings may
+// make fail too.
+func (r *reply) errUnless(changed map[string]any) error {
+	if changed != nil {
+		return nil
+	}
+	return r.err
+}
+
+func TestEveryProblemOfAnInputIsTold(t *testing.T) {
+	h := newHouse(t, nil)
+	f := h.call(context.Background(), "execute", `{"cod":"1","dryRun":1,"limits":[]}`).fails(t, fault.InvalidPayload)
+	details := f.Details.([]fault.Detail)
+	require.Len(t, details, 4)
+	require.Contains(t, details[0].Message, `did you mean "code"?`)
+}
+
+func TestWallTimeSaysSo(t *testing.T) {
+	h := newHouse(t, nil)
+	started := time.Now()
+	f := h.run("SDK.Mail.wait()", in{"limits": in{"timeoutMs": 80}}).fails(t, fault.Timeout)
+	require.Equal(t, map[string]any{"limit": "wall", "timeoutMs": int64(80)}, f.Details)
+	require.Less(t, time.Since(started), 2*time.Second)
+}
+
+func TestCancelEndsTheRun(t *testing.T) {
+	h := newHouse(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	h.call(ctx, "execute", in{"code": "SDK.Entities.Note.upsert({id: '5', text: ''}); SDK.Mail.wait()"}).fails(t, fault.Cancelled)
+	require.NotContains(t, h.shelf.notes["default"], "5")
+}
+
+func TestOwnLimitsOnlyLower(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run("1", in{"limits": in{"timeoutMs": 60_000, "maxToolCalls": 5000, "cpuMs": 9, "maxLogBytes": 1000}})
+	require.NoError(t, r.err)
+	require.Len(t, r.Logs, 2)
+	for i, name := range []string{"timeoutMs", "maxToolCalls"} {
+		require.Equal(t, "warn", r.Logs[i].Level)
+		require.Contains(t, r.Logs[i].Message, "limits."+name+" is above the server's")
+	}
+}
+
+func TestSetsAndRunAreSeenByTheScript(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run("SDK.Entities.Note.upsert({id: 'a', text: 'b'}); ({set: SDK.run.set, dry: SDK.run.dryRun, args: SDK.args})", in{"set": "attic", "args": in{"x": 1}})
+	require.NoError(t, r.err)
+	require.JSONEq(t, `{"set":"attic","dry":false,"args":{"x":1}}`, string(r.Result))
+	require.Contains(t, h.shelf.notes["attic"], "a")
+	require.Equal(t, "attic", r.ChangeCounts[0].Set)
+}
+
+// Two attempts of one run see the same clock, random numbers and run id, though
+// time goes on between them.
+func TestAttemptsAreDeterministic(t *testing.T) {
+	h := newHouse(t, nil)
+	raced := false
+	h.library.calls = func(op string) {
+		if op != "upsert" || raced {
+			return
+		}
+		raced = true
+		time.Sleep(20 * time.Millisecond)
+		h.shelf.mu.Lock()
+		h.shelf.version["default"]++
+		h.shelf.mu.Unlock()
+	}
+	r := h.run(`
+const seen = [Date.now(), Math.random(), SDK.run.id];
+SDK.Entities.Note.collection();
+seen.push(Date.now(), Math.random());
+console.log(JSON.stringify(seen));
+SDK.Out.progress(1, 2, JSON.stringify(seen));
+SDK.Entities.Note.upsert({id: "n", text: JSON.stringify(seen)});
+seen`)
+	require.NoError(t, r.err)
+	require.Equal(t, 2, r.outcome.Attempts)
+	require.Len(t, r.Logs, 1, "logs are of the last attempt")
+	require.JSONEq(t, string(r.Result), h.text("n"))
+	first := h.run("[SDK.run.id, Math.random()]")
+	require.NotEqual(t, string(first.Result), string(h.run("[SDK.run.id, Math.random()]").Result))
+}
+
+func TestNotAtomicCommitsEachCall(t *testing.T) {
+	h := newHouse(t, nil)
+	r := h.run("SDK.Entities.Note.upsert({id: 'k', text: 'kept'}); throw 1", in{"atomic": false})
+	r.fails(t, fault.JavaScriptError)
+	require.True(t, *r.Committed)
+	require.Equal(t, "kept", h.text("k"))
+}
+
+func TestCodeToolsFollowTheMode(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, op := range []string{"execute", "validate", "search"} {
+		require.Equal(t, catalog.CodeID("koan", op), h.view.Tool("koan.code."+op).ID)
+		require.Equal(t, catalog.CodeID("koan", op), h.view.Tool("koan_code_"+op).ID)
+	}
+	h.view = h.view.Snapshot().View(auth.Local(), "tools", false)
+	h.run("1").fails(t, fault.ToolNotFound)
+}
+
+func FuzzExecuteInput(f *testing.F) {
+	for _, s := range []string{`{}`, `{"code":"1","limits":{"x":1}}`, `{"code":1,"args":[],"only":["a",1]}`, `null`, `{"code":"1","include":"calls"}`, `{"code":"a","limits":{"timeoutMs":1e30}}`} {
+		f.Add(s)
+	}
+	h := newHouse(f, nil)
+	check := h.view.Snapshot().Operation(catalog.CodeID("koan", "execute")).Check
+	schema := compiled(f, "execute", h)
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(s))
+		if err != nil || len(s) > 4096 {
+			return
+		}
+		err = check(json.RawMessage(s))
+		if err != nil {
+			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+			return
+		}
+		require.NoError(t, schema.Validate(v), "the check admits what the schema refuses")
+	})
+}
+
+func compiled(t testing.TB, op string, h *house) *jsonschema.Schema {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(h.view.Snapshot().Operation(catalog.CodeID("koan", op)).Input))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("in.json", doc))
+	schema, err := c.Compile("in.json")
+	require.NoError(t, err)
+	return schema
+}

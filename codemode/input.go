@@ -1,0 +1,184 @@
+package codemode
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// member is one part of a code tool's input: its schema, and what is wrong with
+// a value, "" for nothing.
+type member struct {
+	name     string
+	schema   map[string]any
+	required bool
+	check    func(v any) (message, expected string)
+}
+
+// members are the parts of an input object; nothing else may stand in it.
+type members []member
+
+// schema is the input's JSON Schema.
+func (ms members) schema() json.RawMessage {
+	properties, required := map[string]any{}, []string{}
+	for _, m := range ms {
+		properties[m.name] = m.schema
+		if m.required {
+			required = append(required, m.name)
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	if err != nil {
+		panic("codemode: a schema is not JSON: " + err.Error())
+	}
+	return raw
+}
+
+// check reports everything that is wrong with an input, as one invalid_payload.
+func (ms members) check(input json.RawMessage) error {
+	var in map[string]any
+	if err := json.Unmarshal(input, &in); err != nil || in == nil {
+		return fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
+	}
+	var wrong []fault.Detail
+	names := make([]string, len(ms))
+	for i, m := range ms {
+		names[i] = m.name
+		v, ok := in[m.name]
+		switch {
+		case !ok && m.required:
+			wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " is missing", Expected: m.schema["type"].(string)})
+		case ok && m.check != nil:
+			if message, expected := m.check(v); message != "" {
+				wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " " + message, Expected: expected, Received: typeOf(v)})
+			}
+		}
+	}
+	for name := range in {
+		if !slices.Contains(names, name) {
+			wrong = append(wrong, fault.Detail{Path: "/" + escape(name), Message: "there is no member " + quoted(name) + fault.DidYouMean(name, names)})
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].Path < wrong[j].Path })
+	return fault.Invalid(wrong...)
+}
+
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(shorten(name))
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+func text(name, description string) member {
+	return member{name: name, schema: map[string]any{"type": "string", "description": description}, check: isString}
+}
+
+func isString(v any) (string, string) {
+	if _, ok := v.(string); !ok {
+		return "must be a string", "string"
+	}
+	return "", ""
+}
+
+func flag(name, description string, standard bool) member {
+	return member{
+		name: name, schema: map[string]any{"type": "boolean", "default": standard, "description": description},
+		check: func(v any) (string, string) {
+			if _, ok := v.(bool); !ok {
+				return "must be true or false", "boolean"
+			}
+			return "", ""
+		},
+	}
+}
+
+func choice(name, description string, values ...string) member {
+	return member{
+		name: name, schema: map[string]any{"type": "string", "enum": values, "description": description},
+		check: func(v any) (string, string) { return oneOf(v, values) },
+	}
+}
+
+func oneOf(v any, values []string) (string, string) {
+	expected := strings.Join(values, " or ")
+	s, ok := v.(string)
+	if !ok {
+		return "must be a string", expected
+	}
+	if !slices.Contains(values, s) {
+		return "cannot be " + quoted(s) + fault.DidYouMean(s, values), expected
+	}
+	return "", ""
+}
+
+// texts is a list of strings, of certain values where any are given.
+func texts(name, description string, values ...string) member {
+	items := map[string]any{"type": "string"}
+	if len(values) > 0 {
+		items["enum"] = values
+	}
+	return member{
+		name: name, schema: map[string]any{"type": "array", "items": items, "description": description},
+		check: func(v any) (string, string) {
+			list, ok := v.([]any)
+			if !ok {
+				return "must be a list", "array"
+			}
+			for i, one := range list {
+				message, expected := isString(one)
+				if len(values) > 0 {
+					message, expected = oneOf(one, values)
+				}
+				if message != "" {
+					return "item " + strconv.Itoa(i) + " " + message, expected
+				}
+			}
+			return "", ""
+		},
+	}
+}
+
+// whole is a whole number from 1 to most.
+func whole(name, description string, standard, most int) member {
+	schema := map[string]any{"type": "integer", "minimum": 1, "description": description}
+	if standard > 0 {
+		schema["default"] = standard
+	}
+	if most > 0 {
+		schema["maximum"] = most
+	}
+	return member{name: name, schema: schema, check: func(v any) (string, string) {
+		f, ok := v.(float64)
+		switch {
+		case !ok || f != math.Trunc(f):
+			return "must be a whole number", "integer"
+		case f < 1:
+			return "must be at least 1", "integer"
+		case most > 0 && f > float64(most):
+			return "must be at most " + strconv.Itoa(most), "integer"
+		}
+		return "", ""
+	}}
+}

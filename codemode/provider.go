@@ -1,0 +1,193 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/typegen"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options configure Provide. The zero value is right for apps.
+type Options struct {
+	// Executor makes what runs scripts; nil makes the sandbox's: confined worker
+	// processes, or, under koantest, an executor in the test's own process.
+	Executor func(Limits) (wire.Executor, error)
+}
+
+// Provide gives the provider of code mode: the operations of its faces, and the
+// declarations as documents.
+func Provide(o Options) catalog.Provider {
+	if o.Executor == nil {
+		o.Executor = sandboxed
+	}
+	return &provider{options: o}
+}
+
+type provider struct {
+	options Options
+	config  settings
+	version string
+
+	executor wire.Executor
+}
+
+var (
+	_ catalog.Provider     = (*provider)(nil)
+	_ catalog.Configurable = (*provider)(nil)
+	_ catalog.Checker      = (*provider)(nil)
+	_ catalog.Reporter     = (*provider)(nil)
+	_ catalog.Warmer       = (*provider)(nil)
+)
+
+func (p *provider) Name() string { return "codemode" }
+
+func (p *provider) Settings() []catalog.Setting { return declared() }
+
+// Start refuses what this build has not (capability_unsupported), and makes the
+// executor.
+func (p *provider) Start(_ context.Context, host catalog.Host) error {
+	p.config = read(host.Settings())
+	p.version = host.Version()
+	if err := p.config.supported(); err != nil {
+		return err
+	}
+	if !p.config.enabled {
+		return nil
+	}
+	p.config.limits.Testing = host.Testing()
+	p.config.limits.Log = host.Log()
+	executor, err := p.options.Executor(p.config.limits)
+	if err != nil {
+		return fmt.Errorf("codemode: %w", err)
+	}
+	p.executor = executor
+	return nil
+}
+
+func (p *provider) Stop(context.Context) error {
+	if p.executor == nil {
+		return nil
+	}
+	return p.executor.Close()
+}
+
+// Offer gives the operations of the face `koan`. Switched off they stay in the
+// catalog, listed nowhere, and end in code_mode_disabled.
+func (p *provider) Offer() catalog.Offer {
+	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation()}
+	if !p.config.enabled {
+		for _, op := range operations {
+			op.Reach = 0
+			op.Describe = nil
+			op.Check = func(json.RawMessage) error { return fault.New(fault.CodeModeDisabled, "") }
+		}
+		return catalog.Offer{Operations: operations}
+	}
+	return catalog.Offer{Operations: operations, Documents: documents()}
+}
+
+// Checks tells on `doctor` whether scripts can run, by running one.
+func (p *provider) Checks(ctx context.Context) []catalog.Check {
+	if !p.config.enabled {
+		return []catalog.Check{{Name: "code mode", OK: true, Detail: "switched off by codeMode.enabled"}}
+	}
+	l := p.config.limits
+	checks := []catalog.Check{{
+		Name: "limits", OK: true,
+		Detail: fmt.Sprintf("cpu %d ms, wall %s, memory %d MB, recursion %d, code %d characters, %d SDK calls",
+			l.CPUMs, p.config.wall, l.MemoryBytes>>20, l.MaxRecursion, p.config.maxCodeLength, p.config.maxCalls),
+	}}
+	return append(append(checks, p.confinement(ctx)...), p.trial(ctx))
+}
+
+// trial runs a smallest script.
+func (p *provider) trial(ctx context.Context) catalog.Check {
+	check := catalog.Check{Name: "sandbox"}
+	ctx, cancel := context.WithTimeout(ctx, p.config.wall)
+	defer cancel()
+	job := p.job(wire.Execute, `SDK.Out.answer(6 * 7)`)
+	res, err := p.executor.Execute(ctx, job, noHost{})
+	switch {
+	case err != nil:
+		check.Detail, check.Hint = "no script can run: "+fault.From(err).Message, fault.From(err).Hint
+	case res.Fault != nil:
+		check.Detail, check.Hint = "a script that adds two numbers failed: "+res.Fault.Message, res.Fault.Hint
+	case string(res.Answer) != "42":
+		check.Detail, check.Hint = "6 * 7 gave "+string(res.Answer), "Report this: the engine is broken."
+	default:
+		check.OK, check.Detail = true, "isolation="+p.isolation()
+	}
+	return check
+}
+
+// Report is the boot report's line (CONTRACT section 1).
+func (p *provider) Report(b catalog.Boot) []string {
+	c := p.config
+	if !c.enabled {
+		return []string{"CodeMode: enabled=false mode=" + b.Mode}
+	}
+	return []string{fmt.Sprintf("CodeMode: enabled=true mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
+		b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
+}
+
+// Warm fills the pool of workers ahead of the first script, without blocking.
+func (p *provider) Warm(ctx context.Context) {
+	w, ok := p.executor.(warmed)
+	if !ok {
+		return
+	}
+	go func() {
+		if err := w.Warm(ctx); err != nil && ctx.Err() == nil {
+			p.config.limits.Log.WarnContext(ctx, "no worker could be started ahead", "error", err)
+		}
+	}()
+}
+
+const mimeTypeScript = "text/x-typescript"
+
+// documents are the declarations: all of them, and those of one entity.
+func documents() []*catalog.Document {
+	return []*catalog.Document{
+		{
+			URI: "koan://sdk/koan.d.ts", Name: "koan.d.ts", MIME: mimeTypeScript,
+			Description: "TypeScript declarations of everything that a script can call.",
+			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
+				return []byte(typegen.Declarations(v)), nil
+			},
+		},
+		{
+			URI: "koan://sdk/{name}.d.ts", Name: "entity.d.ts", MIME: mimeTypeScript, Template: true,
+			Description: "TypeScript declarations of one entity.",
+			List:        entityNames,
+			Read: func(_ context.Context, v *catalog.View, name string) ([]byte, error) {
+				text, ok := typegen.Entity(v, name)
+				if !ok {
+					return nil, fault.Newf(fault.NotFound, "there is no entity %q%s", shorten(name), fault.DidYouMean(name, entityNames(v)))
+				}
+				return []byte(text), nil
+			},
+		},
+	}
+}
+
+func entityNames(v *catalog.View) []string {
+	var names []string
+	for _, r := range v.Resources() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// shorten keeps what a caller sent short enough to show.
+func shorten(s string) string {
+	const most = 64
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strings.ToValidUTF8(s, "?")
+}

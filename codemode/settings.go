@@ -1,0 +1,111 @@
+package codemode
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/codemode/sandbox"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The keys of CONTRACT section 1 that belong to code mode.
+const (
+	keyEnabled       = "codeMode.enabled"
+	keyRuntime       = "codeMode.runtime"
+	keyFaces         = "codeMode.faces"
+	keyMaxSDKCalls   = "codeMode.maxSdkCalls"
+	keyRequireAnswer = "codeMode.requireAnswer"
+	keyMaxLogEntries = "codeMode.maxLogEntries"
+	keyMaxLogBytes   = "codeMode.maxLogBytes"
+	keyMaxResult     = "codeMode.maxResultBytes"
+	keyInlineTypes   = "codeMode.inlineTypesBytes"
+	keyCPU           = "sandbox.cpuMs"
+	keyTimeout       = "sandbox.timeoutMs"
+	keyMemory        = "sandbox.memoryMb"
+	keyMaxRecursion  = "sandbox.maxRecursion"
+	keyMaxCodeLength = "sandbox.maxCodeLength"
+)
+
+const (
+	runtimeGoja = "goja"
+	faceKoan    = "koan"
+)
+
+func declared() []catalog.Setting {
+	return []catalog.Setting{
+		{Key: keyEnabled, Default: true, Help: "offer code mode"},
+		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
+		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools"},
+		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
+		{Key: keyRequireAnswer, Default: false, Help: "a script must call SDK.Out.answer"},
+		{Key: keyMaxLogEntries, Default: 200, Min: 1, Max: 100_000, Help: "log messages kept of one script"},
+		{Key: keyMaxLogBytes, Default: 64 << 10, Min: 256, Max: 16 << 20, Unit: "bytes", Help: "log text kept of one script"},
+		{Key: keyMaxResult, Default: 256 << 10, Min: 64, Max: 64 << 20, Unit: "bytes", Help: "largest result, and largest answer"},
+		{Key: keyInlineTypes, Default: 16000, Min: 0, Max: 1 << 20, Unit: "bytes", Help: "declarations in the description of the execute tool"},
+		{Key: keyCPU, Default: 2000, Min: 10, Max: 600_000, Unit: "ms", Help: "computing time of one attempt, without waiting for calls"},
+		{Key: keyTimeout, Default: 30_000, Min: 10, Max: 3_600_000, Unit: "ms", Help: "time of one run by the clock"},
+		{Key: keyMemory, Default: 64, Min: 8, Max: 4096, Unit: "MB", Help: "memory of one script"},
+		{Key: keyMaxRecursion, Default: 512, Min: 16, Max: 5000, Help: "depth of nested calls in a script"},
+		{Key: keyMaxCodeLength, Default: 50_000, Min: 1, Max: 10_000_000, Unit: "characters", Help: "longest script"},
+	}
+}
+
+// Limits are what an executor is made with.
+type Limits struct {
+	wire.Limits
+	// Testing wants an executor in this process, for koantest.
+	Testing bool
+	Log     *slog.Logger
+}
+
+// settings is the checked configuration.
+type settings struct {
+	enabled       bool
+	runtime       string
+	faces         []string
+	maxCalls      int
+	requireAnswer bool
+	inlineTypes   int
+	wall          time.Duration
+	maxCodeLength int
+	limits        Limits
+}
+
+func read(v catalog.Values) settings {
+	return settings{
+		enabled: v.Bool(keyEnabled), runtime: v.String(keyRuntime), faces: v.Strings(keyFaces),
+		maxCalls: v.Int(keyMaxSDKCalls), requireAnswer: v.Bool(keyRequireAnswer), inlineTypes: v.Int(keyInlineTypes),
+		wall: time.Duration(v.Int(keyTimeout)) * time.Millisecond, maxCodeLength: v.Int(keyMaxCodeLength),
+		limits: Limits{Limits: wire.Limits{
+			CPUMs: v.Int(keyCPU), MemoryBytes: int64(v.Int(keyMemory)) << 20, MaxRecursion: v.Int(keyMaxRecursion),
+			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
+			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: sandbox.DefaultLimits().MaxCallBytes,
+		}},
+	}
+}
+
+// supported names everything that is configured and that this build has not.
+func (s settings) supported() error {
+	var wrong []string
+	if s.runtime != runtimeGoja {
+		wrong = append(wrong, keyRuntime+": there is no runtime "+quoted(s.runtime)+"; this build has "+quoted(runtimeGoja))
+	}
+	for _, face := range s.faces {
+		if face != faceKoan {
+			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+quoted(faceKoan))
+		}
+	}
+	if s.enabled && !slices.Contains(s.faces, faceKoan) && len(wrong) == 0 {
+		wrong = append(wrong, keyFaces+": no face is named; set "+keyEnabled+" to false to switch code mode off")
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fault.New(fault.CapabilityUnsupported, strings.Join(wrong, "; "))
+}
+
+func quoted(s string) string { return "\"" + shorten(s) + "\"" }
