@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +29,10 @@ func (c *command) serve() *cobra.Command {
 					WithHint("Leave --http out and start the server as your client's child process.")))
 			}
 			ctx := cmd.Context()
+			// A client that goes away must end the runs and the plugins in order, not
+			// the process at its next write. Taken, not ignored: children would inherit
+			// that.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			// Nothing but protocol may reach standard output, whatever a library
 			// prints: it writes to standard error from here on.
 			out := c.app.Stdout
