@@ -18,7 +18,7 @@ type operation struct {
 	summary func(name string) string
 	effects catalog.Effects
 	writes  bool
-	input   func(k *kind) json.RawMessage
+	input   func(e *engine, k *kind) json.RawMessage
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
 	check   func(e *engine, k *kind, input json.RawMessage) error
@@ -42,7 +42,8 @@ var (
 var operations = []operation{
 	{
 		op: "collection", title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
-		effects: reading, input: (*kind).collectionInput, output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
+		effects: reading, input: func(e *engine, k *kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.app.Graph) },
+		output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeCollection(in, k.Entity, e.app.Graph)
 			return err
@@ -59,11 +60,7 @@ var operations = []operation{
 	{
 		op: "get-by-id", title: verb("Get %s"), summary: verb("Gives one %s by its id."),
 		effects: reading, example: noExample,
-		input: func(k *kind) json.RawMessage {
-			p := k.readProperties()
-			p["id"] = idSchema(k)
-			return input(p, "id")
-		},
+		input:  func(e *engine, k *kind) json.RawMessage { return read.GetSchema(k.Entity, e.app.Graph) },
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeGet(in, k.Entity, e.app.Graph)
@@ -81,9 +78,7 @@ var operations = []operation{
 	{
 		op: "count", title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
 		effects: reading, example: constantly(`{}`),
-		input: func(k *kind) json.RawMessage {
-			return input(object{"filter": k.filterSchema(), "set": setSchema(&k.Entity.Resource)})
-		},
+		input:  func(e *engine, k *kind) json.RawMessage { return read.CountSchema(k.Entity, e.app.Graph) },
 		output: func(*kind) json.RawMessage { return numberSchema("count") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeCount(in, k.Entity, e.app.Graph)
@@ -101,14 +96,14 @@ var operations = []operation{
 	{
 		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
 		effects: reading, writes: true, example: constantly(`{}`),
-		input:  func(k *kind) json.RawMessage { return input(object{"set": setSchema(&k.Entity.Resource)}) },
+		input:  func(_ *engine, k *kind) json.RawMessage { return input(object{"set": setSchema(&k.Entity.Resource)}) },
 		output: func(k *kind) json.RawMessage { return encode(object{"type": "object"}) },
 		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
 	},
 	{
 		op: "upsert", title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
 		effects: storing, writes: true, example: upsertExample,
-		input: func(k *kind) json.RawMessage {
+		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"model": k.modelSchema(true), "set": setSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
 			return input(k.withVersion(p), "model")
 		},
@@ -125,7 +120,7 @@ var operations = []operation{
 	{
 		op: "upsert-many", title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
 		effects: storing, writes: true, example: upsertManyExample,
-		input: func(k *kind) json.RawMessage {
+		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}
 			return input(p, "models")
 		},
@@ -144,7 +139,7 @@ var operations = []operation{
 	{
 		op: "patch", title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
 		effects: changing, writes: true, example: noExample,
-		input: func(k *kind) json.RawMessage {
+		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"id": idSchema(k), "changes": k.modelSchema(false), "set": setSchema(&k.Entity.Resource)}
 			return input(k.withVersion(p), "id", "changes")
 		},
@@ -161,7 +156,7 @@ var operations = []operation{
 	{
 		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
 		effects: changing, writes: true, example: deleteExample,
-		input: func(k *kind) json.RawMessage {
+		input: func(_ *engine, k *kind) json.RawMessage {
 			return input(k.withVersion(object{"id": idSchema(k), "set": setSchema(&k.Entity.Resource)}), "id")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
@@ -177,7 +172,7 @@ var operations = []operation{
 	{
 		op: "delete-many", title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
 		effects: changing, writes: true, example: deleteManyExample,
-		input: func(k *kind) json.RawMessage {
+		input: func(_ *engine, k *kind) json.RawMessage {
 			return input(object{"ids": object{"type": "array", "items": idSchema(k), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}, "ids")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
@@ -241,7 +236,7 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	e, r := p.engine, &k.Entity.Resource
 	op := &catalog.Operation{
 		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
-		Input: o.input(k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
+		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
 		Scopes: k.Entity.ReadScopes, Reach: catalog.Everywhere, Resource: k.name(),
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
 		Target: func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) },

@@ -25,8 +25,8 @@ import (
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
-// script is a code operation whose body is Go.
-func script(spec run.Spec, body func(call func(op, input string) (map[string]any, error), a *run.Attempt) error) *catalog.Operation {
+// body is a code operation that makes attempts of a Go function.
+func body(spec run.Spec, fn func(ctx context.Context, a *run.Attempt) error) *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`),
 		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
@@ -35,22 +35,29 @@ func script(spec run.Spec, body func(call func(op, input string) (map[string]any
 				return nil, err
 			}
 			_, err = r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
-				return run.Return{Result: json.RawMessage(`"done"`)}, body(func(op, input string) (map[string]any, error) {
-					id, err := catalog.ParseID("koan::" + op)
-					if err != nil {
-						return nil, err
-					}
-					raw, err := a.Invoke(ctx, a.Next(), id, json.RawMessage(input))
-					if err != nil {
-						return nil, err
-					}
-					var m map[string]any
-					return m, json.Unmarshal(raw, &m)
-				}, a)
+				return run.Return{Result: json.RawMessage(`"done"`)}, fn(ctx, a)
 			})
 			return json.RawMessage(`{}`), err
 		},
 	}
+}
+
+// script is a code operation that calls entities by "Entity.op".
+func script(spec run.Spec, fn func(call func(op, input string) (map[string]any, error), a *run.Attempt) error) *catalog.Operation {
+	return body(spec, func(ctx context.Context, a *run.Attempt) error {
+		return fn(func(op, input string) (map[string]any, error) {
+			id, err := catalog.ParseID("koan::" + op)
+			if err != nil {
+				return nil, err
+			}
+			raw, err := a.Invoke(ctx, a.Next(), id, json.RawMessage(input))
+			if err != nil {
+				return nil, err
+			}
+			var m map[string]any
+			return m, json.Unmarshal(raw, &m)
+		}, a)
+	})
 }
 
 // run runs a script of the app.
@@ -165,29 +172,19 @@ func TestGeneratedValuesComeFromTheTape(t *testing.T) {
 		},
 	}
 	var ids, times []any
-	again := &catalog.Operation{
-		ID: catalog.CodeID("test", "again"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			r, err := run.Open(ctx, atomic)
-			if err != nil {
-				return nil, err
-			}
-			_, err = r.Execute(ctx, func(ctx context.Context, attempt *run.Attempt) (run.Return, error) {
-				raw, err := attempt.Invoke(ctx, attempt.Next(), catalog.EntityID("Todo", "upsert"), json.RawMessage(`{"model":{"title":"x"}}`))
-				if err != nil {
-					return run.Return{}, err
-				}
-				var made map[string]any
-				if err := json.Unmarshal(raw, &made); err != nil {
-					return run.Return{}, err
-				}
-				ids, times = append(ids, made["id"]), append(times, made["createdAt"])
-				_, err = attempt.Invoke(ctx, attempt.Next(), slow.ID, nil)
-				return run.Return{}, err
-			})
-			return json.RawMessage(`{}`), err
-		},
-	}
+	again := body(atomic, func(ctx context.Context, attempt *run.Attempt) error {
+		raw, err := attempt.Invoke(ctx, attempt.Next(), catalog.EntityID("Todo", "upsert"), json.RawMessage(`{"model":{"title":"x"}}`))
+		if err != nil {
+			return err
+		}
+		var made map[string]any
+		if err := json.Unmarshal(raw, &made); err != nil {
+			return err
+		}
+		ids, times = append(ids, made["id"]), append(times, made["createdAt"])
+		_, err = attempt.Invoke(ctx, attempt.Next(), slow.ID, nil)
+		return err
+	})
 	a.engine = run.NewEngine(run.Options{Lock: 10 * time.Millisecond})
 	s, err := catalog.NewSnapshot(a.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{slow, again}})
 	require.NoError(t, err)

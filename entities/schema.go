@@ -7,7 +7,6 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
-	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -218,56 +217,6 @@ func (k *kind) outputSchema() object {
 		}
 	}
 	return object{"type": "object", "properties": p, "required": []string{k.key().Name}}
-}
-
-// readProperties are the members that collection and get-by-id share.
-func (k *kind) readProperties() object {
-	text := object{"type": []string{"string", "array"}, "items": object{"type": "string"}}
-	p := object{"set": setSchema(&k.Entity.Resource)}
-	p["fields"] = described(clone(text), "The fields wanted, as a list or with commas between; id is always there.")
-	if len(k.edges) > 0 {
-		names := make([]string, len(k.edges))
-		for i := range k.edges {
-			names[i] = k.edges[i].json.Name
-		}
-		with := object{"type": []string{"string", "array", "object"}, "items": object{"type": "string"}}
-		p["with"] = described(with, "Related entities to read as well: "+strings.Join(names, ", ")+"; \"a,b.c\", \"all\", or {edge: {limit, sort, filter, fields, with}}.")
-	}
-	return p
-}
-
-func clone(o object) object {
-	out := make(object, len(o)+1)
-	for k, v := range o {
-		out[k] = v
-	}
-	return out
-}
-
-func (k *kind) collectionInput() json.RawMessage {
-	p := k.readProperties()
-	p["filter"] = k.filterSchema()
-	p["sort"] = object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "description": "Fields, \"-\" before one for descending: \"-" + k.sortable() + "\"."}
-	p["page"] = object{"type": "integer", "minimum": 1, "maximum": read.MaxPage, "default": 1}
-	p["pageSize"] = object{"type": "integer", "minimum": 1, "maximum": read.MaxPageSize, "default": read.DefaultPageSize}
-	p["count"] = object{"type": "boolean", "default": true, "description": "Whether totalCount is wanted."}
-	if k.Entity.Resource.Searchable {
-		p["q"] = object{"type": "string", "maxLength": read.MaxQuery, "description": "Words that must be found."}
-	}
-	return input(p)
-}
-
-func (k *kind) sortable() string {
-	for i := range k.Entity.Resource.Fields {
-		if f := &k.Entity.Resource.Fields[i]; filter.Readable(f) && f.Type != catalog.TypeJSON {
-			return f.Name
-		}
-	}
-	return k.key().Name
-}
-
-func (k *kind) filterSchema() object {
-	return object{"type": "object", "description": "{field: value} or {field: {$eq $ne $in $nin $lt $lte $gt $gte $contains: …}}, joined by and; $and, $or, $not. Fields: " + strings.Join(filter.FieldNames(k.Entity), ", ") + "."}
 }
 
 // pageSchema is a page of entities.

@@ -1,0 +1,184 @@
+package entities_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/fixture/ent"
+)
+
+const rows = 10000
+
+// filled is the fixture app with many todos, and a raw connection beside it.
+func filled(b *testing.B) (*app, *sql.DB) {
+	b.Helper()
+	a := start(b, ent.Entities())
+	for page := range rows / 1000 {
+		models := make([]map[string]any, 1000)
+		for i := range models {
+			n := page*1000 + i
+			models[i] = map[string]any{
+				"id": "todo-" + strconv.Itoa(n), "title": "Todo number " + strconv.Itoa(n), "completed": n%2 == 0, "priority": []string{"low", "medium", "high"}[n%3],
+				"dueDate": time.Date(2026, 1, 1, n, 0, 0, 0, time.UTC), "notes": "Some words about it.", "effort": float64(n%100) / 4, "views": n * 7919 % rows,
+			}
+		}
+		a.call("Todo.upsert-many", string(encode(b, map[string]any{"models": models})))
+	}
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(a.folder, "default.db")+"?_journal_mode=WAL")
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, db.Close()) })
+	return a, db
+}
+
+const todoColumns = `id, title, completed, priority, due_date||'', notes, tags, effort, views, version, created_at||'', updated_at||'', assigned_user_id`
+
+// rawTodo is what one would write by hand for this one table: variables to scan
+// into, and their JSON.
+type rawTodo struct {
+	id, title, priority, created, updated string
+	due, notes, tags, user                sql.NullString
+	completed                             bool
+	effort                                sql.NullFloat64
+	views, version                        int64
+}
+
+func (r *rawTodo) scan(rows *sql.Rows) error {
+	return rows.Scan(&r.id, &r.title, &r.completed, &r.priority, &r.due, &r.notes, &r.tags, &r.effort, &r.views, &r.version, &r.created, &r.updated, &r.user)
+}
+
+func (r *rawTodo) append(out []byte) []byte {
+	null := func(key string, s sql.NullString) {
+		out = append(append(out, key...), "null"...)
+		if s.Valid {
+			out = strconv.AppendQuote(out[:len(out)-4], s.String)
+		}
+	}
+	text := func(key, s string) { out = strconv.AppendQuote(append(out, key...), s) }
+	text(`{"id":`, r.id)
+	text(`,"title":`, r.title)
+	out = strconv.AppendBool(append(out, `,"completed":`...), r.completed)
+	text(`,"priority":`, r.priority)
+	null(`,"dueDate":`, r.due)
+	null(`,"notes":`, r.notes)
+	null(`,"tags":`, r.tags)
+	out = strconv.AppendFloat(append(out, `,"effort":`...), r.effort.Float64, 'f', -1, 64)
+	out = strconv.AppendInt(append(out, `,"views":`...), r.views, 10)
+	out = strconv.AppendInt(append(out, `,"version":`...), r.version, 10)
+	text(`,"createdAt":`, r.created)
+	text(`,"updatedAt":`, r.updated)
+	null(`,"assignedUserId":`, r.user)
+	return append(out, '}')
+}
+
+// raw runs a prepared statement and gives the JSON of its rows.
+func raw(ctx context.Context, s *sql.Stmt, args ...any) ([]byte, error) {
+	found, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var out []byte
+	var r rawTodo
+	for found.Next() {
+		if err := r.scan(found); err != nil {
+			return nil, err
+		}
+		out = r.append(out)
+	}
+	return out, found.Err()
+}
+
+// compare reports what one call through the whole path costs against the raw
+// statement, measured in turns in the same run.
+func compare(b *testing.B, call func(i int), hand func(i int)) {
+	b.Helper()
+	var ours, theirs time.Duration
+	const turn = 50
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i += turn {
+		begin := time.Now()
+		for n := i; n < min(i+turn, b.N); n++ {
+			call(n)
+		}
+		ours += time.Since(begin)
+		b.StopTimer()
+		begin = time.Now()
+		for n := i; n < min(i+turn, b.N); n++ {
+			hand(n)
+		}
+		theirs += time.Since(begin)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+	b.ReportMetric(float64(theirs.Nanoseconds())/float64(b.N), "raw-ns/op")
+}
+
+// BenchmarkGet is get-by-id as one call of its own run.
+func BenchmarkGet(b *testing.B) {
+	a, db := filled(b)
+	s, err := db.Prepare("SELECT " + todoColumns + " FROM todos WHERE id = ?")
+	require.NoError(b, err)
+	id := func(i int) string { return "todo-" + strconv.Itoa(i*7919%rows) }
+	compare(b, func(i int) {
+		_, _, err := a.try("Todo.get-by-id", `{"id":"`+id(i)+`"}`)
+		require.NoError(b, err)
+	}, func(i int) {
+		_, err := raw(context.Background(), s, id(i))
+		require.NoError(b, err)
+	})
+}
+
+// BenchmarkGetInScript is get-by-id as one of many calls of a run.
+func BenchmarkGetInScript(b *testing.B) {
+	a, db := filled(b)
+	s, err := db.Prepare("SELECT " + todoColumns + " FROM todos WHERE id = ?")
+	require.NoError(b, err)
+	id := func(i int) string { return "todo-" + strconv.Itoa(i*7919%rows) }
+	inScript(b, a, "get-by-id", func(invoke func(string)) {
+		compare(b, func(i int) { invoke(`{"id":"` + id(i) + `"}`) }, func(i int) {
+			_, err := raw(context.Background(), s, id(i))
+			require.NoError(b, err)
+		})
+	})
+}
+
+// BenchmarkCollection20 is a page of 20 rows, filtered and sorted, as one of many
+// calls of a run.
+func BenchmarkCollection20(b *testing.B) {
+	a, db := filled(b)
+	s, err := db.Prepare("SELECT " + todoColumns + " FROM todos WHERE completed = ? AND views >= ? ORDER BY id LIMIT 20")
+	require.NoError(b, err)
+	inScript(b, a, "collection", func(invoke func(string)) {
+		compare(b, func(i int) {
+			invoke(fmt.Sprintf(`{"filter":{"completed":true,"views":{"$gte":%d}},"pageSize":20,"count":false}`, i%100))
+		}, func(i int) {
+			_, err := raw(context.Background(), s, true, i%100)
+			require.NoError(b, err)
+		})
+	})
+}
+
+// inScript lets fn make calls of one operation of Todo inside of one run.
+func inScript(b *testing.B, a *app, op string, fn func(invoke func(input string))) {
+	b.Helper()
+	id := catalog.EntityID("Todo", op)
+	_, err := a.run(body(run.Spec{Atomic: true}, func(ctx context.Context, attempt *run.Attempt) error {
+		fn(func(input string) {
+			_, err := attempt.Invoke(ctx, attempt.Next(), id, json.RawMessage(input))
+			require.NoError(b, err)
+		})
+		return nil
+	}))
+	require.NoError(b, err)
+}
