@@ -49,7 +49,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1517453012,
+		SchemaHash: 73029573,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -180,7 +180,7 @@ func koanDetection() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "box", Description: "Where on the photo: {x, y, width, height} in pixels from the top left.", Type: "json", Nullable: true},
 					{Name: "kind", Description: "What kind of code, as the reader names it.", Type: "string", Required: true, Example: json.RawMessage(`"ean13"`), MaxLength: new(int(40))},
-					{Name: "value", Description: "What the code says.", Type: "string", Required: true, MaxLength: new(int(4096))},
+					{Name: "value", Description: "What the code says.", Type: "string", Required: true, MaxLength: new(int(8192))},
 					{Name: "candidates", Description: "Ids of the products that it may be, best first.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "confidence", Description: "0 to 1: the share of the readings that agree.", Type: "float", Required: true, Min: new(float64(0)), Max: new(float64(1))},
 					{Name: "status", Description: "unmatched: no product has this code.", Type: "enum", Enum: []string{"matched", "unmatched", "dismissed"}, Default: json.RawMessage(`"unmatched"`)},

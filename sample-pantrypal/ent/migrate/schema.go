@@ -13,7 +13,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "box", Type: field.TypeJSON, Nullable: true},
 		{Name: "kind", Type: field.TypeString, Size: 40},
-		{Name: "value", Type: field.TypeString, Size: 4096},
+		{Name: "value", Type: field.TypeString, Size: 8192},
 		{Name: "candidates", Type: field.TypeJSON, Nullable: true},
 		{Name: "confidence", Type: field.TypeFloat64},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"matched", "unmatched", "dismissed"}, Default: "unmatched"},
