@@ -109,11 +109,7 @@ func (c *command) tools() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
-			out, err := json.Marshal(map[string]any{"tools": list})
-			if err != nil {
-				return failed(err)
-			}
-			fmt.Fprintf(c.app.Stdout, "%s\n", out)
+			fmt.Fprintf(c.app.Stdout, "%s\n", list)
 			return nil
 		},
 	}

@@ -96,7 +96,7 @@ const replaced = Todo.upsert({ id: made[1].id, title: "a3" }, { replace: true })
 	require.EqualValues(t, 4, r["all"])
 	require.EqualValues(t, 2, r["first"])
 	require.EqualValues(t, 1, r["second"])
-	require.EqualValues(t, 1, r["high"])
+	require.EqualValues(t, 0, r["high"], "replaced by the default")
 	require.Nil(t, r["found"])
 	require.EqualValues(t, 2, r["count"])
 	require.Equal(t, []any{"n", "high"}, r["kept"], "absent fields keep their values")
@@ -214,8 +214,8 @@ func TestRequireAnswer(t *testing.T) {
 func TestDryRunShowsEveryChange(t *testing.T) {
 	p := newApp(t).serve()
 	e := p.execute(`
-const t = SDK.Entities.Todo.upsert({ title: "new", steps: [] });
-SDK.Entities.Step.upsert({ text: "s", todoId: t.id });
+const t = SDK.Entities.Todo.upsert({ title: "new" });
+SDK.Entities.Step.upsert({ text: "s", todo: t.id });
 SDK.Entities.Todo.patch("1", { title: "changed" });
 SDK.Entities.Todo.delete(t.id);
 SDK.Entities.Todo.count()`, input{"dryRun": true, "include": []string{"calls"}})
@@ -291,7 +291,7 @@ func TestValidateTool(t *testing.T) {
 func TestSearchTool(t *testing.T) {
 	p := newApp(t).serve()
 	r := p.tool("koan.code.search", input{"query": "todo priority", "detail": "full", "limit": 3})
-	require.Contains(t, string(r.Structured), `"id":"koan::Todo.`)
+	require.Contains(t, string(r.Structured), `"id":"koan::Todo`)
 	require.Contains(t, string(r.Structured), `"declaration"`)
 	require.NotContains(t, string(p.tool("koan.code.search", input{"query": "draft"}).Structured), "Draft")
 }
