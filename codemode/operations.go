@@ -137,9 +137,8 @@ func (p *provider) describeExecute(v *catalog.View) string {
 		b.WriteString("- At most " + strconv.Itoa(p.config.maxCalls) + " SDK calls in one script.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleScript(v) + "```\n")
-	all := typegen.Declarations(v)
-	inline := typegen.Inline(v, p.config.inlineTypes)
-	if inline == all {
+	inline, complete := typegen.Inline(v, p.config.inlineTypes)
+	if complete {
 		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
 		return b.String()
 	}

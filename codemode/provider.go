@@ -143,7 +143,7 @@ func (p *provider) Warm(ctx context.Context) {
 	}
 	go func() {
 		if err := w.Warm(ctx); err != nil && ctx.Err() == nil {
-			p.config.limits.Log.WarnContext(ctx, "no worker could be started ahead", "error", err)
+			p.config.limits.Log.DebugContext(ctx, "no worker was started ahead", "error", err)
 		}
 	}()
 }

@@ -1,6 +1,7 @@
 package typegen
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,23 @@ type generator struct {
 type shape struct {
 	name string
 	ops  []string
+}
+
+// base gives the largest shape whose methods another one all has, nil if there
+// is none.
+func (g *generator) base(of shape) *shape {
+	var best *shape
+	for i := range g.shapes {
+		s := &g.shapes[i]
+		within := len(s.ops) > 0 && len(s.ops) < len(of.ops)
+		for _, op := range s.ops {
+			within = within && slices.Contains(of.ops, op)
+		}
+		if within && (best == nil || len(s.ops) > len(best.ops)) {
+			best = s
+		}
+	}
+	return best
 }
 
 func newGenerator(v *catalog.View) *generator {
@@ -63,20 +81,39 @@ func (g *generator) addParams(entity, op string) {
 	if o == nil {
 		return
 	}
-	filters := op == "collection" || op == "count"
+	if op == "collection" || op == "count" {
+		g.addOperators(o.Input)
+	}
 	eachKey(o.Input, func(depth int, parent, key, value string) {
-		switch {
-		case filters && strings.HasPrefix(key, "$") && !schemaKeys[key]:
-			g.operators[key] = true
-		case depth == 2 && parent == "properties" && !strings.HasPrefix(value, "false"): // false: known, and always refused
-			if !slices.Contains(g.params[op], key) {
-				g.params[op] = append(g.params[op], key)
-			}
+		if depth != 2 || parent != "properties" || strings.HasPrefix(value, "false") { // false: known, and always refused
+			return
+		}
+		if !slices.Contains(g.params[op], key) {
+			g.params[op] = append(g.params[op], key)
 		}
 	})
 }
 
-// schemaKeys are keys with a dollar sign that are JSON Schema's own.
+// addOperators notes the filter operators that a schema names, in its keys or in
+// its descriptions.
+func (g *generator) addOperators(schema []byte) {
+	for i := bytes.IndexByte(schema, '$'); i >= 0; {
+		end := i + 1
+		for end < len(schema) && (schema[end]|0x20 >= 'a' && schema[end]|0x20 <= 'z') {
+			end++
+		}
+		if name := schema[i:end]; !g.operators[string(name)] && !schemaKeys[string(name)] && len(name) > 1 {
+			g.operators[string(name)] = true
+		}
+		next := bytes.IndexByte(schema[end:], '$')
+		if next < 0 {
+			return
+		}
+		i = end + next
+	}
+}
+
+// schemaKeys are words with a dollar sign that are JSON Schema's own.
 var schemaKeys = map[string]bool{"$ref": true, "$defs": true, "$schema": true, "$id": true, "$comment": true, "$anchor": true}
 
 func (g *generator) hasOperator(op string) bool { return len(g.operators) == 0 || g.operators[op] }
@@ -177,7 +214,9 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 	var b strings.Builder
 	b.WriteString(comment("    ", r.Description))
 	b.WriteString("    interface " + name + " {\n")
-	b.WriteString(field(&r.Key))
+	key := r.Key
+	key.Immutable = false // goes without saying
+	b.WriteString(field(&key))
 	for i := range r.Fields {
 		if f := &r.Fields[i]; readable(f) {
 			b.WriteString(field(f))
@@ -189,8 +228,11 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 		}
 		b.WriteString(comment("      ", e.Description))
 		kind := e.Target + " | null"
-		if e.Many {
+		switch {
+		case e.Many:
 			kind = e.Target + "[]"
+		case e.Required:
+			kind = e.Target
 		}
 		b.WriteString("      " + property(e.Name) + "?: " + kind + ";\n")
 	}

@@ -17,8 +17,13 @@ func (g *generator) generics() string {
 		b.WriteString("  interface Query<T, R extends string, S extends string> { " + g.members("collection", typeNames{"T", "T", "R", "S"}) + " }\n")
 	}
 	for _, s := range g.shapes {
-		b.WriteString("  interface " + s.name + "<T, R extends string, S extends string, I = T> {\n")
-		for _, line := range g.methods(s.ops, typeNames{"T", "I", "R", "S"}) {
+		ops, extends := s.ops, ""
+		if base := g.base(s); base != nil {
+			ops = slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return slices.Contains(base.ops, op) })
+			extends = " extends " + base.name + "<T, R, S, I>"
+		}
+		b.WriteString("  interface " + s.name + "<T, R extends string, S extends string, I = T>" + extends + " {\n")
+		for _, line := range g.methods(ops, typeNames{"T", "I", "R", "S"}) {
 			b.WriteString("    " + line + "\n")
 		}
 		b.WriteString("  }\n")

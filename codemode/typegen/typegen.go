@@ -21,23 +21,23 @@ type inlineKey struct{ budget int }
 // Declarations gives everything a script of this View can call, as a file that
 // stands by itself. The text is the same for every View with the same content.
 func Declarations(v *catalog.View) string {
-	return catalog.Memo(v, allKey{}, func() string {
-		g := newGenerator(v)
-		var b strings.Builder
-		b.WriteString(header)
-		b.WriteString(globals)
-		b.WriteString("\ndeclare namespace SDK {\n")
-		b.WriteString(core)
-		b.WriteString(g.generics())
-		b.WriteString("\n  namespace Entities {\n")
-		for _, r := range v.Resources() {
-			b.WriteString(g.entity(r, func(string) bool { return true }))
-		}
-		b.WriteString("  }\n")
-		b.WriteString(g.domains())
-		b.WriteString("}\n")
-		return b.String()
-	})
+	return catalog.Memo(v, allKey{}, func() string { return header + globals + "\n" + namespaceSDK(v) })
+}
+
+func namespaceSDK(v *catalog.View) string {
+	g := newGenerator(v)
+	var b strings.Builder
+	b.WriteString("declare namespace SDK {\n")
+	b.WriteString(core)
+	b.WriteString(g.generics())
+	b.WriteString("\n  namespace Entities {\n")
+	for _, r := range v.Resources() {
+		b.WriteString(g.entity(r, func(string) bool { return true }))
+	}
+	b.WriteString("  }\n")
+	b.WriteString(g.domains())
+	b.WriteString("}\n")
+	return b.String()
 }
 
 // Entity gives the declarations of one entity, as a file that stands by itself:
@@ -131,11 +131,16 @@ func Method(v *catalog.View, id catalog.ID) (text string, ok bool) {
 }
 
 // Inline gives what stands in a tool's description within a budget in bytes: the
-// declarations, else a line for each entity and function, and where there are
-// more than 40 entities, or the lines are too long, bare names.
-func Inline(v *catalog.View, budget int) string {
-	return catalog.Memo(v, inlineKey{budget}, func() string {
-		if all := Declarations(v); len(all) <= budget {
+// declarations of SDK (complete), with their comments or, where that is too long,
+// without; else a line for each entity and domain; and where there are more than
+// 40 entities, or the lines are too long, bare names.
+func Inline(v *catalog.View, budget int) (text string, complete bool) {
+	text = catalog.Memo(v, inlineKey{budget}, func() string {
+		all := strings.ReplaceAll(namespaceSDK(v), "\n    ", "\n  ")
+		if len(all) <= budget {
+			return all
+		}
+		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
 		if len(v.Resources()) <= maxInlineLines {
@@ -145,10 +150,28 @@ func Inline(v *catalog.View, budget int) string {
 		}
 		return bareNames(v, budget)
 	})
+	return text, strings.HasPrefix(text, "declare ")
 }
 
 // maxInlineLines is how many entities get a line of their own.
 const maxInlineLines = 40
+
+// uncommented takes away the comments that lines begin with.
+func uncommented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		if !strings.HasPrefix(rest, "/** ") {
+			b.WriteString(line)
+			continue
+		}
+		_, after, _ := strings.Cut(rest, "*/")
+		if after = strings.TrimLeft(after, " "); after != "\n" {
+			b.WriteString(line[:len(line)-len(rest)] + after)
+		}
+	}
+	return b.String()
+}
 
 func summary(v *catalog.View) string {
 	var b strings.Builder

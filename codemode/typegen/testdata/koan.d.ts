@@ -52,15 +52,7 @@ declare namespace SDK {
   type With<T, R extends string> = [R] extends [never] ? never
     : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
   interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string | string[]; with?: With<T, R>; set?: S }
-  interface Entity<T, R extends string, S extends string, I = T> {
-    collection(query?: Query<T, R, S> | S): Page<T>;
-    /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
-    /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
-    /** throws not_found */ getById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T;
-    findById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T | null;
-    count(filter?: Filter<T>, options?: { set?: S } | S): number;
+  interface Entity<T, R extends string, S extends string, I = T> extends ReadOnlyEntity<T, R, S, I> {
     aggregate(query: { filter?: Filter<T>; groupBy?: string | string[]; sum?: string | string[]; sort?: string | string[]; limit?: number; count?: boolean; set?: S }): { [column: string]: any }[];
     /** a model with defaults, not stored */ new(options?: { set?: S } | S): T;
     /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
