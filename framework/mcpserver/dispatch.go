@@ -99,12 +99,13 @@ type exchange struct {
 
 // async answers a request by itself, within the session's bound.
 func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
-	ctx, c, bad := s.admit(ctx, m.id)
+	reports := newProgress(to, p, about.ProgressToken)
+	ctx, c, bad := s.admit(ctx, m.id, reports)
 	if bad != nil {
 		to.put(outgoing{text: encodeResponse(m.id, nil, bad), isAnswer: true})
 		return
 	}
-	ex := &exchange{message: m, peer: p, meta: about, progress: newProgress(to, p, about.ProgressToken)}
+	ex := &exchange{message: m, peer: p, meta: about, progress: reports}
 	go func() {
 		defer s.answered.Done()
 		defer c.cancel(nil)

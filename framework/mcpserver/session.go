@@ -45,6 +45,7 @@ type session struct {
 type pending struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // by the client: nothing more is sent about it
+	progress  *progress
 }
 
 // Why a call's context ended.
@@ -124,18 +125,22 @@ func (s *session) cancel(id json.RawMessage) {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.listening, key)
-	if c := s.calls[key]; c != nil {
+	c := s.calls[key]
+	if c != nil {
 		c.cancelled = true
 		c.cancel(errByClient)
 		delete(s.calls, key)
+	}
+	s.mu.Unlock()
+	if c != nil {
+		c.progress.close() // not under the lock: a report may be waiting for the queue
 	}
 }
 
 // admit takes a place for a call. The place of its id is free once finish
 // returned, the place among the running once release was called.
-func (s *session) admit(ctx context.Context, id json.RawMessage) (context.Context, *pending, *rpcError) {
+func (s *session) admit(ctx context.Context, id json.RawMessage, reports *progress) (context.Context, *pending, *rpcError) {
 	key, _ := idKey(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +154,7 @@ func (s *session) admit(ctx context.Context, id json.RawMessage) (context.Contex
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", s.running)
 		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": s.running}}))
 	}
-	c := &pending{}
+	c := &pending{progress: reports}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	s.calls[key] = c
 	s.running++

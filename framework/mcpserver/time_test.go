@@ -97,6 +97,25 @@ func TestProgressIsPacedAndNeverLate(t *testing.T) {
 	})
 }
 
+func TestNoProgressAfterACancel(t *testing.T) {
+	within(t, Options{}, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+		c.Progress(1, 0, "")
+		c.Progress(2, 0, "waits for its time")
+		<-ctx.Done()
+		time.Sleep(time.Second)
+		c.Progress(3, 0, "")
+		return nil, ctx.Err()
+	}, func(send func(string), next func() string, quit func()) {
+		send(workLine("1", `,"_meta":{"progressToken":"p"}`))
+		require.Contains(t, next(), `"progress":1,`)
+		send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		time.Sleep(5 * time.Second)
+		send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		require.Contains(t, next(), `"id":2`)
+		quit()
+	})
+}
+
 // The end of the input gives running calls Options.Grace.
 func TestGrace(t *testing.T) {
 	within(t, Options{Grace: 3 * time.Second}, func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
