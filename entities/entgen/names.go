@@ -6,22 +6,35 @@ import (
 )
 
 // camel gives the JSON name of an ent name: "assigned_user_id" and
-// "assignedUserId" both become "assignedUserId".
+// "assignedUserId" both become "assignedUserId", "URLPath" becomes "urlPath".
 func camel(s string) string {
 	var b strings.Builder
 	up := false
-	for i, r := range s {
+	runes := []rune(s)
+	for i, r := range runes {
+		last := i+1 == len(runes)
 		switch {
 		case r == '_' || r == '-':
 			up = b.Len() > 0
 		case up:
 			b.WriteRune(unicode.ToUpper(r))
 			up = false
-		case i == 0:
+		// In a leading run of capitals, the last one begins the next word.
+		case leading(runes[:i]) && (i == 0 || last || !unicode.IsLower(runes[i+1])):
 			b.WriteRune(unicode.ToLower(r))
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
+}
+
+// leading tells whether all of a name so far are capitals.
+func leading(runes []rune) bool {
+	for _, r := range runes {
+		if !unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,183 @@
+package entgen
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"entgo.io/ent"
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+	"entgo.io/ent/entc/load"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// custom is a type that no converter knows.
+type custom struct{ A, B int }
+
+func (custom) Value() (driver.Value, error) { return nil, nil }
+func (*custom) Scan(any) error              { return nil }
+
+type Good struct{ ent.Schema }
+
+func (Good) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Description: "Good.", Version: "rev"}}
+}
+
+func (Good) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int("rev").Default(1),
+		field.String("full_name").MaxLen(20).Comment("Whole."),
+		field.Enum("state").Values("on", "off").Default("on"),
+		field.Int("parent_id").Optional(),
+	}
+}
+
+func (Good) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("children", Good.Type).From("parent").Field("parent_id").Unique(),
+		edge.To("hidden", Plain.Type),
+		edge.To("friends", Good.Type),
+	}
+}
+
+// Plain is not exposed.
+type Plain struct{ ent.Schema }
+
+type Bad struct{ ent.Schema }
+
+func (Bad) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Sets: []string{"Upper"}, Version: "nothing", Operations: []string{"destroy"}, Exposure: "auto"}}
+}
+
+func (Bad) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("a_b"), field.String("aB"),
+		field.Bool("flag").Annotations(expose.Field{MinLength: expose.Length(1), Min: expose.Number(1)}),
+		field.String("kept").Annotations(expose.Field{ReadOnly: expose.Yes()}),
+		field.Other("odd", custom{}).SchemaType(map[string]string{"sqlite3": "text"}),
+	}
+}
+
+func (Bad) Interceptors() []ent.Interceptor {
+	return []ent.Interceptor{ent.InterceptFunc(func(next ent.Querier) ent.Querier { return next })}
+}
+
+func graph(t *testing.T, schemas ...ent.Interface) *gen.Graph {
+	t.Helper()
+	var loaded []*load.Schema
+	for _, s := range schemas {
+		raw, err := load.MarshalSchema(s)
+		require.NoError(t, err)
+		one, err := load.UnmarshalSchema(raw)
+		require.NoError(t, err)
+		loaded = append(loaded, one)
+	}
+	storage, err := gen.NewStorage("sql")
+	require.NoError(t, err)
+	g, err := gen.NewGraph(&gen.Config{Package: "example.org/app/ent", Storage: storage, IDType: &field.TypeInfo{Type: field.TypeInt}}, loaded...)
+	require.NoError(t, err)
+	return g
+}
+
+func TestDescribesWhatIsExposed(t *testing.T) {
+	m, err := newModel(graph(t, Good{}, Plain{}))
+	require.NoError(t, err)
+	require.Len(t, m.kinds, 2)
+	require.Nil(t, m.kinds[1].Entity)
+	e := m.kinds[0].Entity
+	require.Equal(t, "goods", e.Table)
+	require.Equal(t, "rev", e.VersionColumn)
+	require.True(t, e.Resource.Versioned)
+	require.Equal(t, descriptor.Column{Field: "fullName", Ent: "full_name", Name: "full_name", Storage: descriptor.Text}, *e.Column("fullName"))
+	name := e.Resource.Field("fullName")
+	require.Equal(t, "Whole.", name.Description)
+	require.True(t, name.Required)
+	require.Equal(t, 20, *name.MaxLength)
+	require.True(t, e.Resource.Field("rev").ReadOnly)
+	require.Equal(t, catalog.TypeID, e.Resource.Field("parentId").Type)
+	require.Equal(t, "parent", e.Resource.Field("parentId").Edge)
+	require.Equal(t, json.RawMessage(`"on"`), e.Resource.Field("state").Default)
+
+	var names []string
+	for _, edge := range e.Edges {
+		names = append(names, edge.Name)
+	}
+	require.ElementsMatch(t, []string{"parent", "children", "friends"}, names, "an edge to what is not exposed does not exist")
+	require.Equal(t, "parent_id", e.Edge("parent").OwnKey)
+	require.Equal(t, "parentId", e.Resource.Edge("parent").Reference)
+	require.Equal(t, "parent_id", e.Edge("children").TargetKey)
+	require.True(t, e.Edge("children").SetNull)
+	require.Equal(t, "good_friends", e.Edge("friends").JoinTable)
+	require.Equal(t, []descriptor.Referrer{{Entity: "Good", Column: "parent_id", SetNull: true}}, e.Referrers)
+}
+
+func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
+	_, err := newModel(graph(t, Bad{}))
+	require.Error(t, err)
+	for _, want := range []string{
+		`Bad: "Upper" is not a set`, `the version field "nothing" does not exist`, `no operation "destroy"`, `"auto" is not an exposure`,
+		`Bad.aB: its JSON name "aB" is taken by a_b`, "Bad.flag: MinLength", "Bad.flag: Min and Max", "Bad.kept: it is read-only", "Bad.odd: the type", "Bad: interceptors are not supported",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = newModel(graph(t, Plain{}))
+	require.ErrorContains(t, err, "no schema has the annotation")
+}
+
+func TestHashFollowsTheTables(t *testing.T) {
+	one, err := newModel(graph(t, Good{}, Plain{}))
+	require.NoError(t, err)
+	same, err := newModel(graph(t, Good{}, Plain{}))
+	require.NoError(t, err)
+	other, err := newModel(graph(t, Good{}, Plain{}, Third{}))
+	require.NoError(t, err)
+	require.Equal(t, one.hash, same.hash)
+	require.NotEqual(t, one.hash, other.hash)
+	require.Positive(t, one.hash)
+}
+
+type Third struct{ ent.Schema }
+
+func TestRendersGo(t *testing.T) {
+	m, err := newModel(graph(t, Good{}, Plain{}))
+	require.NoError(t, err)
+	src, err := m.render()
+	require.NoError(t, err)
+	for _, want := range []string{"func koanGood() *shim.Kind", "x.AddFriendIDs(shim.IDs[int](ids)...)", "Bump:", "package ent"} {
+		require.Contains(t, string(src), want)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for in, want := range map[string]string{"title": "title", "due_date": "dueDate", "assignedUserId": "assignedUserId", "URL": "url", "URLPath": "urlPath", "Title": "title", "userID": "userID", "a__b": "aB", "_x": "x"} {
+		require.Equal(t, want, camel(in), in)
+	}
+}
+
+func TestFixtureIsUpToDate(t *testing.T) {
+	target := filepath.Join("..", "..", "tests", "fixture", "ent")
+	target, err := filepath.Abs(target)
+	require.NoError(t, err)
+	g, err := entc.LoadGraph(filepath.Join(target, "schema"), &gen.Config{Target: target, Package: "github.com/koan-go/koan/tests/fixture/ent"})
+	require.NoError(t, err)
+	m, err := newModel(g)
+	require.NoError(t, err)
+	require.NoError(t, m.readRuntime())
+	require.True(t, m.runtime)
+	require.False(t, m.circle)
+	src, err := m.render()
+	require.NoError(t, err)
+	stored, err := os.ReadFile(filepath.Join(target, File))
+	require.NoError(t, err)
+	require.Equal(t, string(stored), string(src), "run `go generate ./tests/fixture/ent`")
+}

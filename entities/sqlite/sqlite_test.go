@@ -1,0 +1,305 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+var versions atomic.Int32 // each test has a schema of its own
+
+// things is a schema of one table.
+func things() Schema {
+	return Schema{
+		Version: versions.Add(1),
+		Migrate: func(ctx context.Context, drv dialect.Driver) error {
+			for _, s := range []string{
+				"CREATE TABLE IF NOT EXISTS things (id INTEGER PRIMARY KEY, at DATETIME)", "CREATE TABLE IF NOT EXISTS koan_receipts (run TEXT)",
+			} {
+				if err := drv.Exec(ctx, s, []any{}, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func opened(t *testing.T, path string, s Schema) *Folder {
+	t.Helper()
+	f, err := OpenFolder(path, s)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+func use(t *testing.T, f *Folder, set string) *Database {
+	t.Helper()
+	d, _, release, err := f.Use(context.Background(), set)
+	require.NoError(t, err)
+	t.Cleanup(release)
+	return d
+}
+
+func number(t *testing.T, d *Database) (n int) {
+	t.Helper()
+	require.NoError(t, d.db.QueryRow("SELECT count(*) FROM things").Scan(&n))
+	return n
+}
+
+func insert(ctx context.Context, tx *Tx) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO things (at) VALUES (?)", time.Now())
+	return err
+}
+
+func begin(t *testing.T, d *Database, write bool) *Tx {
+	t.Helper()
+	tx, err := d.Begin(context.Background(), write)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+func read(t *testing.T, tx *Tx) (n int) {
+	t.Helper()
+	rows, err := tx.QueryContext(context.Background(), "SELECT count(*) FROM things")
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		require.NoError(t, rows.Scan(&n))
+	}
+	return n
+}
+
+func TestReaderKeepsItsSnapshotAndCannotWriteFromIt(t *testing.T) {
+	ctx := context.Background()
+	d := use(t, opened(t, t.TempDir(), things()), "default")
+	reader, writer := begin(t, d, false), begin(t, d, false)
+	require.Equal(t, 0, read(t, reader))
+	require.NoError(t, writer.Write(ctx))
+	require.NoError(t, insert(ctx, writer))
+	require.ErrorIs(t, reader.Write(ctx), run.ErrStale, "somebody is about to write")
+	require.NoError(t, writer.Commit(ctx))
+	require.Equal(t, 0, read(t, reader))
+	require.ErrorIs(t, reader.Write(ctx), run.ErrStale, "somebody has written")
+	require.NoError(t, reader.Rollback(ctx))
+	require.Equal(t, 1, number(t, d))
+	require.NoError(t, begin(t, d, true).Commit(ctx), "the lock is free again")
+}
+
+func TestUpgradesWhereNobodyWrote(t *testing.T) {
+	ctx := context.Background()
+	d := use(t, opened(t, t.TempDir(), things()), "default")
+	tx := begin(t, d, false)
+	read(t, tx)
+	require.NoError(t, tx.Write(ctx))
+	require.NoError(t, tx.Write(ctx))
+	require.NoError(t, insert(ctx, tx))
+	end, err := tx.Savepoint(ctx)
+	require.NoError(t, err)
+	require.NoError(t, insert(ctx, tx))
+	inner, err := tx.Savepoint(ctx)
+	require.NoError(t, err)
+	require.NoError(t, insert(ctx, tx))
+	require.NoError(t, inner(true))
+	require.NoError(t, end(false))
+	require.NoError(t, tx.Commit(ctx))
+	require.Equal(t, 1, number(t, d))
+	require.Error(t, tx.Commit(ctx))
+	require.NoError(t, tx.Rollback(ctx))
+	require.Error(t, insert(ctx, tx))
+}
+
+func TestAnotherProcessMakesASnapshotStale(t *testing.T) {
+	ctx := context.Background()
+	path, schema := t.TempDir(), things()
+	d, other := use(t, opened(t, path, schema), "default"), use(t, opened(t, path, schema), "default")
+	tx := begin(t, d, false)
+	read(t, tx)
+	foreign := begin(t, other, true)
+	require.NoError(t, insert(ctx, foreign))
+	require.ErrorIs(t, tx.Write(ctx), run.ErrStale)
+	require.NoError(t, foreign.Commit(ctx))
+	require.ErrorIs(t, tx.Write(ctx), run.ErrStale)
+}
+
+func TestCancelledStatementEndsCleanly(t *testing.T) {
+	d := use(t, opened(t, t.TempDir(), things()), "default")
+	tx := begin(t, d, true)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err := tx.ExecContext(ctx, "INSERT INTO things (id) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n")
+	require.Error(t, err)
+	require.NoError(t, tx.Rollback(context.Background()))
+	again := begin(t, d, true)
+	require.NoError(t, insert(context.Background(), again))
+	require.NoError(t, again.Commit(context.Background()))
+	require.Equal(t, 1, number(t, d))
+}
+
+func TestBaseDriverJoinsOrFails(t *testing.T) {
+	ctx := context.Background()
+	d := use(t, opened(t, t.TempDir(), things()), "default")
+	tx := begin(t, d, true)
+	in := tx.With(ctx)
+	require.NoError(t, d.Driver().Exec(in, "INSERT INTO things (id) VALUES (7)", []any{}, nil))
+	nested, err := d.Driver().Tx(in)
+	require.NoError(t, err)
+	require.NoError(t, nested.Exec(in, "INSERT INTO things (id) VALUES (8)", []any{}, nil))
+	require.NoError(t, nested.Rollback())
+	require.Equal(t, 1, read(t, tx))
+	bound := tx.Driver()
+	foreign, err := bound.Tx(ctx)
+	require.NoError(t, err)
+	require.ErrorIs(t, foreign.Commit(), errForeign)
+	require.ErrorIs(t, foreign.Rollback(), errForeign)
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	require.Error(t, d.Driver().Exec(short, "INSERT INTO things (id) VALUES (9)", []any{}, nil), "outside of the transaction it waits, and not forever")
+	require.NoError(t, bound.End(ctx, foreign.Commit))
+	require.Equal(t, 1, number(t, d))
+}
+
+func TestQueueIsFairAndBounded(t *testing.T) {
+	q := &queue{max: 3, patience: time.Minute}
+	ctx, cancel := context.WithCancel(context.Background())
+	require.True(t, q.try())
+	require.False(t, q.try())
+	var order []int
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for i := range 2 {
+		group.Go(func() {
+			if q.lock(context.Background(), "s") == nil {
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				q.unlock()
+			}
+		})
+		waiting(t, q, i+1)
+	}
+	left := make(chan error)
+	go func() { left <- q.lock(ctx, "s") }()
+	waiting(t, q, 3)
+	require.Equal(t, fault.SetBusy, fault.CodeOf(q.lock(context.Background(), "s")))
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	q.unlock()
+	group.Wait()
+	require.Equal(t, []int{0, 1}, order)
+	require.True(t, q.try())
+	q.patience = time.Millisecond
+	require.Equal(t, fault.SetBusy, fault.CodeOf(q.lock(context.Background(), "s")))
+}
+
+func waiting(t *testing.T, q *queue, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.waiters.Len() == n
+	}, time.Second, time.Millisecond)
+}
+
+func TestManyProcessesCreateASetOnce(t *testing.T) {
+	path, schema := t.TempDir(), things()
+	var filled atomic.Int32
+	schema.Fill = func(ctx context.Context, set string, d *Database) error {
+		filled.Add(1)
+		time.Sleep(20 * time.Millisecond)
+		return d.Driver().Exec(ctx, "INSERT INTO things (id) VALUES (1)", []any{}, nil)
+	}
+	var group sync.WaitGroup
+	for range 4 {
+		f := opened(t, path, schema)
+		for range 3 {
+			group.Go(func() {
+				d, _, release, err := f.Use(context.Background(), "default")
+				require.NoError(t, err)
+				defer release()
+				require.Equal(t, 1, number(t, d))
+			})
+		}
+	}
+	group.Wait()
+	require.EqualValues(t, 1, filled.Load())
+	left, err := os.ReadDir(path)
+	require.NoError(t, err)
+	for _, file := range left {
+		require.NotContains(t, file.Name(), "creating")
+		require.NotContains(t, file.Name(), "template")
+	}
+}
+
+func TestMigratesWhatIsOlder(t *testing.T) {
+	path, schema := t.TempDir(), things()
+	d := use(t, opened(t, path, schema), "default")
+	require.NoError(t, d.Driver().Exec(context.Background(), "INSERT INTO things (id) VALUES (1)", []any{}, nil))
+	newer := things()
+	migrations := 0
+	newer.Migrate = func(ctx context.Context, drv dialect.Driver) error {
+		migrations++
+		return drv.Exec(ctx, "ALTER TABLE things ADD COLUMN name TEXT", []any{}, nil)
+	}
+	newer.Fill = func(context.Context, string, *Database) error { return errors.New("a set with data is never filled") }
+	for range 2 {
+		d = use(t, opened(t, path, newer), "default")
+		require.Equal(t, 1, number(t, d))
+	}
+	require.Equal(t, 1, migrations)
+}
+
+func TestClosesIdleSets(t *testing.T) {
+	f := opened(t, t.TempDir(), things())
+	first := use(t, f, "first") // stays in use
+	for i := range maxOpen + 10 {
+		_, _, release, err := f.Use(context.Background(), fmt.Sprintf("set-%d", i))
+		require.NoError(t, err)
+		release()
+		release()
+	}
+	require.LessOrEqual(t, len(f.entries), maxOpen)
+	require.Equal(t, 0, number(t, first))
+	sets, err := f.Sets()
+	require.NoError(t, err)
+	require.Len(t, sets, maxOpen+11)
+	_, _, release, err := f.Use(context.Background(), "set-0")
+	require.NoError(t, err)
+	release()
+	_, _, _, err = f.Use(context.Background(), "../x")
+	require.Equal(t, fault.UnknownSet, fault.CodeOf(err))
+}
+
+func TestBrokenFileIsAFault(t *testing.T) {
+	f := opened(t, t.TempDir(), things())
+	require.NoError(t, os.WriteFile(filepath.Join(f.path, "bad.db"), []byte("this is no database, but it is long enough to look like a file"), 0o600))
+	_, _, _, err := f.Use(context.Background(), "bad")
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
+	require.ErrorContains(t, err, "bad")
+	b, err := os.ReadFile(f.file("bad"))
+	require.NoError(t, err)
+	require.Contains(t, string(b), "no database", "what is there is never overwritten")
+}
+
+func TestTimesAreBoundInUTC(t *testing.T) {
+	zone := time.FixedZone("x", 7200)
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, zone)
+	args := []any{1, at, &at, (*time.Time)(nil)}
+	out := utc(args)
+	require.Equal(t, time.UTC, out[1].(time.Time).Location())
+	require.Equal(t, time.UTC, out[2].(time.Time).Location())
+	require.Equal(t, zone, args[1].(time.Time).Location(), "the caller's stay as they are")
+}
