@@ -31,7 +31,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asFixture) != "" {
 		framework.Main(fixture.App())
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if pantryBuilt != "" {
+		_ = os.RemoveAll(pantryBuilt)
+	}
+	os.Exit(status)
 }
 
 // app is a command line of the fixture app with a data folder of its own.

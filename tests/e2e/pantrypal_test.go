@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// pantryBuilt is the folder that pantry built into, for TestMain to remove.
+var pantryBuilt string
+
+// pantry is the sample, built once: the app, its plugin beside it, and the demo.
+var pantry = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pantrypal-e2e-*")
+	if err != nil {
+		return "", err
+	}
+	pantryBuilt = dir
+	for out, pkg := range map[string]string{"pantrypal": "./sample-pantrypal", "plugins/vision": "./plugins/vision", "demo": "./sample-pantrypal/cmd/demo"} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir = "../.."
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return "", &buildError{pkg, string(text)}
+		}
+	}
+	return dir, nil
+})
+
+type buildError struct{ pkg, text string }
+
+func (e *buildError) Error() string { return "building " + e.pkg + ": " + e.text }
+
+func pantryBin(t *testing.T) string {
+	t.Helper()
+	dir, err := pantry()
+	require.NoError(t, err)
+	return dir
+}
+
+// servePantry starts PantryPal over a data folder, with the sample's photos as
+// the plugin's root.
+func servePantry(t *testing.T, data string) *peer {
+	t.Helper()
+	photos, err := filepath.Abs("../../sample-pantrypal/testdata")
+	require.NoError(t, err)
+	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "serve", "--database", "sqlite://"+data, "--plugins.vision.root", photos)
+	cmd.Dir = t.TempDir()
+	p := start(t, cmd)
+	p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
+	p.notify("notifications/initialized", input{})
+	return p
+}
+
+func pantryScript(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile("../../sample-pantrypal/scripts/" + name)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func demo(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	bin := pantryBin(t)
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "demo"), append([]string{"-app", filepath.Join(bin, "pantrypal")}, args...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestDemo(t *testing.T) {
+	out, err := demo(t, "-photo", "sample-pantrypal/testdata/haul.png")
+	require.NoError(t, err, out)
+	for _, want := range []string{"Spinach", "Chickpeas", "2000000000992", "What changed", "vision.detect", "One round trip", "tool calls"} {
+		require.Contains(t, out, want)
+	}
+	require.NotContains(t, out, "\x1b[", "plain in a pipe")
+
+	out, err = demo(t, "-photo", "sample-pantrypal/testdata/empty.png")
+	require.NoError(t, err, out)
+	require.Regexp(t, `(?i)no (bar)?codes?`, out)
+
+	for name, photo := range map[string]string{"a broken file": "sample-pantrypal/testdata/broken.png", "a missing file": "none.png", "no picture": "go.mod"} {
+		t.Run(name, func(t *testing.T) {
+			out, err := demo(t, "-photo", photo)
+			require.Error(t, err)
+			require.Contains(t, out, filepath.Base(photo))
+		})
+	}
+}
+
+func TestPantryScriptsHoldUnderTSC(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "sdk", "--database", "sqlite://"+t.TempDir())
+	cmd.Dir, cmd.Stdout = dir, &out
+	require.NoError(t, cmd.Run())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "koan.d.ts"), out.Bytes(), 0o600))
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(pantryScript(t, name)), 0o600))
+		text, err := typecheck(t, dir, "koan.d.ts", name)
+		require.NoError(t, err, text)
+	}
+}
+
+func TestPantryScripts(t *testing.T) {
+	data := t.TempDir()
+	p := servePantry(t, data)
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+		require.JSONEq(t, `{"valid":true}`, string(p.tool("koan.code.validate", input{"code": pantryScript(t, name)}).Structured), name)
+	}
+	haul := input{"args": input{"photo": "haul.png"}}
+	dry := p.execute(pantryScript(t, "grocery-haul.js"), haul, input{"dryRun": true})
+	require.True(t, dry.Success, "%+v", dry.Error)
+	require.NotEmpty(t, dry.Changes)
+	require.EqualValues(t, 0, p.execute("SDK.Entities.MealPlan.count()").Result, "a dry run leaves nothing")
+
+	e := p.execute(pantryScript(t, "grocery-haul.js"), haul)
+	require.True(t, e.Success, "%+v", e.Error)
+	items := p.execute("SDK.Entities.PantryItem.count()").Result
+	require.EqualValues(t, 1, p.execute("SDK.Entities.Detection.count({status: 'unmatched'})").Result)
+	require.Positive(t, p.execute("SDK.Entities.PantryEvent.count()").Result)
+
+	again := p.execute(pantryScript(t, "grocery-haul.js"), haul)
+	require.True(t, again.Success, "%+v", again.Error)
+	require.Equal(t, items, p.execute("SDK.Entities.PantryItem.count()").Result, "the same photo makes no duplicates")
+	require.EqualValues(t, 0, p.execute("SDK.Entities.Product.count()", input{"set": "lake-house"}).Result, "the other set is its own")
+	require.True(t, p.execute(pantryScript(t, "simple-dinner.js")).Success)
+	p.close()
+
+	// A folder with data is never touched.
+	p = servePantry(t, data)
+	require.Equal(t, items, p.execute("SDK.Entities.PantryItem.count()").Result)
+}
+
+func TestPathsOfPhotos(t *testing.T) {
+	p := servePantry(t, t.TempDir())
+	for path, want := range map[string]fault.Code{
+		"../../go.mod": fault.InvalidPayload, "/etc/passwd": fault.InvalidPayload, "none.png": fault.NotFound, "broken.png": fault.InvalidPayload,
+	} {
+		r := p.tool("vision.detect", input{"path": path})
+		require.True(t, r.IsError, path)
+		require.Contains(t, string(r.Structured), `"`+string(want)+`"`, path)
+	}
+}
+
+// TestPluginIsKilled kills the plugin's process in the middle of a call.
+func TestPluginIsKilled(t *testing.T) {
+	p := servePantry(t, t.TempDir())
+	pid := pluginOf(t, p.cmd.Process.Pid)
+	_, answer := p.post("tools/call", input{"name": "vision.detect", "arguments": input{"path": "haul.png"}})
+	time.Sleep(60 * time.Millisecond)
+	process, err := os.FindProcess(pid)
+	require.NoError(t, err)
+	require.NoError(t, process.Kill())
+	m := p.wait(answer)
+	var r toolResult
+	require.NoError(t, json.Unmarshal(m.Result, &r))
+	require.True(t, r.IsError, string(m.Result))
+	require.Contains(t, string(r.Structured), string(fault.PluginUnavailable))
+	require.Contains(t, string(r.Structured), `"hint"`)
+	next := p.tool("vision.detect", input{"path": "haul.png"})
+	require.False(t, next.IsError, string(next.Structured))
+}
+
+func pluginOf(t *testing.T, parent int) int {
+	t.Helper()
+	for _, pid := range processesUnder(t, parent) {
+		raw, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
+		if err == nil && strings.TrimSpace(string(raw)) == "vision" {
+			n, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			return n
+		}
+	}
+	t.Fatal("no plugin process")
+	return 0
+}
+
+func TestPluginIsMissing(t *testing.T) {
+	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "run", "-", "--database", "sqlite://"+t.TempDir(), "--plugins.dir", t.TempDir())
+	cmd.Dir = t.TempDir()
+	cmd.Stdin = strings.NewReader(pantryScript(t, "grocery-haul.js"))
+	out, err := cmd.Output()
+	require.Error(t, err)
+	l := oneLine(t, result{stdout: string(out)})
+	require.False(t, l.Result.OK)
+	require.NotEmpty(t, l.Result.Error.Message)
+}
