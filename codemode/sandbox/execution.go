@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -69,7 +70,10 @@ func (e *execution) run() (*wire.Result, error) {
 	}
 	e.result.Logs = logs
 	e.result.PeakMemory = max(peak, e.peak)
-	if err != nil || e.result.CPUMs == 0 {
+	if err == nil {
+		err = e.ended // its fault is in the result, with the line
+	}
+	if e.result.CPUMs == 0 {
 		e.result.CPUMs = float64(e.clock.Active().Microseconds()) / 1000
 	}
 	return &e.result, err
@@ -83,7 +87,8 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 	most := base + e.job.Limits.MemoryBytes + rssSlack
 	stop := func(why cause) {
 		e.kill(why)
-		cancel() // a call under way is not wanted any more
+		cancel()                              // a call under way is not wanted any more
+		_ = e.out.SetReadDeadline(time.Now()) // nor its death awaited: the signal is enough
 	}
 	for {
 		select {
@@ -163,7 +168,7 @@ func (e *execution) finish(payload []byte) error {
 	}
 	e.result = r
 	e.result.Logs = logs
-	return e.ended
+	return nil
 }
 
 // call serves one call of the script.
@@ -212,8 +217,10 @@ func (e *execution) death(err error) error {
 		e.settle(deathTimeout / 10) // it is dying: let it say how
 	}
 	why := e.why()
-	e.kill(killedDone)
-	e.settle(deathTimeout)
+	if why == notKilled {
+		e.kill(killedDone)
+		e.settle(deathTimeout)
+	}
 	switch why {
 	case killedContext:
 		e.result.Fault = fault.From(e.ctx.Err())
@@ -247,10 +254,11 @@ func (e *execution) status() (syscall.WaitStatus, bool) {
 }
 
 // dyingOfMemory are what the Go runtime says when it has to stop for a lack of
-// memory or of stack.
+// memory or of stack. The collector does not check all of its own allocations, so
+// a refused one can show as a segmentation violation; no script can cause another.
 var dyingOfMemory = []string{
 	"out of memory", "cannot allocate memory", "stack overflow", "goroutine stack exceeds", "stack exceeds",
-	"failed to allocate", "failed to create new OS thread", "pthread_create failed", "cannot reserve", "mmap",
+	"failed to allocate", "failed to create new OS thread", "pthread_create failed", "cannot reserve", "segmentation violation",
 }
 
 // classify reads a worker's last words: what the host did not kill died of a
@@ -271,7 +279,7 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 		}
 	}
 	return fault.New(fault.ExecutionError, "the script's process ended without a result").
-		Because(errors.Join(err, errors.New(words)))
+		Because(fmt.Errorf("%w; %v; it said %q", err, e.cmd.ProcessState, words))
 }
 
 // probe asks a worker for its self-test instead of giving it a job.

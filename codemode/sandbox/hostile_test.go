@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,9 @@ func TestHostile(t *testing.T) {
 			if r.Fault != nil {
 				outcome = string(r.Fault.Code)
 				require.NotEmpty(t, r.Fault.Message)
+				if cause := errors.Unwrap(r.Fault); cause != nil {
+					t.Log("cause: ", cause)
+				}
 				require.Less(t, len(r.Fault.Message), 10_000)
 			}
 			t.Logf("%s in %v, peak %d MB: %v", outcome, took.Round(time.Millisecond), r.PeakMemory>>20, r.Fault)

@@ -49,6 +49,9 @@ func (s *session) throw(f *fault.Fault) {
 
 // end stops the script for good: an interrupt cannot be caught.
 func (s *session) end(f *fault.Fault) {
+	if f != nil {
+		f = s.place(f, s.vm.CaptureCallStack(0, nil))
+	}
 	s.ending = &stop{f}
 	s.vm.Interrupt(s.ending)
 }
@@ -69,14 +72,10 @@ func (s *session) faultOf(err error) *fault.Fault {
 	var thrown *goja.Exception
 	switch {
 	case s.ending != nil:
-		f := s.ending.fault
-		if f == nil {
+		if s.ending.fault == nil {
 			return fault.New(fault.ExecutionError, "")
 		}
-		if errors.As(err, &interrupted) {
-			return s.place(f, interrupted.Stack())
-		}
-		return f
+		return s.ending.fault
 	case errors.As(err, &interrupted):
 		if by, ok := interrupted.Value().(*stop); ok && by.fault != nil {
 			return s.place(by.fault, interrupted.Stack())

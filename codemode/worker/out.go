@@ -101,8 +101,11 @@ func (s *session) logger(level string) native {
 func (s *session) display(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
-		if str, ok := v.(goja.String); ok {
-			return clipped(str, s.job.Limits.MaxLogBytes)
+		switch x := v.(type) {
+		case goja.String:
+			return clipped(x, s.job.Limits.MaxLogBytes)
+		case *goja.Symbol:
+			return "Symbol(" + clip(x.String(), 100) + ")"
 		}
 		return v.String()
 	}

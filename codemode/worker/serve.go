@@ -69,6 +69,7 @@ func serve() int {
 	if err != nil {
 		return exitOrphan
 	}
+	_, _ = h.r.Read() // the host looks at what it used, and kills
 	return exitDone
 }
 
