@@ -2,8 +2,19 @@
 // queries by filter (CONTRACT section 3): JSON, checked against the descriptors,
 // turned into a SQL condition.
 //
+//	field        a value, or {operator: value, ...}, joined by and
+//	  all        $eq $ne $in $nin $null; null is a value where the field has it
+//	  ordered    $lt $lte $gt $gte $between [lowest, highest], both included
+//	  text       $contains $startsWith $endsWith, exact; $icontains, where upper
+//	             and lower case are the same (on SQLite for ASCII letters only)
+//	  JSON       compared with null only
+//	to one       a filter of the target (null: none there), $exists
+//	to many      $some $every $none with a filter of the target, $exists
+//	logic        $and $or $nor with lists, $not with a filter
+//
 // A filter has two-valued logic: what does not match is what `$not` gives, nulls
 // included. So `$ne` and `$nin` match nulls, and SQL's third value never shows.
+// Texts compare by their bytes in UTF-8, times by their moment to the nanosecond.
 //
 // What belongs here: the language. What must never: rows, statements, or
 // anything that talks to a database.

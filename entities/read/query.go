@@ -2,6 +2,11 @@
 // reading half of the entity engine (CONTRACT sections 2 and 3: collection,
 // get-by-id, count).
 //
+// Fields come in the order of the resource, the key first and always there; null
+// stands for NULL. Ids and decimals are strings, integers beyond 2^53 too; times
+// are RFC 3339 in UTC with the digits that they have, bytes base64. Sorts put
+// null where the database does (SQLite: before all values) and end with the key.
+//
 // What belongs here: reading. What must never: writes, transactions, sets, or
 // any table that a descriptor does not name.
 package read
