@@ -228,6 +228,8 @@ func TestDeathOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A dying process still takes a call for a moment: then that call tells, and the
+// next one works.
 func TestDeathBetweenCalls(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
@@ -235,6 +237,10 @@ func TestDeathBetweenCalls(t *testing.T) {
 	require.NoError(t, syscall.Kill(out.Pid, syscall.SIGKILL))
 	require.Eventually(t, func() bool { return !alive(strconv.Itoa(out.Pid)) }, 5*time.Second, 10*time.Millisecond)
 	again, err := b.say(echoIn{})
+	if err != nil {
+		require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+		again, err = b.say(echoIn{})
+	}
 	require.NoError(t, err)
 	require.NotEqual(t, out.Pid, again.Pid)
 }
@@ -253,7 +259,7 @@ func TestPluginThatCannotComeBack(t *testing.T) {
 	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
 	require.NotEmpty(t, fault.From(err).Hint)
 	require.Less(t, time.Since(begin), 2*time.Second)
-	require.False(t, b.provider.Checks(t.Context())[1].OK)
+	require.Eventually(t, func() bool { return !b.provider.Checks(t.Context())[1].OK }, 5*time.Second, 10*time.Millisecond)
 }
 
 func TestPluginsThatDoNotStart(t *testing.T) {

@@ -28,6 +28,7 @@ type process struct {
 	child    *child
 	manifest *wire.Manifest
 	started  time.Time
+	folder   string // of its socket
 
 	once sync.Once
 	gone chan struct{} // closed when the process is known to be useless
@@ -39,19 +40,25 @@ const stopGrace = 3 * time.Second
 // launch starts an executable and shakes hands.
 func launch(path string, timeout time.Duration, log hclog.Logger) (*process, error) {
 	p := &process{started: time.Now(), gone: make(chan struct{})}
+	var err error
+	// go-plugin leaves its own folder behind when the executable cannot be run.
+	if p.folder, err = os.MkdirTemp("", "koan-plugin-"); err != nil {
+		return nil, err
+	}
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake,
 		VersionedPlugins: wire.Plugins(nil),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		// The socket lies in a folder that only this user may enter. Where there are
 		// only TCP ports, certificates keep others out.
-		AutoMTLS:        runtime.GOOS == "windows",
-		SkipHostEnv:     true,
-		StartTimeout:    timeout,
-		Logger:          log,
-		SyncStdout:      newLines(log, "stdout"),
-		SyncStderr:      newLines(log, "stderr"),
-		GRPCDialOptions: []grpc.DialOption{grpc.WithIdleTimeout(0)},
+		AutoMTLS:         runtime.GOOS == "windows",
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.folder},
+		SkipHostEnv:      true,
+		StartTimeout:     timeout,
+		Logger:           log,
+		SyncStdout:       newLines(log, "stdout"),
+		SyncStderr:       newLines(log, "stderr"),
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithIdleTimeout(0)},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
 			var err error
 			p.child, err = newChild(path, cmd.Env)
@@ -79,14 +86,14 @@ func launch(path string, timeout time.Duration, log hclog.Logger) (*process, err
 	return p, nil
 }
 
-// ready tells whether a call has a chance: nobody has given the process up, and
-// the connection stands.
+// ready tells whether a call has a chance: nobody has given the process up, the
+// connection stands, and the process has not ended a moment ago.
 func (p *process) ready() bool {
 	select {
 	case <-p.gone:
 		return false
 	default:
-		return p.conn.Conn.GetState() == connectivity.Ready
+		return p.conn.Conn.GetState() == connectivity.Ready && !p.child.over()
 	}
 }
 
@@ -115,6 +122,7 @@ func (p *process) stop() {
 	}
 	p.kill() // also what the plugin itself has started
 	<-done
+	_ = os.RemoveAll(p.folder)
 }
 
 // environment is all that a plugin gets of the app's: what programs need to
@@ -198,6 +206,13 @@ func (c *child) Kill(context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// over tells whether the process has ended, also before Wait has noticed.
+func (c *child) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reaped || ended(c.pid)
 }
 
 // Diagnose adds what may be wrong with an executable that says nothing.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // confine has the kernel kill the plugin when the app is gone, however it went.
@@ -14,3 +16,10 @@ func confine(cmd *exec.Cmd) {
 // killTree kills the plugin's process group. The caller knows that the process
 // has not been reaped, so that its id is still its own.
 func killTree(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// ended tells whether a child has ended, without reaping it.
+func ended(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo == int32(unix.SIGCHLD) || err == unix.ECHILD
+}

@@ -244,7 +244,10 @@ func (p *plugin) kill() {
 func (p *plugin) check() catalog.Check {
 	s := p.state()
 	c := catalog.Check{Name: "plugin " + p.name}
-	if s.proc == nil {
+	if s.proc == nil || !s.proc.ready() {
+		if s.failure == nil {
+			s.failure = errors.New("it died and is being restarted")
+		}
 		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
 		c.Hint = "See the log for what it wrote; rebuild it against this version, or take it out of " + p.provider.dir + "."
 		return c
