@@ -18,7 +18,13 @@ import (
 // and the maker of photos.
 var tools string
 
+// asApp makes the test binary the app itself.
+const asApp = "PANTRYPAL_TEST_AS_APP"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asApp) != "" {
+		main()
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "pantrypal-test-")
 		if err != nil {
@@ -140,6 +146,36 @@ func TestAgentsOnlyReadProductsAndTheDiary(t *testing.T) {
 	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Product", "PantryEvent"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
 	_, err := k.Call("koan::Product.upsert", map[string]any{"model": map[string]any{"name": "X"}})
 	require.Error(t, err)
+}
+
+func TestScriptsHoldUnderTSC(t *testing.T) {
+	dir := t.TempDir()
+	sdk := exec.CommandContext(t.Context(), os.Args[0], "sdk", "--database", "sqlite://"+t.TempDir(), "--plugins.dir", filepath.Join(tools, "plugins"))
+	sdk.Env = append(os.Environ(), asApp+"=1")
+	types, err := sdk.Output()
+	require.NoError(t, err)
+	files := map[string][]byte{"koan.d.ts": types, "bad.js": []byte("SDK.Entities.Product.upsert({ name: 'x' });\n")}
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+		files[name] = []byte(script(t, name))
+	}
+	for name, content := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	tsc, err := filepath.Abs("../tests/npm/node_modules/typescript/bin/tsc")
+	require.NoError(t, err)
+	require.FileExists(t, tsc, "run `make setup` first")
+	check := func(names ...string) (string, error) {
+		args := append([]string{tsc, "--strict", "--noUncheckedIndexedAccess", "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--lib", "es2022", "koan.d.ts"}, names...)
+		cmd := exec.CommandContext(t.Context(), "node", args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	said, err := check("grocery-haul.js", "simple-dinner.js")
+	require.NoError(t, err, said)
+	said, err = check("bad.js")
+	require.Error(t, err, "a product is read-only")
+	require.Contains(t, said, "bad.js(1,")
 }
 
 func TestScriptsAreValid(t *testing.T) {

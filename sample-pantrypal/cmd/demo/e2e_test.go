@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// build makes the app and its plugin as `make build` does, and gives the app.
+func build(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for out, pkg := range map[string]string{"pantrypal": "../..", "plugins/vision": "../../../plugins/vision"} {
+		said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, out), pkg).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+	}
+	return filepath.Join(dir, "pantrypal")
+}
+
+func TestTheWholeDemo(t *testing.T) {
+	o := options{app: build(t), script: "../../scripts/grocery-haul.js"}
+	run := func(photo string) (shown, steps string, err error) {
+		var out, progress bytes.Buffer
+		o.photo = photo
+		err = demo(t.Context(), o, &out, &progress)
+		return out.String(), progress.String(), err
+	}
+	t.Run("the sample photo", func(t *testing.T) {
+		shown, steps, err := run("../../testdata/haul.png")
+		require.NoError(t, err)
+		for _, want := range []string{
+			"6 codes read, 3 new items, 2 updated, 1 unknown; 3 dinners planned", "2000000000992", "Spinach", "Chickpeas", "Tomatoes",
+			"What changed:", "PantryEvent", "Dinners after haul.png", "vision.detect", "planned-meal.upsert-many", "One round trip, ", " SDK calls, ",
+		} {
+			require.Contains(t, shown, want)
+		}
+		require.NotContains(t, shown, "failed")
+		require.Contains(t, steps, "sending grocery-haul.js")
+	})
+	t.Run("a photo without codes", func(t *testing.T) {
+		shown, _, err := run("../../testdata/empty.png")
+		require.NoError(t, err)
+		require.Contains(t, shown, "no barcode")
+	})
+	t.Run("a photo that is broken further on", func(t *testing.T) {
+		shown, _, err := run("../../testdata/broken.png")
+		var f *failure
+		require.ErrorAs(t, err, &f)
+		require.Positive(t, f.Line)
+		require.NotEmpty(t, f.Hint)
+		require.False(t, f.committed)
+		require.Empty(t, shown)
+	})
+	t.Run("a script that fails", func(t *testing.T) {
+		o.script = filepath.Join(t.TempDir(), "bad.js")
+		require.NoError(t, os.WriteFile(o.script, []byte("const a = 1;\nnull.x;\n"), 0o600))
+		_, _, err := run("../../testdata/empty.png")
+		require.Contains(t, describe(err, false), "at line 2")
+	})
+	t.Run("a caller's own configuration does not matter", func(t *testing.T) {
+		o.script = "../../scripts/simple-dinner.js"
+		t.Setenv("KOAN_CODEMODE_ENABLED", "false")
+		shown, _, err := run("../../testdata/empty.png")
+		require.NoError(t, err)
+		require.Contains(t, shown, "Egg Fried Rice")
+	})
+}
