@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -408,7 +410,16 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	_, _, err := h.engine.Invoke(t.Context(), run.Request{View: h.view, Principal: auth.Local(), ID: add, Input: json.RawMessage(`{"by":"x","no":1}`)})
-	require.Len(t, fault.From(err).Details, 2, "everything that is wrong, at once")
+	require.Equal(t, []fault.Detail{
+		{Path: "/by", Message: "must be integer, not string", Expected: "integer", Received: "string"},
+		{Path: "/no", Message: `there is no "no" here`},
+	}, sorted(fault.From(err).Details), "everything that is wrong, at once")
+}
+
+func sorted(details any) []fault.Detail {
+	list := details.([]fault.Detail)
+	slices.SortFunc(list, func(a, b fault.Detail) int { return strings.Compare(a.Path, b.Path) })
+	return list
 }
 
 func TestOnlyNarrowsARun(t *testing.T) {

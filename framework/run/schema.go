@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -30,7 +31,7 @@ func (s *schemas) check(schema, input json.RawMessage) error {
 	if !errors.As(err, &v) {
 		return err
 	}
-	return fault.Invalid(violations(v)...)
+	return fault.Invalid(violations(v, properties(compiled))...)
 }
 
 func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
@@ -61,20 +62,48 @@ func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schem
 
 var english = message.NewPrinter(language.English)
 
-// violations flattens the tree of a validation error into its leaves.
-func violations(v *jsonschema.ValidationError) []fault.Detail {
-	if len(v.Causes) == 0 {
-		d := fault.Detail{Path: pointer(v.InstanceLocation), Message: v.ErrorKind.LocalizedString(english)}
-		if t, ok := v.ErrorKind.(*kind.Type); ok {
-			d.Expected, d.Received = strings.Join(t.Want, " or "), t.Got
+// violations flattens the tree of a validation error into its leaves. What is
+// missing or unknown gets the path of the property itself.
+func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
+	if len(v.Causes) > 0 {
+		var out []fault.Detail
+		for _, c := range v.Causes {
+			out = append(out, violations(c, known)...)
 		}
-		return []fault.Detail{d}
+		return out
 	}
+	at := pointer(v.InstanceLocation)
 	var out []fault.Detail
-	for _, c := range v.Causes {
-		out = append(out, violations(c)...)
+	switch k := v.ErrorKind.(type) {
+	case *kind.Required:
+		for _, name := range k.Missing {
+			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("%q is missing", name)})
+		}
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			near := ""
+			if at == "" {
+				near = fault.DidYouMean(name, known)
+			}
+			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("there is no %q here", name) + near})
+		}
+	case *kind.Type:
+		want := strings.Join(k.Want, " or ")
+		out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("must be %s, not %s", want, k.Got), Expected: want, Received: k.Got})
+	default:
+		out = append(out, fault.Detail{Path: at, Message: v.ErrorKind.LocalizedString(english)})
 	}
 	return out
+}
+
+// properties are the names that a schema knows at its top level, sorted.
+func properties(s *jsonschema.Schema) []string {
+	names := make([]string, 0, len(s.Properties))
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
 }
 
 func pointer(parts []string) string {
