@@ -1,0 +1,51 @@
+package plugins
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+func manifest(change func(*wire.Manifest)) *wire.Manifest {
+	m := &wire.Manifest{ContractVersion: wire.ContractVersion, Domain: "echo", Version: "1", Functions: []*wire.Function{
+		{Name: "say", InputSchema: []byte(`{"type":"object"}`), OutputSchema: []byte(`{"type":"object"}`)},
+	}}
+	if change != nil {
+		change(m)
+	}
+	return m
+}
+
+func TestCheckManifest(t *testing.T) {
+	require.NoError(t, checkManifest("echo", manifest(nil)))
+	err := checkManifest("echo", manifest(func(m *wire.Manifest) {
+		m.ContractVersion, m.Domain = 9, "other"
+		m.Functions = append(m.Functions, m.Functions[0], &wire.Function{Name: "No Name", InputSchema: []byte("x"), OutputSchema: []byte(`{"type":"string"}`), Example: []byte("{"), TimeoutMs: -1})
+	}))
+	for _, want := range []string{
+		"contract version 9, this app speaks 1", `"other"`, `"say" is there twice`, `"No Name" is not`, "input schema", "output schema", "example", "negative",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// FuzzManifest: what passes the check makes a catalog; nothing panics.
+func FuzzManifest(f *testing.F) {
+	for _, m := range []*wire.Manifest{manifest(nil), manifest(func(m *wire.Manifest) { m.Functions[0].Name = "say-it" }), {}} {
+		raw, err := proto.Marshal(m)
+		require.NoError(f, err)
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var m wire.Manifest
+		if proto.Unmarshal(raw, &m) != nil || checkManifest("echo", &m) != nil {
+			return
+		}
+		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{}, &m)})
+		require.NoError(t, err)
+	})
+}
