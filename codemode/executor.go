@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/koan-go/koan/codemode/sandbox"
 	"github.com/koan-go/koan/codemode/wire"
@@ -50,11 +51,13 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	}
 	var out []catalog.Check
 	for _, c := range found {
-		check := catalog.Check{Name: "confinement: " + c.Name, OK: c.OK, Detail: c.Detail}
 		if !c.OK {
-			check.Hint = "Scripts are held by process limits only; run on Linux with seccomp for more."
+			out = append(out, catalog.Check{Name: "confinement: " + c.Name, Detail: c.Detail, Hint: "Scripts are held by process limits only; run on Linux with seccomp for more."})
 		}
-		out = append(out, check)
 	}
-	return out
+	held := catalog.Check{Name: "confinement", OK: len(out) == 0, Detail: fmt.Sprintf("a worker was refused %d of %d things that scripts must not do", len(found)-len(out), len(found))}
+	if !held.OK {
+		held.Hint = "See the lines below."
+	}
+	return append([]catalog.Check{held}, out...)
 }

@@ -199,6 +199,8 @@ func TestConfined(t *testing.T) {
 	require.Positive(t, r.outcome.Metrics["peakMemoryBytes"])
 	require.Equal(t, map[string]any{"limit": "cpu"}, subset(h.run("for (;;);").fails(t, fault.Timeout).Details, "limit"))
 	require.Equal(t, 2, h.run("\n throw 1").fails(t, fault.JavaScriptError).Line)
+	h.run("const a = []; for (;;) a.push('x'.repeat(1000) + a.length)", in{"limits": in{"maxMemoryBytes": 1}}).fails(t, fault.MemoryExceeded)
+	require.NoError(t, h.run("1").err, "the next script runs as if nothing had happened")
 	require.JSONEq(t, `false`, string(h.call(context.Background(), "validate", in{"code": "SDK.Entities.Nte.x()"}).raw["valid"]))
 	for _, c := range h.provider.(catalog.Checker).Checks(context.Background()) {
 		require.True(t, c.OK, "%+v", c)

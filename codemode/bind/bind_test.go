@@ -1,0 +1,69 @@
+package bind_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+func TestBind(t *testing.T) {
+	op := func(id catalog.ID, resource string) *catalog.Operation {
+		return &catalog.Operation{
+			ID: id, Resource: resource, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere,
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		}
+	}
+	s, err := catalog.NewSnapshot(catalog.Offer{
+		Resources: []*catalog.Resource{{
+			Name: "Todo", Key: catalog.Field{Name: "id"}, Fields: []catalog.Field{{Name: "title"}},
+			Edges: []catalog.Edge{{Name: "next", Target: "Todo"}, {Name: "hidden", Target: "Secret"}}, Sets: []string{"default", "tenant-*"},
+			ReadOnly: true, Operations: []string{"collection", "get-by-id", "upsert"},
+		}},
+		Operations: []*catalog.Operation{
+			op(catalog.EntityID("Todo", "collection"), "Todo"), op(catalog.EntityID("Todo", "get-by-id"), "Todo"),
+			op(catalog.PluginID("entities", "x"), ""),  // would hide SDK.Entities
+			op(catalog.PluginID("my-scan", "a-b"), ""), // three that are spelt alike
+			op(catalog.PluginID("my-scan", "aB"), ""),
+			op(catalog.PluginID("my_scan", "delete"), ""),
+			op(catalog.PluginID("3d", "1st"), ""),
+		},
+	})
+	require.NoError(t, err)
+	v := s.View(auth.Principal{Sets: []string{"tenant-7"}}, exposure.Full, false)
+	b := bind.Bind(v)
+	require.Equal(t, v.Version(), b.Version)
+	require.Equal(t, []wire.Entity{{
+		Name: "Todo", Ops: []string{"collection", "get-by-id"}, ReadOnly: true,
+		Fields: []string{"id", "title"}, Edges: []string{"next"}, Sets: []string{"tenant-7"},
+	}}, b.Entities)
+	require.Equal(t, []wire.Domain{
+		{Name: "_3d", Functions: []wire.Function{{Name: "_1st", ID: "plugin::3d.1st"}}},
+		{Name: "Entities2", Functions: []wire.Function{{Name: "x", ID: "plugin::entities.x"}}},
+		{Name: "MyScan", Functions: []wire.Function{{Name: "aB", ID: "plugin::my-scan.a-b"}, {Name: "aB2", ID: "plugin::my-scan.aB"}}},
+		{Name: "MyScan2", Functions: []wire.Function{{Name: "delete", ID: "plugin::my_scan.delete"}}},
+	}, b.Domains)
+
+	tools := s.View(auth.Local(), exposure.Tools, false)
+	require.Empty(t, bind.Bind(tools).Entities)
+	require.Empty(t, bind.Bind(tools).Domains)
+}
+
+func TestEveryOpHasMethods(t *testing.T) {
+	seen := map[string]bool{}
+	for _, op := range wire.MethodOps() {
+		require.NotEmpty(t, wire.Methods(op), op)
+		for _, m := range wire.Methods(op) {
+			require.False(t, seen[m], m)
+			seen[m] = true
+		}
+	}
+	require.Nil(t, wire.Methods("collections"))
+}
