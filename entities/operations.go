@@ -71,7 +71,11 @@ var operations = []operation{
 			if err != nil {
 				return nil, err
 			}
-			t.once(in.Single())
+			if in.Single() {
+				// One row by its key takes less time than watching for a cancel would.
+				t.once(true)
+				ctx = context.WithoutCancel(ctx)
+			}
 			return e.reader.Get(ctx, t.sql, in)
 		},
 	},

@@ -87,9 +87,15 @@ func (t *tx) images(k *kind) bool { return t.attempt.Records() || t.hooked(k) }
 
 func (t *tx) hooked(k *kind) bool { return k.Entity.Hooked || t.client.Hooked(k.Type) }
 
-// image reads a row as it is now; nil if there is none.
+// image reads a row as it is now; nil if there is none. One row by its key takes
+// less time than watching for a cancel would.
 func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
-	return t.store.engine.reader.Image(ctx, t.sql, k.Entity, k.bound(id))
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id))
+}
+
+// exists tells whether there is a row with an id.
+func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id))
 }
 
 // reserve keeps the place of a change in the order in which mutations began, so
@@ -245,7 +251,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if t.hooked(k) { // one that marks rows instead of deleting them
 		left := false
 		for _, p := range rows {
-			there, err := t.store.engine.reader.Exists(ctx, t.sql, k.Entity, k.bound(p.id))
+			there, err := t.exists(ctx, k, p.id)
 			if err != nil {
 				return nil, err
 			}

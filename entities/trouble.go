@@ -138,7 +138,7 @@ func (e *engine) holders(k *kind) string {
 func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
 	var out []fault.Detail
 	look := func(target *kind, id any, at string) {
-		there, err := e.reader.Exists(ctx, t.sql, target.Entity, target.bound(id))
+		there, err := t.exists(ctx, target, id)
 		if err == nil && !there {
 			out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)})
 		}

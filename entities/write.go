@@ -18,7 +18,7 @@ import (
 // the model's id.
 func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if m.id != nil {
-		there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(m.id))
+		there, err := t.exists(ctx, k, m.id)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model) (json.Raw
 
 // stored reads what a write left behind.
 func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
-	out, err := e.reader.Image(ctx, t.sql, k.Entity, k.bound(id))
+	out, err := t.image(ctx, k, id)
 	if err == nil && out == nil {
 		return nil, fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
 	}
@@ -187,7 +187,7 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 
 // patch changes an entity that must exist.
 func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
-	there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(in.id))
+	there, err := t.exists(ctx, k, in.id)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (jso
 func (e *engine) delete(ctx context.Context, t *tx, k *kind, ids []any, ifVersion *int64) (json.RawMessage, error) {
 	deleted := 0
 	for _, id := range ids {
-		there, err := e.reader.Exists(ctx, t.sql, k.Entity, k.bound(id))
+		there, err := t.exists(ctx, k, id)
 		if err != nil {
 			return nil, err
 		}
