@@ -127,6 +127,8 @@ func TestSchemasAreNoStricterThanDecoders(t *testing.T) {
 				count:      map[string]any{"filter": filter},
 			} {
 				switch m := v.(map[string]any); {
+				case name == "Desk" && m["with"] != nil:
+					m["with"] = "owner"
 				case name == "Shelf":
 					delete(m, "with")
 				case name == "Book" && m["with"] != nil:

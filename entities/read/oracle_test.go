@@ -45,6 +45,11 @@ func (w world) book(i int) record {
 	return r
 }
 
+func (w world) desk(i int) record {
+	d := w.data.Desks[i]
+	return record{"id": d.ID, "room": d.Room, "ownerId": deref(d.Owner), "?": "Desk"}
+}
+
 func (w world) tag(i int) record {
 	return record{"id": w.data.Tags[i].ID, "label": w.data.Tags[i].Label, "?": "Tag"}
 }
@@ -59,6 +64,10 @@ func (w world) all(entity string) []record {
 	case "Book":
 		for i := range w.data.Books {
 			out = append(out, w.book(i))
+		}
+	case "Desk":
+		for i := range w.data.Desks {
+			out = append(out, w.desk(i))
 		}
 	case "Tag":
 		for i := range w.data.Tags {
@@ -80,6 +89,10 @@ func (w world) edge(r record, name string) (to []record, many, ok bool) {
 		return where("Tag", func(o record) bool { return slices.Contains(r["tagIds"].([]int64), o["id"].(int64)) }), true, true
 	case "Author.mentor":
 		return where("Author", func(o record) bool { return o["id"] == r["mentorId"] }), false, true
+	case "Author.desk":
+		return where("Desk", func(o record) bool { return o["ownerId"] == r["id"] }), false, true
+	case "Desk.owner":
+		return where("Author", func(o record) bool { return o["id"] == r["ownerId"] }), false, true
 	case "Author.pupils":
 		return where("Author", func(o record) bool { return o["mentorId"] == r["id"] }), true, true
 	case "Author.books":

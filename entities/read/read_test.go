@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/sqltext"
@@ -32,7 +33,8 @@ func small() library.Data {
 			{ID: 2, Name: "Frank", Mentor: library.P[int64](1)},
 			{ID: 3, Name: "Brian", Mentor: library.P[int64](2)},
 		},
-		Tags: []library.Tag{{ID: 1, Label: "classic"}, {ID: 2, Label: "desert"}},
+		Desks: []library.Desk{{ID: 7, Room: "attic", Owner: library.P[int64](2)}},
+		Tags:  []library.Tag{{ID: 1, Label: "classic"}, {ID: 2, Label: "desert"}},
 		Books: []library.Book{
 			{
 				ID: "emma", Title: "Emma", Blurb: library.P("Handsome, \"clever\"\nand rich\x01 é"), Pages: library.P[int64](474), Sold: 1 << 60,
@@ -90,11 +92,15 @@ func TestCollection(t *testing.T) {
 			`{"items":[{"id":"nobody","author":null,"tags":[]}],"page":1,"pageSize":50,"truncated":false}`},
 		{"all is one level", "Author", `{"with":"all","filter":{"id":2},"fields":"name","count":false}`, `{"items":[{"id":"2","name":"Frank","books":[` +
 			bookJSON("dune", "Dune", 5) + `,` + bookJSON("messiah", "Dune Messiah", 3) + `],
-			"mentor":{"id":"1","name":"Jane","born":1775,"mentorId":null},"pupils":[{"id":"3","name":"Brian","born":null,"mentorId":"2"}]}],"page":1,"pageSize":50,"truncated":false}`},
+			"mentor":{"id":"1","name":"Jane","born":1775,"mentorId":null},"desk":{"id":"7","room":"attic","ownerId":"2"},"pupils":[{"id":"3","name":"Brian","born":null,"mentorId":"2"}]}],"page":1,"pageSize":50,"truncated":false}`},
 		{"limit, sort, filter, fields and with of an edge", "Author", `{"fields":"name","count":false,"with":{"books":{"limit":1,"sort":"-title","filter":{"title":{"$startsWith":"D"}},"fields":"title","with":{"tags":{"fields":["label"]}}}}}`,
 			`{"items":[{"id":"1","name":"Jane","books":[]},{"id":"2","name":"Frank","books":[{"id":"messiah","title":"Dune Messiah","tags":[{"id":"2","label":"desert"}]}]},{"id":"3","name":"Brian","books":[]}],"page":1,"pageSize":50,"truncated":false}`},
 		{"limit of many to many", "Tag", `{"count":false,"with":{"books":{"limit":1,"sort":"-sold","fields":"title"}}}`,
 			`{"items":[{"id":"1","label":"classic","books":[{"id":"emma","title":"Emma"}]},{"id":"2","label":"desert","books":[{"id":"dune","title":"Dune"}]}],"page":1,"pageSize":50,"truncated":false}`},
+		{"one to one, from both sides", "Author", `{"with":"desk.owner.desk","fields":"name","filter":{"desk":{"room":"attic"}},"count":false}`, `{"items":[{"id":"2","name":"Frank","desk":
+			{"id":"7","room":"attic","ownerId":"2","owner":{"id":"2","name":"Frank","born":null,"mentorId":"1","desk":{"id":"7","room":"attic","ownerId":"2"}}}}],"page":1,"pageSize":50,"truncated":false}`},
+		{"one to one without", "Author", `{"with":"desk","fields":"name","filter":{"desk":null},"count":false,"pageSize":1}`,
+			`{"items":[{"id":"1","name":"Jane","desk":null}],"page":1,"pageSize":1,"truncated":false}`},
 		{"edge filters", "Author", `{"fields":"name","filter":{"books":{"$some":{"tags":{"$some":{"label":"desert"}}}},"mentor":{"name":"Jane"}}}`,
 			`{"items":[{"id":"2","name":"Frank"}],"page":1,"pageSize":50,"totalCount":1,"truncated":false}`},
 	} {
@@ -203,6 +209,20 @@ func TestStrangeTimes(t *testing.T) {
 		got := collection(t, db, e, books, `{"filter":{"id":"dune"},"fields":"publishedAt","count":false}`)
 		require.Contains(t, got, `"publishedAt":`+want, stored)
 	}
+}
+
+// A boolean keeps its index: SQLite takes none for a bare column.
+func TestBooleanUsesIndex(t *testing.T) {
+	db, _ := open(t, small())
+	tree, details := filter.Parse([]byte(`{"inPrint":true,"sold":{"$gte":3}}`), books, graph, "")
+	require.Empty(t, details)
+	b := sqltext.Builder{Dialect: sqltext.SQLite{}}
+	b.Raw("EXPLAIN QUERY PLAN SELECT id FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
+	tree.Where(&b, 0)
+	var id, parent, unused int
+	var plan string
+	require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&id, &parent, &unused, &plan))
+	require.Contains(t, plan, "books_sold (in_print=? AND sold>?)")
 }
 
 // An overflow of relations leaves no rows out silently, and the statements that

@@ -25,7 +25,7 @@ var Genres = []string{"novel", "poetry", "essay"}
 
 // Graph describes the library.
 func Graph() *descriptor.Graph {
-	return descriptor.NewGraph(author(), book(), tag(), shelf())
+	return descriptor.NewGraph(author(), book(), tag(), shelf(), desk())
 }
 
 type fields struct{ entity *descriptor.Entity }
@@ -55,6 +55,7 @@ func author() *descriptor.Entity {
 	f.add(catalog.Field{Name: "mentorId", Type: catalog.TypeID, Nullable: true, Edge: "mentor"}, descriptor.Int, "mentor_id")
 	f.edge(descriptor.Edge{Name: "books", Ent: "books", Target: "Book", Relation: descriptor.O2M, TargetKey: "author_id"}, true, "")
 	f.edge(descriptor.Edge{Name: "mentor", Ent: "mentor", Target: "Author", Relation: descriptor.M2O, OwnKey: "mentor_id", Inverse: true}, false, "mentorId")
+	f.edge(descriptor.Edge{Name: "desk", Ent: "desk", Target: "Desk", Relation: descriptor.O2O, TargetKey: "owner_id"}, false, "")
 	f.edge(descriptor.Edge{Name: "pupils", Ent: "pupils", Target: "Author", Relation: descriptor.O2M, TargetKey: "mentor_id"}, true, "")
 	return f.entity
 }
@@ -91,6 +92,14 @@ func tag() *descriptor.Entity {
 	return f.entity
 }
 
+func desk() *descriptor.Entity {
+	f := entity("Desk", "desks", descriptor.Int)
+	f.add(catalog.Field{Name: "room", Type: catalog.TypeString}, descriptor.Text, "room")
+	f.add(catalog.Field{Name: "ownerId", Type: catalog.TypeID, Nullable: true, Edge: "owner"}, descriptor.Int, "owner_id")
+	f.edge(descriptor.Edge{Name: "owner", Ent: "owner", Target: "Author", Relation: descriptor.O2O, OwnKey: "owner_id", Inverse: true}, false, "ownerId")
+	return f.entity
+}
+
 func shelf() *descriptor.Entity {
 	f := entity("Shelf", "shelves", descriptor.Int)
 	f.add(catalog.Field{Name: "room", Type: catalog.TypeString}, descriptor.Text, "room")
@@ -106,6 +115,7 @@ CREATE TABLE books (id text NOT NULL PRIMARY KEY, title text NOT NULL, blurb tex
   cover blob NULL, isbn uuid NULL, cost decimal NULL, secret text NOT NULL, pin text NOT NULL, author_id integer NULL REFERENCES authors (id));
 CREATE TABLE tags (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, label text NOT NULL);
 CREATE TABLE book_tags (book_id text NOT NULL REFERENCES books (id), tag_id integer NOT NULL REFERENCES tags (id), PRIMARY KEY (book_id, tag_id));
+CREATE TABLE desks (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, room text NOT NULL, owner_id integer NULL UNIQUE REFERENCES authors (id));
 CREATE INDEX books_author ON books (author_id);
 CREATE INDEX books_sold ON books (in_print, sold);
 CREATE INDEX authors_mentor ON authors (mentor_id);
@@ -157,8 +167,16 @@ type Tag struct {
 	Label string
 }
 
+// Desk is a row of desks; an author has at most one.
+type Desk struct {
+	ID    int64
+	Room  string
+	Owner *int64
+}
+
 // Data is what a library has in it.
 type Data struct {
+	Desks   []Desk
 	Authors []Author
 	Books   []Book
 	Tags    []Tag
@@ -177,6 +195,9 @@ func Insert(t testing.TB, db *sql.DB, d Data) {
 	exec("PRAGMA defer_foreign_keys=1")
 	for _, a := range d.Authors {
 		exec("INSERT INTO authors VALUES (?,?,?,?)", a.ID, a.Name, a.Born, a.Mentor)
+	}
+	for _, k := range d.Desks {
+		exec("INSERT INTO desks VALUES (?,?,?)", k.ID, k.Room, k.Owner)
 	}
 	for _, g := range d.Tags {
 		exec("INSERT INTO tags VALUES (?,?)", g.ID, g.Label)

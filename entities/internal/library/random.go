@@ -33,6 +33,9 @@ func Random(r *rand.Rand, books int) Data {
 		}
 		d.Authors = append(d.Authors, a)
 	}
+	for i := range 6 {
+		d.Desks = append(d.Desks, Desk{ID: int64(i + 1), Room: Title(r), Owner: maybe(r, int64(i+2))})
+	}
 	for i := range 5 {
 		d.Tags = append(d.Tags, Tag{ID: int64(i + 1), Label: fmt.Sprintf("tag%d", i%3)})
 	}

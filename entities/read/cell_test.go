@@ -1,0 +1,65 @@
+package read
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzText: any text becomes the JSON string that encoding/json reads back.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{"", "plain", "\"\\\n\r\t\x00\x1f\x7f", "é日本\u2028", "\xff\xc3", "a\xf0\x9f\x98\x80b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var got, want string
+		require.NoError(t, json.Unmarshal(appendString(nil, s), &got))
+		raw, err := json.Marshal(s)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(raw, &want))
+		require.Equal(t, want, got)
+	})
+}
+
+// FuzzTimeText: what the driver stores for a moment reads as that moment, and
+// any other text is JSON or an error.
+func FuzzTimeText(f *testing.F) {
+	for _, seed := range []string{"2026-01-02 03:04:05+00:00", "2026-01-02 03:04:05.000000001-07:30", "2026-01-02 03:04:05.", "2026-01-02", "17", "x"} {
+		f.Add(seed, int64(1767323045), int64(120e6))
+	}
+	f.Fuzz(func(t *testing.T, s string, seconds, nanos int64) {
+		if out, err := appendTimeText(nil, s); err == nil {
+			require.True(t, json.Valid(out), string(out))
+		}
+		at := time.Unix(seconds%(1<<37), (nanos%1e9+1e9)%1e9).UTC()
+		if at.Year() < 0 || at.Year() > 9999 {
+			return
+		}
+		out, err := appendTimeText(nil, at.Format("2006-01-02 15:04:05.999999999-07:00"))
+		require.NoError(t, err)
+		var got time.Time
+		require.NoError(t, json.Unmarshal(out, &got))
+		require.True(t, got.Equal(at), string(out))
+	})
+}
+
+func TestNumbers(t *testing.T) {
+	for want, v := range map[string]any{
+		"9007199254740991": int64(1<<53 - 1), `"9007199254740992"`: int64(1 << 53), `"-9007199254740992"`: int64(-1 << 53), "0": int64(0),
+	} {
+		got, err := appendValue(nil, kindInt, v)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	for _, v := range []float64{0, -0.5, 1e-7, 123456789.125, 1e21, 5e-324, 1.7976931348623157e308} {
+		got, err := appendValue(nil, kindFloat, v)
+		require.NoError(t, err)
+		var back float64
+		require.NoError(t, json.Unmarshal(got, &back))
+		require.Equal(t, v, back)
+	}
+	_, err := appendValue(nil, kindInt, "text")
+	require.Error(t, err)
+}
