@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,32 @@ func TestTheSamePhotoTwiceAddsNothingTwice(t *testing.T) {
 	require.Contains(t, h.Summary, "haul.png")
 	require.Empty(t, r.ChangeCounts)
 	require.Equal(t, before, value[float64](k, `SDK.Entities.PantryItem.all().reduce((n, i) => n + i.quantity, 0)`))
+}
+
+func TestTheSamePhotoFromTwoClientsAtOnce(t *testing.T) {
+	k := open(t)
+	photo := k.sample("haul.png")
+	answers := make(chan haul, 2)
+	for range cap(answers) {
+		go func() {
+			r := k.Try(script(t, "grocery-haul.js"), koantest.Input{Args: map[string]any{"photo": photo}})
+			var h haul
+			if !r.Success || json.Unmarshal(r.Answer, &h) != nil {
+				h.Summary = fmt.Sprint("failed: ", r.Error)
+			}
+			answers <- h
+		}()
+	}
+	known := 0
+	for range cap(answers) {
+		h := <-answers
+		require.NotContains(t, h.Summary, "failed")
+		if strings.Contains(h.Summary, "already put away") {
+			known++
+		}
+	}
+	require.Equal(t, 1, known, "the later one sees what the first one did")
+	require.Equal(t, []int{1, 1, 13}, value[[]int](k, `[SDK.Entities.PantryPhoto.count(), SDK.Entities.MealPlan.count(), SDK.Entities.PantryItem.all({filter: {name: "Eggs"}})[0].quantity]`))
 }
 
 func TestAnotherPhotoOfTheSameProductsAddsToTheItems(t *testing.T) {
