@@ -1,0 +1,141 @@
+// Command bench prints the project's benchmark table: each figure as a ratio to
+// the raw thing underneath it, measured in the same run, and what whole processes
+// cost. The benchmarks stand beside what they measure; this program runs them.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// suite is a package with benchmarks that report a ratio.
+type suite struct {
+	pkg   string
+	bench string
+	rows  []row
+}
+
+// row is one line of the table.
+type row struct {
+	bench   string // the benchmark's name
+	what    string
+	against string
+	metric  string // the unit that is shown
+	goal    string
+}
+
+var suites = []suite{
+	{"./entities/read", "GetByID|Collection20", []row{
+		{"GetByID", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
+		{"Collection20", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
+		{"Collection20With2Edges", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
+	}},
+	{"./entities", "Get|Collection20", []row{
+		{"Get", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
+		{"GetInScript", "get-by-id within a run", "prepared database/sql", "ratio", ""},
+		{"Collection20", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
+	}},
+	{"./codemode/sandbox", "Script", []row{
+		{"Script0Calls", "script, 0 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script10Calls", "script, 10 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script1000Calls", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+	}},
+}
+
+func main() {
+	time := flag.String("benchtime", "1s", "how long each benchmark runs")
+	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
+	flag.Parse()
+	if err := run(*time, *app); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(benchtime, app string) error {
+	w := tabwriter.NewWriter(os.Stdout, 2, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "what\tµs/op\traw µs\tratio\tgoal\tagainst")
+	for _, s := range suites {
+		fmt.Fprintf(os.Stderr, "measuring %s ...\n", s.pkg)
+		figures, err := measure(s, benchtime)
+		if err != nil {
+			return err
+		}
+		for _, r := range s.rows {
+			f, ok := figures[r.bench]
+			if !ok {
+				return fmt.Errorf("%s has no Benchmark%s", s.pkg, r.bench)
+			}
+			ratio, ok := f[r.metric]
+			if !ok {
+				return fmt.Errorf("Benchmark%s of %s reports no %s", r.bench, s.pkg, r.metric)
+			}
+			own, raw := f.pair(ratio)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, own, raw, ratio, r.goal, r.against)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "measuring processes ...")
+	processes, err := processes(app)
+	if err != nil {
+		return err
+	}
+	for _, p := range processes {
+		fmt.Fprintf(w, "%s\t\t\t%s\t%s\t\n", p.what, p.figure, p.goal)
+	}
+	return w.Flush()
+}
+
+// figures are one benchmark's metrics by unit.
+type figures map[string]float64
+
+// pair gives the engine's and the raw figure in microseconds, from whichever
+// units the benchmark reports.
+func (f figures) pair(ratio float64) (own, raw string) {
+	switch {
+	case f["raw-ns/op"] > 0:
+		return micros(f["raw-ns/op"] * ratio / 1000), micros(f["raw-ns/op"] / 1000)
+	case f["raw-µs"] > 0:
+		return micros(f["raw-µs"] * ratio), micros(f["raw-µs"])
+	}
+	return micros(f["ns/op"] / 1000), ""
+}
+
+func micros(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+
+// measure runs a suite and reads its figures.
+func measure(s suite, benchtime string) (map[string]figures, error) {
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", s.bench, "-benchtime", benchtime, s.pkg)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", s.pkg, err, out.String())
+	}
+	found := map[string]figures{}
+	for lines := bufio.NewScanner(&out); lines.Scan(); {
+		m := line.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		f := figures{}
+		fields := strings.Fields(m[2])
+		for i := 0; i+1 < len(fields); i += 2 {
+			v, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", s.pkg, lines.Text(), err)
+			}
+			f[fields[i+1]] = v
+		}
+		found[m[1]] = f
+	}
+	return found, nil
+}
