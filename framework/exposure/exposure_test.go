@@ -32,8 +32,13 @@ func TestForClient(t *testing.T) {
 		client Client
 		want   Mode
 	}{
-		{Auto, Unknown, Full}, {Auto, Understands, Code}, {Auto, LegacyClient, Tools}, {"", Unknown, Full},
-		{Code, LegacyClient, Code}, {Tools, Understands, Tools}, {Full, Understands, Full},
+		{Auto, Unknown, Full},
+		{Auto, Understands, Code},
+		{Auto, LegacyClient, Tools},
+		{"", Unknown, Full},
+		{Code, LegacyClient, Code},
+		{Tools, Understands, Tools},
+		{Full, Understands, Full},
 	} {
 		require.Equal(t, c.want, ForClient(c.server, c.client), "%v", c)
 	}

@@ -151,8 +151,11 @@ func TestToolNames(t *testing.T) {
 		client     string
 		underscore bool
 	}{
-		{mcpserver.NamesAuto, "claude-ai", true}, {mcpserver.NamesAuto, "other", false}, {"", "Claude-AI", true},
-		{mcpserver.NamesDotted, "claude-ai", false}, {mcpserver.NamesUnderscore, "other", true},
+		{mcpserver.NamesAuto, "claude-ai", true},
+		{mcpserver.NamesAuto, "other", false},
+		{"", "Claude-AI", true},
+		{mcpserver.NamesDotted, "claude-ai", false},
+		{mcpserver.NamesUnderscore, "other", true},
 	} {
 		o := options(t, newGarden())
 		o.ToolNames = c.spelling
