@@ -100,7 +100,9 @@ var operations = []operation{
 	{
 		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
 		effects: reading, writes: true, example: constantly(`{}`),
-		input:  func(_ *engine, k *kind) json.RawMessage { return input(object{"set": setSchema(&k.Entity.Resource)}) },
+		input: func(_ *engine, k *kind) json.RawMessage {
+			return input(object{"set": read.SetSchema(&k.Entity.Resource)})
+		},
 		output: func(k *kind) json.RawMessage { return encode(object{"type": "object"}) },
 		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
 	},
@@ -108,7 +110,7 @@ var operations = []operation{
 		op: "upsert", title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
 		effects: storing, writes: true, example: upsertExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
-			p := object{"model": k.modelSchema(true), "set": setSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
+			p := object{"model": k.modelSchema(true), "set": read.SetSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
 			return input(k.withVersion(p), "model")
 		},
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
@@ -125,7 +127,7 @@ var operations = []operation{
 		op: "upsert-many", title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
 		effects: storing, writes: true, example: upsertManyExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
-			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}
+			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}
 			return input(p, "models")
 		},
 		output: func(k *kind) json.RawMessage {
@@ -144,7 +146,7 @@ var operations = []operation{
 		op: "patch", title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
 		effects: changing, writes: true, example: noExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
-			p := object{"id": idSchema(k), "changes": k.modelSchema(false), "set": setSchema(&k.Entity.Resource)}
+			p := object{"id": read.IDSchema(&k.Entity.Key), "changes": k.modelSchema(false), "set": read.SetSchema(&k.Entity.Resource)}
 			return input(k.withVersion(p), "id", "changes")
 		},
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
@@ -161,7 +163,7 @@ var operations = []operation{
 		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
 		effects: changing, writes: true, example: deleteExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
-			return input(k.withVersion(object{"id": idSchema(k), "set": setSchema(&k.Entity.Resource)}), "id")
+			return input(k.withVersion(object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
 		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDelete(k, in); return err },
@@ -177,7 +179,7 @@ var operations = []operation{
 		op: "delete-many", title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
 		effects: changing, writes: true, example: deleteManyExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
-			return input(object{"ids": object{"type": "array", "items": idSchema(k), "maxItems": maxBatch}, "set": setSchema(&k.Entity.Resource)}, "ids")
+			return input(object{"ids": object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
 		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDeleteMany(k, in); return err },

@@ -2,11 +2,10 @@ package entities
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -36,28 +35,6 @@ func described(s object, text string) object {
 		s["description"] = text
 	}
 	return s
-}
-
-// setSchema lists the sets, where there is anything to choose.
-func setSchema(r *catalog.Resource) object {
-	s := object{"type": "string"}
-	switch patterns := slices.ContainsFunc(r.Sets, func(p string) bool { return strings.HasSuffix(p, "*") }); {
-	case len(r.Sets) == 0:
-		s["enum"] = []string{defaultSet}
-	case patterns:
-		s["description"] = "The dataset: " + strings.Join(r.Sets, ", ") + "."
-	default:
-		s["enum"] = r.Sets
-	}
-	return s
-}
-
-// idSchema is an id as input takes it: the string form, and the native one.
-func idSchema(k *kind) object {
-	if k.Entity.Key.Storage == descriptor.Int {
-		return object{"type": []string{"string", "integer"}}
-	}
-	return object{"type": "string"}
 }
 
 // fieldSchema is a field's value, on input or output.
@@ -167,7 +144,7 @@ func (k *kind) jsonSchema(f *catalog.Field) object {
 func (k *kind) modelProperties(withID bool) object {
 	p := object{}
 	if withID {
-		p[k.key().Name] = idSchema(k)
+		p[k.key().Name] = read.IDSchema(&k.Entity.Key)
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
@@ -182,7 +159,7 @@ func (k *kind) modelProperties(withID bool) object {
 
 // edgeSchema is what is written to an edge.
 func edgeSchema(e *edge) object {
-	id := idSchema(e.target)
+	id := read.IDSchema(&e.target.Entity.Key)
 	one := []any{id, object{"type": "object", "required": []string{"id"}, "properties": object{"id": id}}}
 	if !e.json.Many {
 		if !e.json.Required {

@@ -23,7 +23,7 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
 		"count":    object{"type": "boolean", "default": true, "description": "false leaves totalCount out, which is faster."},
 		"fields":   fieldsSchema(e),
-		"set":      setSchema(&e.Resource),
+		"set":      SetSchema(&e.Resource),
 	}
 	if len(searchable(e)) > 0 {
 		properties["q"] = object{"type": "string", "maxLength": MaxQuery, "description": "Words to look for."}
@@ -35,7 +35,7 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 // GetSchema is the input schema of the operation get-by-id. What it refuses
 // DecodeGet refuses too.
 func GetSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
-	properties := object{"id": idSchema(&e.Key), "fields": fieldsSchema(e), "set": setSchema(&e.Resource)}
+	properties := object{"id": IDSchema(&e.Key), "fields": fieldsSchema(e), "set": SetSchema(&e.Resource)}
 	addWith(properties, e, g)
 	return inputSchema(properties, []string{"id"})
 }
@@ -43,7 +43,7 @@ func GetSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 // CountSchema is the input schema of the operation count. What it refuses
 // DecodeCount refuses too.
 func CountSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
-	return inputSchema(object{"filter": filterSchema(e, g), "set": setSchema(&e.Resource)}, nil)
+	return inputSchema(object{"filter": filterSchema(e, g), "set": SetSchema(&e.Resource)}, nil)
 }
 
 func inputSchema(properties object, required []string) json.RawMessage {
@@ -60,9 +60,9 @@ func inputSchema(properties object, required []string) json.RawMessage {
 
 func quoted(s string) string { return "\"" + s + "\"" }
 
-// setSchema names the sets of a resource. A set that it does not have is refused
+// SetSchema names the sets of a resource. A set that it does not have is refused
 // as unknown_set where sets are opened, not by the decoders.
-func setSchema(r *catalog.Resource) object {
+func SetSchema(r *catalog.Resource) object {
 	switch {
 	case len(r.Sets) == 0:
 		return object{"type": "string", "enum": []string{"default"}}
@@ -72,7 +72,8 @@ func setSchema(r *catalog.Resource) object {
 	return object{"type": "string", "enum": r.Sets}
 }
 
-func idSchema(c *descriptor.Column) object {
+// IDSchema is an id as inputs take it: its string form, and the native one.
+func IDSchema(c *descriptor.Column) object {
 	if c.Storage == descriptor.Int {
 		return object{"type": []string{"string", "integer"}}
 	}
