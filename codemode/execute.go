@@ -208,7 +208,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	}
 	switch {
 	case err != nil:
-		return run.Return{}, err
+		return run.Return{}, placed(err, res)
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
 	case e.p.config.requireAnswer && res.Answer == nil:
@@ -218,6 +218,27 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, fault.Newf(fault.ResultTooLarge, "the result has %d bytes and the answer %d, at most %d each are allowed", len(res.Result), len(res.Answer), most)
 	}
 	return run.Return{Result: res.Result, Answer: res.Answer}, nil
+}
+
+// placed adds the script's line to what ended the attempt, where the executor
+// knows it. The fault itself may be shared, so a copy carries the line.
+func placed(err error, res *wire.Result) error {
+	var f *fault.Fault
+	if res == nil || res.Fault == nil || res.Fault.Line == 0 {
+		return err
+	}
+	if !errors.As(err, &f) {
+		if run.Ends(err) { // a new attempt
+			return err
+		}
+		f = fault.From(err)
+	}
+	if f.Line != 0 || f.Code != res.Fault.Code {
+		return err
+	}
+	at := *f
+	at.Line, at.Column = res.Fault.Line, res.Fault.Column
+	return &at
 }
 
 // late tells that the run's time by the clock is over, where the error says no

@@ -168,6 +168,16 @@ func TestWallTimeSaysSo(t *testing.T) {
 	require.Less(t, time.Since(started), 2*time.Second)
 }
 
+func TestLimitsNameTheLine(t *testing.T) {
+	for _, confined := range []bool{false, true} {
+		h := newHouse(t, map[string]any{"confined": confined, "codeMode.maxSdkCalls": 2})
+		f := h.run("let a = 1;\nfor (;;)\n  SDK.Entities.Note.collection()").fails(t, fault.SDKCallsExceeded)
+		require.Equal(t, 3, f.Line)
+		f = h.run("let a = 1;\n SDK.Entities.Note.getById('77')").fails(t, fault.NotFound)
+		require.Equal(t, 2, f.Line)
+	}
+}
+
 func TestCancelEndsTheRun(t *testing.T) {
 	h := newHouse(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
