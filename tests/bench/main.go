@@ -76,7 +76,7 @@ func run(benchtime, app string) error {
 			}
 			ratio, ok := f[r.metric]
 			if !ok {
-				return fmt.Errorf("Benchmark%s of %s reports no %s", r.bench, s.pkg, r.metric)
+				return fmt.Errorf("%s: Benchmark%s reports no %s", s.pkg, r.bench, r.metric)
 			}
 			own, raw := f.pair(ratio)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, own, raw, ratio, r.goal, r.against)
