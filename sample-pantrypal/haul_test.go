@@ -241,6 +241,25 @@ func TestWhatTheHouseholdMustNotEat(t *testing.T) {
 	})
 }
 
+func TestDinnersFitTimeAndTable(t *testing.T) {
+	k := open(t)
+	k.Run(`SDK.Entities.HouseholdProfile.patch(SDK.Entities.HouseholdProfile.firstPage(1).items[0].id, {weekdayMinutes: 25, weekendMinutes: 25, size: 5})`, koantest.Input{})
+	h, _ := k.haul(k.sample("haul.png"))
+	require.NotEmpty(t, h.Dinners)
+	short := false
+	for _, d := range h.Dinners {
+		require.LessOrEqual(t, d.Minutes, 25)
+		require.Equal(t, 5, d.Servings)
+		short = short || len(d.ToBuy) > 0
+	}
+	require.True(t, short, "what two would have enough of, five have not: %v", h.Dinners)
+
+	k.Run(`SDK.Entities.HouseholdProfile.patch(SDK.Entities.HouseholdProfile.firstPage(1).items[0].id, {weekdayMinutes: 1, weekendMinutes: 1})`, koantest.Input{})
+	h, _ = k.haul(k.photo("more.png", gtins(12)...))
+	require.Empty(t, h.Dinners)
+	require.Equal(t, 1, value[int](k, `SDK.Entities.MealPlan.count()`), "no plan without dinners")
+}
+
 func TestUnitsAndDatesAreHonest(t *testing.T) {
 	cases := map[string]struct {
 		pantry string // what is there of spinach before; one package holds 250 g and keeps 5 days
