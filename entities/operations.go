@@ -49,7 +49,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeCollection(call.Input(), k.Entity, e.app.Graph)
+			in, err := read.DecodeCollection(call.Input(), k.Entity, e.seen(call))
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +67,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeGet(call.Input(), k.Entity, e.app.Graph)
+			in, err := read.DecodeGet(call.Input(), k.Entity, e.seen(call))
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +89,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeCount(call.Input(), k.Entity, e.app.Graph)
+			in, err := read.DecodeCount(call.Input(), k.Entity, e.seen(call))
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,49 @@
+package entities
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+// Who may not read authors cannot read them through their books, nor ask
+// questions about them in a filter.
+func TestEdgesEndWhereRightsEnd(t *testing.T) {
+	graph := library.Graph()
+	operation := func(entity string, scopes ...string) *catalog.Operation {
+		return &catalog.Operation{
+			ID: catalog.EntityID(entity, "collection"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Scopes: scopes,
+			Reach: catalog.Everywhere, Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		}
+	}
+	snapshot, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{
+		operation("Book"), operation("Tag"), operation("Author", "authors:read"),
+	}})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		scopes []string
+		sees   bool
+	}{"without the scope": {nil, false}, "with it": {[]string{"authors:read"}, true}} {
+		t.Run(name, func(t *testing.T) {
+			g := seen{graph, snapshot.View(auth.Principal{Subject: "x", Scopes: c.scopes}, exposure.Full, false)}
+			for _, input := range []string{
+				`{"with":"author"}`, `{"with":{"author":true}}`, `{"filter":{"author":{"name":"x"}}}`,
+				`{"filter":{"tags":{"$some":{"books":{"$some":{"author":null}}}}}}`, `{"with":"tags.books.author"}`,
+			} {
+				_, err := read.DecodeCollection([]byte(input), graph.Entity("Book"), g)
+				require.Equal(t, c.sees, err == nil, input)
+			}
+			got, err := read.DecodeCollection([]byte(`{"with":"all"}`), graph.Entity("Book"), g)
+			require.NoError(t, err)
+			require.NotNil(t, got)
+		})
+	}
+}
