@@ -156,9 +156,15 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
+// once starts the app for a command that prints one thing and ends: it logs
+// warnings only, unless the configuration asks for more.
+func (c *command) once(ctx context.Context) (Instance, func(), error) {
+	return c.boot(ctx, map[string]string{"log.level": "warn"})
+}
+
 // boot starts the app with the configuration that the command line gave.
-func (c *command) boot(ctx context.Context) (Instance, func(), error) {
-	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags}
+func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
+	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}
 	if src.File == "" {
 		src.File = "koan.yaml"
 	}

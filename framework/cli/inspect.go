@@ -30,7 +30,7 @@ func (c *command) validate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			i, stop, err := c.boot(cmd.Context())
+			i, stop, err := c.once(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func (c *command) sdk() *cobra.Command {
 		Short: "Print the TypeScript declarations of the SDK",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, stop, err := c.boot(cmd.Context())
+			i, stop, err := c.once(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (c *command) tools() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			i, stop, err := c.boot(cmd.Context())
+			i, stop, err := c.once(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func (c *command) doctor() *cobra.Command {
 		Short: "Say what holds on this machine: isolation, limits, database, plugins",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, stop, err := c.boot(cmd.Context())
+			i, stop, err := c.once(cmd.Context())
 			if err != nil {
 				return err
 			}

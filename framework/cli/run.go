@@ -126,7 +126,7 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	if err != nil {
 		return usage(err)
 	}
-	i, stop, err := c.boot(ctx)
+	i, stop, err := c.once(ctx)
 	if err != nil {
 		return err
 	}

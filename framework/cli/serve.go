@@ -39,7 +39,7 @@ func (c *command) serve() *cobra.Command {
 			if out == io.Writer(os.Stdout) {
 				os.Stdout = os.Stderr
 			}
-			i, stop, err := c.boot(ctx)
+			i, stop, err := c.boot(ctx, nil)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,8 @@ package config
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,9 @@ type Source struct {
 	File  string            // path of the file; "" means no file
 	Must  bool              // the file must exist
 	Env   []string          // "KEY=value", as os.Environ gives it
-	Flags map[string]string // by key, as Flags.Take gives them
+	Flags map[string]string // by key, as Flags gives them
+	// Defaults replace declared defaults, for a program with other habits.
+	Defaults map[string]string
 }
 
 // Config is a checked configuration. It implements catalog.Values.
@@ -57,20 +60,24 @@ func Load(settings []catalog.Setting, src Source) (*Config, error) {
 		}
 	}
 	var problems Problems
+	problems = append(problems, c.flags(src.Defaults, "default of ")...)
+	clear(c.origin)
 	problems = append(problems, c.file(src)...)
 	problems = append(problems, c.environment(src.Env)...)
-	keys := make([]string, 0, len(src.Flags))
-	for k := range src.Flags {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		problems = append(problems, c.set(k, src.Flags[k], "--"+k)...)
-	}
+	problems = append(problems, c.flags(src.Flags, "--")...)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return c, nil
+}
+
+// flags takes values by key, in the order of the keys.
+func (c *Config) flags(values map[string]string, place string) Problems {
+	var problems Problems
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		problems = append(problems, c.set(k, values[k], place+k)...)
+	}
+	return problems
 }
 
 // set takes one value, as text or as a decoded YAML value.

@@ -48,6 +48,12 @@ func TestLaterSourcesWin(t *testing.T) {
 	require.Equal(t, "/p", c.String("plugins.dir"))
 	require.Equal(t, map[string]string{"root": "/photos", "tiles": "3"}, c.Under("plugins.vision"))
 	require.Panics(t, func() { c.Int("exposure") })
+
+	c, err = config.Load(settings, config.Source{Defaults: map[string]string{"exposure": "code", "sandbox.cpuMs": "1"}, Env: []string{"KOAN_SANDBOX_CPUMS=8"}})
+	require.NoError(t, err)
+	require.Equal(t, "code", c.String("exposure"))
+	require.False(t, c.IsSet("exposure"))
+	require.Equal(t, 8, c.Int("sandbox.cpuMs"))
 }
 
 func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
