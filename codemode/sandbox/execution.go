@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -245,13 +244,14 @@ func (e *execution) settle(limit time.Duration) {
 	}
 }
 
-func (e *execution) status() (syscall.WaitStatus, bool) {
-	if !e.gone() || e.cmd.ProcessState == nil {
-		return 0, false
-	}
-	status, ok := e.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	return status, ok
-}
+// bySignal says what the kernel ended a worker for.
+type bySignal int
+
+const (
+	byNothing bySignal = iota
+	byKernelCPU
+	byKernelMemory
+)
 
 // dyingOfMemory are what the Go runtime says when it has to stop for a lack of
 // memory or of stack. The collector does not check all of its own allocations, so
@@ -270,11 +270,11 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 			return worker.MemoryExceeded(e.job.Limits.MemoryBytes).Because(errors.New(words))
 		}
 	}
-	if status, ok := e.status(); ok && status.Signaled() && why == notKilled {
-		switch status.Signal() {
-		case syscall.SIGXCPU:
+	if why == notKilled && e.gone() {
+		switch signalled(e.cmd.ProcessState) {
+		case byKernelCPU:
 			return worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
-		case syscall.SIGKILL, syscall.SIGBUS: // the kernel, for lack of memory
+		case byKernelMemory:
 			return worker.MemoryExceeded(e.job.Limits.MemoryBytes)
 		}
 	}

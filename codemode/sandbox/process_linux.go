@@ -88,3 +88,18 @@ func (m *meter) peak() int64 {
 	}
 	return 0
 }
+
+// signalled reads from how a worker ended which limit of the kernel it met.
+func signalled(s *os.ProcessState) bySignal {
+	status, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return byNothing
+	}
+	switch status.Signal() {
+	case syscall.SIGXCPU:
+		return byKernelCPU
+	case syscall.SIGKILL, syscall.SIGBUS: // RLIMIT_CPU's hard end would be later than ours
+		return byKernelMemory
+	}
+	return byNothing
+}

@@ -90,7 +90,7 @@ func refusal(path string) string {
 
 // rejected turns esbuild's first error into ours.
 func (p *Program) rejected(m api.Message) *Error {
-	line, column := 0, 0
+	line, column, text := 0, 0, m.Text
 	if m.Location != nil {
 		line, column = m.Location.Line, m.Location.Column+1
 		if line == 1 {
@@ -99,13 +99,14 @@ func (p *Program) rejected(m api.Message) *Error {
 		if line > len(p.user.text) { // an unclosed bracket shows behind the end
 			line = len(p.user.text)
 			column = len(p.user.line(line)) + 1
+			text = "Unexpected end of the script"
 		}
 		column = p.user.column(line, column)
 	}
-	e := failure(p.user, m.Text, line, column)
+	e := failure(p.user, text, line, column)
 	if _, ok := m.Detail.(refused); ok {
 		e.Unsupported = true
-		e.Hint = "Use the global SDK instead: SDK.Entities.<Entity>, SDK.<Domain> and SDK.Out need no import."
+		e.Hint = "Use the global SDK instead: its entities, plugins and SDK.Out need no import."
 	}
 	return e
 }

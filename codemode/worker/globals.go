@@ -101,9 +101,9 @@ func (s *session) queueMicrotask(c goja.FunctionCall) goja.Value {
 
 // absent are the globals that other hosts have, and what to do instead.
 var absent = map[string]string{
-	"fetch":          "Scripts have no network. Call a function of SDK.<Domain> instead.",
-	"XMLHttpRequest": "Scripts have no network. Call a function of SDK.<Domain> instead.",
-	"WebSocket":      "Scripts have no network. Call a function of SDK.<Domain> instead.",
+	"fetch":          "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
+	"XMLHttpRequest": "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
+	"WebSocket":      "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
 	"require":        "There are no modules. Use the global SDK.",
 	"setInterval":    "Use setTimeout; the script ends when its last timer has run.",
 	"clearInterval":  "There is no setInterval. Use setTimeout and clearTimeout.",

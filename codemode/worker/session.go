@@ -101,6 +101,7 @@ func compileFault(err error) error {
 	f := fault.New(fault.SyntaxError, e.Message)
 	if e.Unsupported {
 		f = fault.New(fault.CapabilityUnsupported, e.Message)
+		f.Retry = fault.Fix // by another script, not by another build
 	}
 	if e.Hint != "" {
 		f.Hint = e.Hint
