@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	busyTimeout = 5 * time.Second // how long another process may hold the file
-	patience    = 20 * time.Second
+	busyTimeout = 5 * time.Second        // how long somebody else may hold the file
+	busyStep    = 200 * time.Millisecond // how long SQLite waits by itself, deaf to cancels
+	patience    = 20 * time.Second       // how long a writer stays in the host's queue
 	maxWaiters  = 128
 	idleConns   = 4
 	statements  = 128 // prepared statements that each connection keeps
@@ -30,23 +31,28 @@ const (
 // Database is one open set. It is safe for concurrent use.
 type Database struct {
 	set   string
-	db    *sql.DB
+	db    *sql.DB // for what is no part of a run
+	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
 	queue queue
 }
 
 func open(path, set string) (*Database, error) {
-	db, err := sql.Open("sqlite3", dsn(path, "_journal_mode=WAL", "_synchronous=NORMAL"))
-	if err != nil {
+	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}}
+	var err error
+	if d.db, err = sql.Open("sqlite3", dsn(path, busyTimeout, "_journal_mode=WAL", "_synchronous=NORMAL")); err != nil {
 		return nil, err
 	}
-	db.SetMaxIdleConns(idleConns)
-	return &Database{set: set, db: db, queue: queue{max: maxWaiters, patience: patience}}, nil
+	if d.runs, err = sql.Open("sqlite3", dsn(path, busyStep, "_journal_mode=WAL", "_synchronous=NORMAL")); err != nil {
+		return nil, errors.Join(err, d.db.Close())
+	}
+	d.runs.SetMaxIdleConns(idleConns)
+	return d, nil
 }
 
 // dsn names a file with the settings that every connection has.
-func dsn(path string, more ...string) string {
+func dsn(path string, busy time.Duration, more ...string) string {
 	s := fmt.Sprintf("file:%s?_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d",
-		(&url.URL{Path: path}).EscapedPath(), busyTimeout.Milliseconds(), statements)
+		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), statements)
 	for _, m := range more {
 		s += "&" + m
 	}
@@ -59,7 +65,7 @@ func (d *Database) Set() string { return d.set }
 // DB is the pool beneath, for what needs no transaction of a run.
 func (d *Database) DB() *sql.DB { return d.db }
 
-func (d *Database) close() error { return d.db.Close() }
+func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close()) }
 
 // Stale tells whether an error means that a reading transaction cannot become a
 // writing one any more, because the data has moved on or somebody else writes.
@@ -77,7 +83,18 @@ func Constraint(err error) (kind sqlite3.ErrNoExtended, ok bool) {
 	return 0, false
 }
 
-// busy turns SQLITE_BUSY, after busyTimeout, into the fault that it is.
+// patiently repeats fn while somebody outside of the host's queue holds the file,
+// in steps between which a cancel is heard.
+func patiently(ctx context.Context, fn func() error) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		err := fn()
+		if !Stale(err) || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// busy turns SQLITE_BUSY into the fault that it is.
 func (d *Database) busy(err error) error {
 	if Stale(err) {
 		return fault.Newf(fault.SetBusy, "another process holds the set %q for writing", d.set).Because(err)

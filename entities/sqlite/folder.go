@@ -223,7 +223,7 @@ func (f *Folder) current(ctx context.Context, set string) (bool, error) {
 		}
 		return false, err
 	}
-	db, err := sql.Open("sqlite3", dsn(f.file(set)))
+	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
 	if err != nil {
 		return false, err
 	}
@@ -266,7 +266,7 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 
 // migrate brings a file to the schema, then notes the version.
 func (f *Folder) migrate(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite3", dsn(file))
+	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
 	if err != nil {
 		return err
 	}
@@ -306,11 +306,11 @@ func (f *Folder) create(ctx context.Context, set string) error {
 // fill lets the app put its first data into a draft. Nobody else knows the file,
 // so speed comes before safety; the last connection to close leaves one file.
 func (f *Folder) fill(ctx context.Context, set, draft string) error {
-	db, err := sql.Open("sqlite3", dsn(draft, "_journal_mode=MEMORY", "_synchronous=OFF"))
+	db, err := sql.Open("sqlite3", dsn(draft, busyTimeout, "_journal_mode=MEMORY", "_synchronous=OFF"))
 	if err != nil {
 		return err
 	}
-	d := &Database{set: set, db: db, queue: queue{max: maxWaiters, patience: patience}}
+	d := &Database{set: set, db: db, runs: db, queue: queue{max: maxWaiters, patience: patience}}
 	if err := f.schema.Fill(ctx, set, d); err != nil {
 		_ = db.Close()
 		return fmt.Errorf("fill the set %q: %w", set, err)

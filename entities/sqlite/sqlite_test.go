@@ -149,6 +149,19 @@ func TestCancelledStatementEndsCleanly(t *testing.T) {
 	require.Equal(t, 1, number(t, d))
 }
 
+func TestWaitsForAnotherProcess(t *testing.T) {
+	ctx := context.Background()
+	path, schema := t.TempDir(), things()
+	d, other := use(t, opened(t, path, schema), "default"), use(t, opened(t, path, schema), "default")
+	holder := begin(t, other, true)
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err := d.Begin(short, true)
+	require.Error(t, err, "a cancel is heard")
+	time.AfterFunc(3*busyStep, func() { _ = holder.Commit(ctx) })
+	require.NoError(t, begin(t, d, true).Commit(ctx))
+}
+
 func TestBaseDriverJoinsOrFails(t *testing.T) {
 	ctx := context.Background()
 	d := use(t, opened(t, t.TempDir(), things()), "default")
@@ -167,7 +180,9 @@ func TestBaseDriverJoinsOrFails(t *testing.T) {
 	require.ErrorIs(t, foreign.Rollback(), errForeign)
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
+	begun := time.Now()
 	require.Error(t, d.Driver().Exec(short, "INSERT INTO things (id) VALUES (9)", []any{}, nil), "outside of the transaction it waits, and not forever")
+	require.Less(t, time.Since(begun), 2*busyTimeout)
 	require.NoError(t, bound.End(ctx, foreign.Commit))
 	require.Equal(t, 1, number(t, d))
 }

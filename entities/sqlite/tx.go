@@ -49,7 +49,7 @@ func (t *Tx) Single() {
 // connect takes a connection for the transaction.
 func (t *Tx) connect(ctx context.Context) (err error) {
 	if t.conn == nil {
-		t.conn, err = t.d.db.Conn(ctx)
+		t.conn, err = t.d.runs.Conn(ctx)
 	}
 	return err
 }
@@ -106,7 +106,11 @@ func (t *Tx) Write(ctx context.Context) error {
 		return err
 	}
 	t.queued = true
-	if _, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	err := patiently(ctx, func() error {
+		_, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		return err
+	})
+	if err != nil {
 		return t.d.busy(err)
 	}
 	t.state = writing
