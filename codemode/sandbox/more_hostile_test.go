@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,16 +106,15 @@ var moreHostile = []string{
 	"new Function('for(;;);')()",
 	"(0, eval)('1')",
 	"import('x')",
-	"(".concat(""),
-	"((((((((((".repeat(1000),
-	"[".repeat(49000),
-	"-".repeat(49000) + "1",
-	"a" + ".a".repeat(20000),
-	"`${".repeat(10000),
-	"x=>".repeat(15000) + "1",
-	"if(1)".repeat(9000) + ";",
-	"let a: " + "A<".repeat(20000),
-	"const x: number = 1; " + "(".repeat(40000),
+	strings.Repeat("((((((((((", 1000),
+	strings.Repeat("[", 49000),
+	strings.Repeat("-", 49000) + "1",
+	"a" + strings.Repeat(".a", 20000),
+	strings.Repeat("`${", 10000),
+	strings.Repeat("x=>", 15000) + "1",
+	strings.Repeat("if(1)", 9000) + ";",
+	"let a: " + strings.Repeat("A<", 20000),
+	"const x: number = 1; " + strings.Repeat("(", 40000),
 	"function run() { for (;;); }",
 	"async () => { await new Promise(r => setTimeout(r, 1e15)); for (;;); }",
 	"const w = new WeakMap(); for (;;) w.set({}, new Array(1000))",
