@@ -1,0 +1,108 @@
+package shim
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+type (
+	color string
+	small int8
+	unit  uint16
+)
+
+// got keeps what a setter was given.
+func got[T any](to *any) func(T) { return func(v T) { *to = v } }
+
+func TestConverters(t *testing.T) {
+	id := uuid.MustParse("0198c0de-0000-7000-8000-000000000001")
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cases := []struct {
+		name string
+		set  func(v *any) error
+		want any
+	}{
+		{"text", func(v *any) error { return Text("a", got[string](v)) }, "a"},
+		{"named text", func(v *any) error { return Text("red", got[color](v)) }, color("red")},
+		{"named text as it was", func(v *any) error { return Text(color("red"), got[color](v)) }, color("red")},
+		{"bool", func(v *any) error { return Bool(true, got[bool](v)) }, true},
+		{"int", func(v *any) error { return Int(int64(-5), got[int](v)) }, -5},
+		{"int as it was", func(v *any) error { return Int(7, got[int](v)) }, 7},
+		{"smallest", func(v *any) error { return Int(int64(-128), got[small](v)) }, small(-128)},
+		{"unsigned", func(v *any) error { return Int(int64(65535), got[unit](v)) }, unit(65535)},
+		{"largest", func(v *any) error { return Int(uint64(math.MaxUint64), got[uint64](v)) }, uint64(math.MaxUint64)},
+		{"float", func(v *any) error { return Float(1.5, got[float64](v)) }, 1.5},
+		{"float of an integer", func(v *any) error { return Float(int64(2), got[float32](v)) }, float32(2)},
+		{"time", func(v *any) error { return Time(at, got[time.Time](v)) }, at},
+		{"bytes", func(v *any) error { return Bytes([]byte("x"), got[[]byte](v)) }, []byte("x")},
+		{"uuid", func(v *any) error { return UUID(id.String(), got[uuid.UUID](v)) }, id},
+		{"uuid as it was", func(v *any) error { return UUID(id, got[uuid.UUID](v)) }, id},
+		{"json", func(v *any) error { return JSON(json.RawMessage(`["a"]`), got[[]string](v)) }, []string{"a"}},
+		{"json as it was", func(v *any) error { return JSON([]string{"b"}, got[[]string](v)) }, []string{"b"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var v any
+			require.NoError(t, c.set(&v))
+			require.Equal(t, c.want, v)
+		})
+	}
+}
+
+func TestConvertersRefuse(t *testing.T) {
+	var v any
+	for name, err := range map[string]error{
+		"text":             Text(1, got[string](&v)),
+		"null":             Text(nil, got[string](&v)),
+		"bool":             Bool("true", got[bool](&v)),
+		"too large":        Int(int64(128), got[small](&v)),
+		"too small":        Int(int64(-129), got[small](&v)),
+		"negative":         Int(int64(-1), got[unit](&v)),
+		"unsigned":         Int(uint64(math.MaxUint64), got[int](&v)),
+		"not an integer":   Int(1.5, got[int](&v)),
+		"float":            Float("1", got[float64](&v)),
+		"time":             Time("2026", got[time.Time](&v)),
+		"bytes":            Bytes("x", got[[]byte](&v)),
+		"uuid":             UUID("x", got[uuid.UUID](&v)),
+		"uuid of a number": UUID(1, got[uuid.UUID](&v)),
+		"json":             JSON(json.RawMessage(`{}`), got[[]string](&v)),
+		"json of a number": JSON(1, got[[]string](&v)),
+	} {
+		require.Error(t, err, name)
+	}
+	require.Nil(t, v)
+}
+
+func FuzzIDs(f *testing.F) {
+	for _, s := range []string{"", "1", "-1", "01", "1e3", "9223372036854775808", "18446744073709551615", "128", "x", "0198c0de-0000-7000-8000-000000000001"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for name, parse := range map[string]func(string) (any, error){"int": IntID[int], "int8": IntID[int8], "uint64": IntID[uint64], "text": TextID[string]} {
+			id, err := parse(s)
+			if err == nil && FormatID(id) != s {
+				t.Fatalf("%s: %q became %q", name, s, FormatID(id))
+			}
+		}
+		if _, err := IntID[int64](s); err == nil {
+			if _, err := strconv.ParseInt(s, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if id, err := UUIDID(s); err == nil {
+			if _, err := uuid.Parse(FormatID(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestIDsKeepTheirTypes(t *testing.T) {
+	require.Equal(t, []int{1, 2}, IDs[int](Anys([]int{1, 2})))
+}
