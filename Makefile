@@ -27,10 +27,13 @@ build: ## Build bin/koan, bin/pantrypal and bin/plugins
 	@mkdir -p $(BIN)/plugins
 	$(GO) build -o $(BIN)/koan ./cmd/koan
 	$(GO) build -o $(BIN)/pantrypal ./sample-pantrypal
+	$(GO) build -o $(BIN)/demo ./sample-pantrypal/cmd/demo
 	$(GO) build -o $(BIN)/plugins/vision ./plugins/vision
 
-demo: build ## A photo of groceries becomes dinner: make demo [PHOTO=path]
-	@$(GO) run ./sample-pantrypal/cmd/demo -app $(BIN)/pantrypal -photo "$(PHOTO)"
+demo: ## A photo of groceries becomes dinner: make demo [PHOTO=path]
+	@echo "building ..." >&2
+	@$(MAKE) --no-print-directory --silent build
+	@$(BIN)/demo -app $(BIN)/pantrypal -photo "$(PHOTO)"
 
 test: setup build lint generated race unit ## Everything: format, vet, staticcheck, generated code, race, all tests
 

@@ -391,14 +391,16 @@ func TestRefusals(t *testing.T) {
 		input string
 		want  fault.Code
 	}{
-		"unknown operation":    {auth.Local(), catalog.EntityID("Counter", "fly"), `{}`, fault.ToolNotFound},
-		"missing scope":        {none, read, `{}`, fault.Forbidden},
-		"set of somebody else": {narrow, read, `{"set":"tenant-b"}`, fault.UnknownSet},
-		"wrong type":           {auth.Local(), add, `{"by":"x"}`, fault.InvalidPayload},
-		"unknown field":        {auth.Local(), add, `{"bi":1}`, fault.InvalidPayload},
-		"not an object":        {auth.Local(), add, `[]`, fault.InvalidPayload},
-		"not JSON":             {auth.Local(), add, `{`, fault.InvalidPayload},
-		"panic":                {auth.Local(), catalog.PluginID("world", "panic"), `{}`, fault.Internal},
+		"unknown operation":      {auth.Local(), catalog.EntityID("Counter", "fly"), `{}`, fault.ToolNotFound},
+		"missing scope":          {none, read, `{}`, fault.Forbidden},
+		"set of somebody else":   {narrow, read, `{"set":"tenant-b"}`, fault.UnknownSet},
+		"wrong type":             {auth.Local(), add, `{"by":"x"}`, fault.InvalidPayload},
+		"unknown field":          {auth.Local(), add, `{"bi":1}`, fault.InvalidPayload},
+		"not an object":          {auth.Local(), add, `[]`, fault.InvalidPayload},
+		"a number of a gigabyte": {auth.Local(), add, `{"by":1e-999999999}`, fault.InvalidPayload},
+		"an endless number":      {auth.Local(), add, `{"by":` + strings.Repeat("9", 5000) + `}`, fault.InvalidPayload},
+		"not JSON":               {auth.Local(), add, `{`, fault.InvalidPayload},
+		"panic":                  {auth.Local(), catalog.PluginID("world", "panic"), `{}`, fault.Internal},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -26,12 +27,42 @@ func (s *schemas) check(schema, input json.RawMessage) error {
 	if err != nil {
 		return fault.Invalid(fault.Detail{Message: "the input is not JSON: " + err.Error()})
 	}
+	if path, bad := hugeNumber(value, ""); bad {
+		return fault.Invalid(fault.Detail{Path: path, Message: "the number is out of range"})
+	}
 	err = compiled.Validate(value)
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
 		return err
 	}
 	return fault.Invalid(violations(v, properties(compiled))...)
+}
+
+// maxExponent is beyond what a float64 holds. The validator computes with exact
+// numbers: a few bytes such as 1e-999999999 would fill the memory.
+const maxExponent = 400
+
+// hugeNumber finds a number that no float64 can hold, and where it stands.
+func hugeNumber(v any, at string) (path string, bad bool) {
+	switch v := v.(type) {
+	case json.Number:
+		mantissa, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		e, err := strconv.Atoi(exponent)
+		return at, len(mantissa) > maxExponent || exponent != "" && (err != nil || e > maxExponent || e < -maxExponent)
+	case []any:
+		for i, item := range v {
+			if path, bad = hugeNumber(item, at+"/"+strconv.Itoa(i)); bad {
+				return path, bad
+			}
+		}
+	case map[string]any:
+		for key, item := range v {
+			if path, bad = hugeNumber(item, at+pointer([]string{key})); bad {
+				return path, bad
+			}
+		}
+	}
+	return "", false
 }
 
 func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
