@@ -39,6 +39,7 @@ func (Good) Fields() []ent.Field {
 		field.String("full_name").MaxLen(20).Comment("Whole."),
 		field.Enum("state").Values("on", "off").Default("on"),
 		field.Int("parent_id").Optional(),
+		field.Uint8("level").Default(0).Annotations(expose.Field{Max: expose.Number(9)}),
 	}
 }
 
@@ -107,6 +108,8 @@ func TestDescribesWhatIsExposed(t *testing.T) {
 	require.Equal(t, catalog.TypeID, e.Resource.Field("parentId").Type)
 	require.Equal(t, "parent", e.Resource.Field("parentId").Edge)
 	require.Equal(t, json.RawMessage(`"on"`), e.Resource.Field("state").Default)
+
+	require.Equal(t, []float64{0, 9}, []float64{*e.Resource.Field("level").Min, *e.Resource.Field("level").Max})
 
 	var names []string
 	for _, edge := range e.Edges {

@@ -102,12 +102,15 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		max := int(size)
 		cf.MaxLength = &max
 	}
+	if r, ok := ranges[f.Type.Type]; ok {
+		cf.Min, cf.Max = within(cf.Min, r[0]), within(cf.Max, r[1])
+	}
 	if typ == catalog.TypeJSON {
 		cf.Schema = jsonSchema(f.Type.String())
 	}
 	if f.IsEdgeField() {
 		if e, err := f.Edge(); err == nil {
-			cf.Type, cf.MaxLength = catalog.TypeID, nil
+			cf.Type, cf.MaxLength, cf.Min, cf.Max = catalog.TypeID, nil, nil, nil
 			if m.visible(e) {
 				cf.Edge = camel(e.Name)
 			}
@@ -115,6 +118,20 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	}
 	m.checkField(where, &cf)
 	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: storage, Nullable: f.Optional}
+}
+
+// ranges are the integer types that hold less than a number of JavaScript.
+var ranges = map[field.Type][2]float64{
+	field.TypeInt8: {math.MinInt8, math.MaxInt8}, field.TypeInt16: {math.MinInt16, math.MaxInt16}, field.TypeInt32: {math.MinInt32, math.MaxInt32},
+	field.TypeUint8: {0, math.MaxUint8}, field.TypeUint16: {0, math.MaxUint16}, field.TypeUint32: {0, math.MaxUint32},
+}
+
+// within gives the limit of a field: its annotation's, else its type's.
+func within(annotated *float64, limit float64) *float64 {
+	if annotated != nil {
+		return annotated
+	}
+	return &limit
 }
 
 func (m *model) checkField(where string, f *catalog.Field) {
