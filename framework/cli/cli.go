@@ -162,6 +162,18 @@ func (c *command) once(ctx context.Context) (Instance, func(), error) {
 	return c.boot(ctx, map[string]string{"log.level": "warn"})
 }
 
+// running makes a command out of work that a started app does once.
+func (c *command) running(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		i, stop, err := c.once(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return work(cmd, i)
+	}
+}
+
 // boot starts the app with the configuration that the command line gave.
 func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
 	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}

@@ -63,12 +63,7 @@ func (c *command) sdk() *cobra.Command {
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, stop, err := c.once(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer stop()
+		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
 			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
 			view := i.View(auth.Local(), exposure.Understands)
@@ -81,7 +76,7 @@ func (c *command) sdk() *cobra.Command {
 			}
 			_, err = c.app.Stdout.Write(text)
 			return err
-		},
+		}),
 	}
 }
 
@@ -122,12 +117,7 @@ func (c *command) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what holds on this machine: isolation, limits, database, plugins",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, stop, err := c.once(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer stop()
+		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
 			paint := painter(c.app.Stdout)
 			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
 			bad := 0
@@ -149,7 +139,7 @@ func (c *command) doctor() *cobra.Command {
 				return failed(fmt.Errorf("%d of the checks failed", bad))
 			}
 			return nil
-		},
+		}),
 	}
 }
 
