@@ -182,3 +182,24 @@ func inScript(b *testing.B, a *app, op string, fn func(invoke func(input string)
 	}))
 	require.NoError(b, err)
 }
+
+// BenchmarkPatch is a patch as one of many calls of a run, against the UPDATE by
+// hand in a transaction.
+func BenchmarkPatch(b *testing.B) {
+	a, _ := filled(b)
+	_, db := filled(b) // a file of its own: it has one writer at a time
+	tx, err := db.Begin()
+	require.NoError(b, err)
+	s, err := tx.Prepare("UPDATE todos SET views = ?, version = version + 1, updated_at = ? WHERE id = ?")
+	require.NoError(b, err)
+	id := func(i int) string { return "todo-" + strconv.Itoa(i*7919%rows) }
+	inScript(b, a, "patch", func(invoke func(string)) {
+		compare(b, func(i int) {
+			invoke(fmt.Sprintf(`{"id":%q,"changes":{"views":%d}}`, id(i), i))
+		}, func(i int) {
+			_, err := s.Exec(i, time.Now(), id(i))
+			require.NoError(b, err)
+		})
+	})
+	require.NoError(b, tx.Rollback())
+}
