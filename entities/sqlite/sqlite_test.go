@@ -158,8 +158,13 @@ func TestWaitsForAnotherProcess(t *testing.T) {
 	defer cancel()
 	_, err := d.Begin(short, true)
 	require.Error(t, err, "a cancel is heard")
-	time.AfterFunc(3*busyStep, func() { _ = holder.Commit(ctx) })
+	released := make(chan error)
+	go func() {
+		time.Sleep(3 * busyStep)
+		released <- holder.Commit(ctx)
+	}()
 	require.NoError(t, begin(t, d, true).Commit(ctx))
+	require.NoError(t, <-released)
 }
 
 func TestBaseDriverJoinsOrFails(t *testing.T) {
