@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -134,11 +135,11 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	start := time.Now()
 	ctx = run.WithBeforeCommit(ctx, fits)
 	out, outcome, err := i.Engine().Invoke(ctx, c.request(i, executeID, raw))
-	l, err := c.line(code, out, outcome, err, time.Since(start))
+	l, err := c.line(code, redacted(out), outcome, err, time.Since(start))
 	if err != nil {
 		return failed(err)
 	}
-	c.printLogs(out)
+	c.printLogs(redacted(out))
 	text, err := json.Marshal(l)
 	if err != nil {
 		return failed(err)
@@ -195,7 +196,7 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 		f := fault.From(callErr)
 		entry, _ := fault.Lookup(f.Code)
 		l.Result.Error = &lineError{
-			Type: entry.Class, Message: clip(f.Message, 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
+			Type: entry.Class, Message: clip(journal.Redact(f.Message), 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
 			Hint: f.Hint, Line: f.Line, Column: f.Column,
 		}
 		l.OutputDigest = run.Digest([]byte("null"))
@@ -229,6 +230,15 @@ func (c *command) printLogs(out json.RawMessage) {
 		}
 		fmt.Fprint(c.app.Stderr, text)
 	}
+}
+
+// redacted takes secrets out of what leaves through the terminal, before its
+// digest is made.
+func redacted(out json.RawMessage) json.RawMessage {
+	if out == nil {
+		return nil
+	}
+	return json.RawMessage(journal.Redact(string(out)))
 }
 
 // canonicalJSON gives JSON with sorted keys and no blanks, so that equal data
