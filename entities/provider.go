@@ -32,6 +32,9 @@ type Options struct {
 // settingDatabase is the key of CONTRACT section 1.
 const settingDatabase = "database"
 
+// maxChecked bounds how many sets `doctor` opens.
+const maxChecked = 20
+
 // Provider serves entities. Make one with Provide.
 type Provider struct {
 	app    *shim.App
@@ -145,7 +148,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	}
 	sets, err := p.store.folder.Sets()
 	if err == nil {
-		for _, set := range sets {
+		for _, set := range sets[:min(len(sets), maxChecked)] {
 			if err = p.check(ctx, set); err != nil {
 				break
 			}

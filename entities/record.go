@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"entgo.io/ent"
 
@@ -314,7 +315,7 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 
 // referring gives the ids of the rows whose column refers to an id.
 func (t *tx) referring(ctx context.Context, k *kind, column string, id any) ([]any, error) {
-	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ?", id)
+	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ? ORDER BY 1", id)
 	if err != nil {
 		return nil, err
 	}
@@ -352,6 +353,8 @@ func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, er
 			}
 			ids = append(ids, now...)
 		}
+		// ent keeps ids in maps; the order of changes must not depend on that.
+		slices.SortFunc(ids, func(a, b any) int { return strings.Compare(e.target.FormatID(a), e.target.FormatID(b)) })
 		seen := map[any]bool{}
 		ids = slices.DeleteFunc(ids, func(id any) bool {
 			again := seen[id]

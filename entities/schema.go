@@ -2,6 +2,7 @@ package entities
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
@@ -174,7 +175,18 @@ func edgeSchema(e *edge) object {
 
 func (k *kind) modelSchema(withID bool) object {
 	s := object{"type": "object", "properties": k.modelProperties(withID), "additionalProperties": false}
-	return s
+	if !withID {
+		return s
+	}
+	// Not `required`: a model may name the entity that it changes a little.
+	var needed []string
+	for _, d := range (&model{}).missing(k) {
+		needed = append(needed, strings.TrimPrefix(d.Path, "/"))
+	}
+	if len(needed) == 0 {
+		return s
+	}
+	return described(s, "Needed to create one: "+strings.Join(needed, ", ")+".")
 }
 
 // outputSchema is the entity as reading gives it; every field may be left out by
