@@ -75,6 +75,16 @@ func TestExposurePerClient(t *testing.T) {
 	require.Equal(t, string(fault.ToolNotFound), codeOf(t, m.Error), "hidden is refused like unknown")
 }
 
+func TestCodeModeSwitchedOff(t *testing.T) {
+	p := newApp(t).serve("--codeMode.enabled=false")
+	require.NotContains(t, toolNames(t, p), "koan.code.execute")
+	r := p.tool("koan.code.execute", input{"code": "1"})
+	require.True(t, r.IsError)
+	require.Contains(t, string(r.Structured), string(fault.CodeModeDisabled))
+	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
+	require.Contains(t, p.stderr.String(), "CodeMode: enabled=false")
+}
+
 func TestEntityTools(t *testing.T) {
 	p := newApp(t).serve()
 	made := p.tool("todo.upsert", map[string]any{"model": map[string]any{"title": "Milk", "dueDate": "2026-12-24T18:00:00+01:00"}})
