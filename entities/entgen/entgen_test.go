@@ -133,6 +133,8 @@ func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
+	_, err = newModel(graph(t, Koan{}))
+	require.ErrorContains(t, err, "Koan: the generated file koan.go needs this name")
 	_, err = newModel(graph(t, Plain{}))
 	require.ErrorContains(t, err, "no schema has the annotation")
 }
@@ -151,12 +153,15 @@ func TestHashFollowsTheTables(t *testing.T) {
 
 type Third struct{ ent.Schema }
 
+// Koan would be generated into the file that the extension writes.
+type Koan struct{ ent.Schema }
+
 func TestRendersGo(t *testing.T) {
 	m, err := newModel(graph(t, Good{}, Plain{}))
 	require.NoError(t, err)
 	src, err := m.render()
 	require.NoError(t, err)
-	for _, want := range []string{"func koanGood() *shim.Kind", "x.AddFriendIDs(shim.IDs[int](ids)...)", "Bump:", "package ent"} {
+	for _, want := range []string{"func koanKindGood() *shim.Kind", "x.AddFriendIDs(shim.IDs[int](ids)...)", "Bump:", "package ent"} {
 		require.Contains(t, string(src), want)
 	}
 }

@@ -76,6 +76,9 @@ func (m *model) read() {
 	}
 	m.readTables()
 	for _, n := range m.graph.Nodes {
+		if slices.Contains(taken, n.Name) {
+			m.problem("%s: the generated file %s needs this name; call the schema something else", n.Name, File)
+		}
 		if n.IsView() || !n.HasOneFieldID() {
 			if m.exposed[n.Name] != nil {
 				m.problem("%s: views and types with composite ids cannot be exposed", n.Name)
@@ -85,6 +88,9 @@ func (m *model) read() {
 		m.kinds = append(m.kinds, m.readKind(n))
 	}
 }
+
+// taken are names that the generated file has for itself.
+var taken = []string{"Koan", "Entities", "EntitiesOption", "OnClient", "OnCreateSet"}
 
 // decode reads an annotation, which ent gives as a JSON map.
 func decode[T any](m *model, where string, all gen.Annotations, name string) *T {
@@ -213,12 +219,12 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	}
 	k.Entity = e
 	m.checkEntity(n, a)
-	taken := map[string]string{"id": "the id"}
+	claimed := map[string]string{"id": "the id"}
 	claim := func(json, what string) {
-		if by, ok := taken[json]; ok {
+		if by, ok := claimed[json]; ok {
 			m.problem("%s.%s: its JSON name %q is taken by %s", n.Name, what, json, by)
 		}
-		taken[json] = what
+		claimed[json] = what
 	}
 	for _, f := range n.Fields {
 		cf, col := m.readField(n, f, a.Version)

@@ -166,10 +166,10 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanDetection(), koanHouseholdProfile(), koanMealPlan(), koanPantryEvent(), koanPantryItem(), koanPantryPhoto(), koanPlannedMeal(), koanProduct(), koanRecipe(), koanRecipeIngredient(), koanShoppingItem(), koanShoppingList()}
+	return []*shim.Kind{koanKindDetection(), koanKindHouseholdProfile(), koanKindMealPlan(), koanKindPantryEvent(), koanKindPantryItem(), koanKindPantryPhoto(), koanKindPlannedMeal(), koanKindProduct(), koanKindRecipe(), koanKindRecipeIngredient(), koanKindShoppingItem(), koanKindShoppingList()}
 }
 
-func koanDetection() *shim.Kind {
+func koanKindDetection() *shim.Kind {
 	return &shim.Kind{
 		Type: "Detection",
 		Entity: &descriptor.Entity{
@@ -300,7 +300,7 @@ func koanEdgeDetection(m stdent.Mutation, edge string, change shim.EdgeChange, i
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanHouseholdProfile() *shim.Kind {
+func koanKindHouseholdProfile() *shim.Kind {
 	return &shim.Kind{
 		Type: "HouseholdProfile",
 		Entity: &descriptor.Entity{
@@ -405,7 +405,7 @@ func koanEdgeHouseholdProfile(m stdent.Mutation, edge string, change shim.EdgeCh
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanMealPlan() *shim.Kind {
+func koanKindMealPlan() *shim.Kind {
 	return &shim.Kind{
 		Type: "MealPlan",
 		Entity: &descriptor.Entity{
@@ -513,7 +513,7 @@ func koanEdgeMealPlan(m stdent.Mutation, edge string, change shim.EdgeChange, id
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanPantryEvent() *shim.Kind {
+func koanKindPantryEvent() *shim.Kind {
 	return &shim.Kind{
 		Type: "PantryEvent",
 		Entity: &descriptor.Entity{
@@ -613,7 +613,7 @@ func koanEdgePantryEvent(m stdent.Mutation, edge string, change shim.EdgeChange,
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanPantryItem() *shim.Kind {
+func koanKindPantryItem() *shim.Kind {
 	return &shim.Kind{
 		Type: "PantryItem",
 		Entity: &descriptor.Entity{
@@ -773,7 +773,7 @@ func koanEdgePantryItem(m stdent.Mutation, edge string, change shim.EdgeChange, 
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanPantryPhoto() *shim.Kind {
+func koanKindPantryPhoto() *shim.Kind {
 	return &shim.Kind{
 		Type: "PantryPhoto",
 		Entity: &descriptor.Entity{
@@ -894,7 +894,7 @@ func koanEdgePantryPhoto(m stdent.Mutation, edge string, change shim.EdgeChange,
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanPlannedMeal() *shim.Kind {
+func koanKindPlannedMeal() *shim.Kind {
 	return &shim.Kind{
 		Type: "PlannedMeal",
 		Entity: &descriptor.Entity{
@@ -1022,7 +1022,7 @@ func koanEdgePlannedMeal(m stdent.Mutation, edge string, change shim.EdgeChange,
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanProduct() *shim.Kind {
+func koanKindProduct() *shim.Kind {
 	return &shim.Kind{
 		Type: "Product",
 		Entity: &descriptor.Entity{
@@ -1148,7 +1148,7 @@ func koanEdgeProduct(m stdent.Mutation, edge string, change shim.EdgeChange, ids
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanRecipe() *shim.Kind {
+func koanKindRecipe() *shim.Kind {
 	return &shim.Kind{
 		Type: "Recipe",
 		Entity: &descriptor.Entity{
@@ -1329,7 +1329,7 @@ func koanEdgeRecipe(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanRecipeIngredient() *shim.Kind {
+func koanKindRecipeIngredient() *shim.Kind {
 	return &shim.Kind{
 		Type: "RecipeIngredient",
 		Entity: &descriptor.Entity{
@@ -1440,7 +1440,7 @@ func koanEdgeRecipeIngredient(m stdent.Mutation, edge string, change shim.EdgeCh
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanShoppingItem() *shim.Kind {
+func koanKindShoppingItem() *shim.Kind {
 	return &shim.Kind{
 		Type: "ShoppingItem",
 		Entity: &descriptor.Entity{
@@ -1569,7 +1569,7 @@ func koanEdgeShoppingItem(m stdent.Mutation, edge string, change shim.EdgeChange
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanShoppingList() *shim.Kind {
+func koanKindShoppingList() *shim.Kind {
 	return &shim.Kind{
 		Type: "ShoppingList",
 		Entity: &descriptor.Entity{
