@@ -67,6 +67,8 @@ func (t *shelfTx) Savepoint(context.Context, bool) (func(bool) error, error) {
 	return func(bool) error { return nil }, nil
 }
 
+func (t *shelfTx) State() (locked, wrote bool) { return false, len(t.changes) > 0 }
+
 func (t *shelfTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
 
 func (t *shelfTx) Commit(_ context.Context, r run.Receipt) error {

@@ -143,6 +143,9 @@ func (t *tx) Savepoint(ctx context.Context, _ bool) (func(ok bool) error, error)
 	}, nil
 }
 
+// State implements run.Tx.
+func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
+
 // Changes implements run.Tx.
 func (t *tx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
 

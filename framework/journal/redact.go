@@ -14,13 +14,13 @@ var secrets = []struct {
 	keep  string // what of the match stays, before Redacted
 }{
 	{regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                 // JSON web tokens
-	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}`), ""},                                             // API keys
-	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[\w-]{16,})`), ""},  // forges, chat
-	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), ""},                                                                                // cloud keys
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                               // key files
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                         // JSON web tokens
+	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}`), ""},                                                     // API keys
+	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[\w-]{16,})`), ""},          // forges, chat
+	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), ""},                                                                                        // cloud keys
+	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                       // key files
 	{regexp.MustCompile(`(?i)(\b(?:password|passwd|secret|api[_-]?key|access[_-]?token)(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?)[^\s"'\\,;&}]{4,}`), "$1"}, // name=value
-	{regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"},                                                          // URLs with a password
+	{regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"},                                                                  // URLs with a password
 }
 
 // cards are payment cards by their issuers' prefixes, 15 or 16 digits long. Other

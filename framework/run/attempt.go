@@ -32,7 +32,7 @@ type Attempt struct {
 	calls   []CallRecord
 	sdk     int
 	end     error // why nothing more may be called
-	writing bool  // a write transaction is open
+	writing bool  // a transaction holds a write lock
 }
 
 // joined is a transaction that the attempt holds.
@@ -200,9 +200,7 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 			return err
 		}
 		j.written = true
-		a.mu.Lock()
-		a.writing = true
-		a.mu.Unlock()
+		a.noteLock(j.tx)
 	}
 	end, err := j.tx.Savepoint(ctx, !write)
 	if err != nil {
@@ -231,7 +229,28 @@ func (a *Attempt) join(ctx context.Context, store Store, set string) (*joined, e
 	}
 	j := &joined{store: store, set: set, tx: tx}
 	a.txs = append(a.txs, j)
+	a.noteLock(tx)
 	return j, nil
+}
+
+// noteLock remembers that a transaction of the attempt holds a write lock, which
+// no slow call may keep waiting.
+func (a *Attempt) noteLock(tx Tx) {
+	if locked, _ := tx.State(); locked {
+		a.mu.Lock()
+		a.writing = true
+		a.mu.Unlock()
+	}
+}
+
+// wrote tells whether any transaction has something to commit.
+func (a *Attempt) wrote() bool {
+	for _, j := range a.txs {
+		if _, wrote := j.tx.State(); wrote {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *Attempt) admitWriter(store Store, set string) error {
@@ -262,6 +281,7 @@ func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
 		return err
 	}
 	changes, err := j.tx.Changes(ctx)
+	_, wrote := j.tx.State()
 	if err == nil {
 		a.run.commits++
 		rec := a.run.receipt(a, Return{}, changes)
@@ -274,6 +294,7 @@ func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
 	}
 	a.run.mu.Lock()
 	a.run.applied = append(a.run.applied, changes...)
+	a.run.wrote = a.run.wrote || wrote
 	a.run.mu.Unlock()
 	return nil
 }

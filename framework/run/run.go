@@ -86,6 +86,7 @@ type Run struct {
 	outside  []CallRecord
 	applied  []Change // of calls committed one by one
 	commits  int
+	wrote    bool // one of them wrote something
 	metrics  map[string]any
 	after    []func(context.Context)
 	op       *catalog.Operation
@@ -128,7 +129,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	out.Calls, out.SDKCalls = last.trace()
 	r.mu.Lock()
 	out.OutsideEffects = r.outside
-	if !r.spec.Atomic && len(r.applied) > 0 {
+	if !r.spec.Atomic && r.wrote {
 		out.Committed, out.Changes = true, r.applied
 	}
 	out.Metrics = r.metrics
@@ -184,12 +185,13 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		a.rollback(clean)
 		return nil
 	}
+	wrote := a.wrote()
 	if err := a.commit(clean, r.receipt(a, ret, changes)); err != nil {
 		a.rollback(clean)
 		out.Changes = nil
 		return err
 	}
-	out.Committed = len(changes) > 0
+	out.Committed = wrote
 	r.after = a.after
 	return nil
 }

@@ -68,6 +68,8 @@ func (t *counterTx) Savepoint(context.Context, bool) (func(bool) error, error) {
 	}, nil
 }
 
+func (t *counterTx) State() (locked, wrote bool) { return t.writing, t.writing }
+
 func (t *counterTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
 
 func (t *counterTx) Commit(_ context.Context, r run.Receipt) error {

@@ -32,6 +32,9 @@ type Tx interface {
 	// back to. Called around every writing call, and around reading ones where the
 	// database needs it (the Tx decides, read tells).
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
+	// State tells whether the transaction holds the write lock, and whether it has
+	// written anything, rows that callers do not see included.
+	State() (locked, wrote bool)
 	// Changes are what the transaction changed so far, in order. Before and After
 	// are there only where the attempt records.
 	Changes(ctx context.Context) ([]Change, error)
