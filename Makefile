@@ -66,7 +66,7 @@ bench: build ## The benchmark table, as ratios to the raw thing underneath
 	@$(GO) run ./tests/bench -benchtime $(BENCHTIME)
 
 soak: ## Long proofs
-	KOAN_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./tests/...
+	$(GO) test -tags soak -count=1 -timeout 60m -run Soak -v ./tests/e2e
 
 clean: ## Remove what was built
 	rm -rf $(BIN)
