@@ -41,8 +41,10 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 	if err != nil {
 		return &wire.Result{}, err
 	}
-	p := &directPort{ctx: ctx, host: host, limits: job.Limits,
-		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes}}
+	p := &directPort{
+		ctx: ctx, host: host, limits: job.Limits,
+		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
+	}
 	r := worker.Run(ctx, job, p, nil)
 	r.Logs = p.logs
 	switch {

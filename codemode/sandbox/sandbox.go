@@ -96,8 +96,10 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	if err := p.limit(job.Limits); err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 	}
-	e := &execution{process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace,
-		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes}}
+	e := &execution{
+		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace,
+		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
+	}
 	return e.run()
 }
 

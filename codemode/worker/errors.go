@@ -227,7 +227,7 @@ func (s *session) explain(f *fault.Fault) {
 	}
 	for _, d := range validate.CheckMapped(s.checked()) {
 		if d.Line == f.Line && d.Severity == validate.SeverityError {
-			f.Message = d.Message + " (" + f.Message + ")"
+			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
 			if d.Hint != "" {
 				f.Hint = d.Hint
 			}

@@ -99,25 +99,16 @@ func (s *session) queueMicrotask(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// absent are the globals that other hosts have, and what to do instead.
-var absent = map[string]string{
-	"fetch":          "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
-	"XMLHttpRequest": "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
-	"WebSocket":      "Scripts have no network. Call an entity's method or a plugin's function of SDK instead.",
-	"require":        "There are no modules. Use the global SDK.",
-	"setInterval":    "Use setTimeout; the script ends when its last timer has run.",
-	"clearInterval":  "There is no setInterval. Use setTimeout and clearTimeout.",
-	"setImmediate":   "Use setTimeout(fn, 0) or queueMicrotask(fn).",
-	"eval":           "Text cannot become code here. Write the code into the script.",
-}
+// codeFromText says why text cannot become code, and what to do instead.
+const codeFromText = "Text cannot become code here. Write the code into the script."
 
-// forbid replaces what a script must not have by functions that say so. The wall
-// is the process; this is for the one who reads the message.
+// forbid replaces what makes code of text by functions that say so. The wall is
+// the process; this is for the one who reads the message. What other runtimes
+// have beside the language (fetch, require, process, ...) is simply not there: a
+// script can ask with typeof, and package validate explains the ReferenceError.
 func (s *session) forbid(g, async, generator *goja.Object) {
-	for name, hint := range absent {
-		s.hide(g, name, s.refuse(name, hint))
-	}
-	code := s.refuse("Function", absent["eval"])
+	s.hide(g, "eval", s.refuse("eval", codeFromText))
+	code := s.refuse("Function", codeFromText)
 	functions := s.vm.Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
 	_ = code.DefineDataProperty("prototype", functions, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	s.hide(g, "Function", code)

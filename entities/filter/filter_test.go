@@ -140,11 +140,13 @@ func TestSQL(t *testing.T) {
 		{"not is pushed to the leaves", `{"$not":{"pages":{"$gt":1},"sold":2}}`, `((t0."page_count"<=? OR t0."page_count" IS NULL) OR t0."sold"<>?)`, []any{int64(1), int64(2)}},
 		{
 			"to one", `{"author":{"name":"x"}}`,
-			`EXISTS (SELECT 1 FROM "authors" AS t1 WHERE t1."id"=t0."author_id" AND t1."name"=?)`, []any{"x"},
+			`EXISTS (SELECT 1 FROM "authors" AS t1 WHERE t1."id"=t0."author_id" AND t1."name"=?)`,
+			[]any{"x"},
 		},
 		{
 			"to many through a table", `{"tags":{"$none":{"label":"x"}}}`,
-			`NOT EXISTS (SELECT 1 FROM "book_tags" AS t2 JOIN "tags" AS t1 ON t1."id"=t2."tag_id" WHERE t2."book_id"=t0."id" AND t1."label"=?)`, []any{"x"},
+			`NOT EXISTS (SELECT 1 FROM "book_tags" AS t2 JOIN "tags" AS t1 ON t1."id"=t2."tag_id" WHERE t2."book_id"=t0."id" AND t1."label"=?)`,
+			[]any{"x"},
 		},
 		{"text is bound, never written", `{"title":{"$endsWith":"'--"}}`, `substr(t0."title",-length(?))=?`, []any{"'--", "'--"}},
 	} {

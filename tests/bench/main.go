@@ -44,9 +44,9 @@ var suites = []suite{
 		{"Collection20", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
 	}},
 	{"./codemode/sandbox", "Script", []row{
-		{"Script0Calls", "script, 0 calls, fresh confined worker", "goja in the same process", "ratio", ""},
-		{"Script10Calls", "script, 10 calls, fresh confined worker", "goja in the same process", "ratio", ""},
-		{"Script1000Calls", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script/0", "script, 0 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script/10", "script, 10 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script/1000", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", ""},
 	}},
 }
 
@@ -102,6 +102,8 @@ func (f figures) pair(ratio float64) (own, raw string) {
 	switch {
 	case f["raw-ns/op"] > 0:
 		return micros(f["raw-ns/op"] * ratio / 1000), micros(f["raw-ns/op"] / 1000)
+	case f["inprocess-ms"] > 0:
+		return micros(f["confined-ms"] * 1000), micros(f["inprocess-ms"] * 1000)
 	case f["raw-µs"] > 0:
 		return micros(f["raw-µs"] * ratio), micros(f["raw-µs"])
 	}

@@ -109,8 +109,8 @@ func coldStart(app string) (ms, private float64, err error) {
 	return ms, private, err
 }
 
-// privateOfChildren is the private memory of this process's child of that name,
-// in megabytes.
+// privateOfChildren is the memory that this process's child of that name shares
+// with nobody (pages of the executable are shared with the app), in megabytes.
 func privateOfChildren(name string) (float64, error) {
 	self := strconv.Itoa(os.Getpid())
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -132,7 +132,7 @@ func privateOfChildren(name string) (float64, error) {
 		}
 		total := 0.0
 		for _, l := range strings.Split(string(rollup), "\n") {
-			if f := strings.Fields(l); len(f) > 1 && (f[0] == "Private_Clean:" || f[0] == "Private_Dirty:") {
+			if f := strings.Fields(l); len(f) > 1 && f[0] == "Private_Dirty:" {
 				kb, err := strconv.ParseFloat(f[1], 64)
 				if err != nil {
 					return 0, err
