@@ -52,11 +52,11 @@ unit: ## All tests, with a count at the end
 race: ## The tests of what runs concurrently, under the race detector
 	$(GO) test -race -count=1 -timeout 10m $(RACY)
 
-generate: ## Generate the committed generated code anew
+generate: setup ## Generate the committed generated code anew
 	$(GO) generate ./...
 
 generated: generate ## Fail where the committed generated code is stale
-	@out=$$(git status --porcelain -- ':(glob)**/ent/**' ':(glob)**/*.pb.go'); \
+	@out=$$(git status --porcelain -- ':(glob)**/ent/**' ':(glob)**/*.pb.go' sample-pantrypal/testdata); \
 	if [ -n "$$out" ]; then echo "generated code is stale; commit what 'make generate' gives:"; echo "$$out"; exit 1; fi
 
 fuzz: ## Run each fuzz target for FUZZTIME

@@ -7,7 +7,7 @@
 package wire
 
 // The generators are protoc 3.21 or later, protoc-gen-go and protoc-gen-go-grpc.
-//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto
+//go:generate ../../.ci/protoc
 
 import (
 	"context"
