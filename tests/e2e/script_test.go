@@ -125,7 +125,7 @@ func TestFailuresTeach(t *testing.T) {
 		"throws an object":     {"throw {code: 'x'}", fault.JavaScriptError, 0, ""},
 		"throws in a module":   {"const x: number = 1;\nawait null;\nthrow new Error('late' + x);", fault.JavaScriptError, 3, "late1"},
 		"loops":                {"1;\nfor (;;);", fault.Timeout, 0, ""},
-		"eats memory":          {"const a = []; for (;;) a.push(new Array(1e6).fill(0));", fault.MemoryExceeded, 0, ""},
+		"eats memory":          {"let s = 'xxxxxxxx'; for (;;) s += s;", fault.MemoryExceeded, 0, ""},
 		"recurses":             {"function f() { return f() + 1 } f()", fault.JavaScriptError, 0, ""},
 		"calls too often":      {"for (;;) { try { SDK.Entities.Todo.count() } catch {} }", fault.SDKCallsExceeded, 1, "20"},
 		"returns circular":     {"const a = {}; a.a = a; a", fault.ResultTooLarge, 0, ""},
