@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 
 # Packages whose tests share state between goroutines: they run under the race
 # detector as well.
-RACY := ./framework/... ./entities/... ./plugins/... ./codemode
+RACY := ./framework/... ./entities/... ./plugins ./plugins/kit ./codemode
 
 .PHONY: help setup build demo test lint format unit race generate generated fuzz bench soak clean
 
