@@ -38,7 +38,11 @@ type execution struct {
 	result wire.Result
 	clock  worker.Stopwatch
 	peak   int64 // written by the guard until it ends
-	ended  error // what run.Ends said of a call
+	// cpuUsed is written by the guard too: the CPU time as it last saw it.
+	cpuUsed  time.Duration
+	cpuBase  time.Duration
+	cpuKnown bool
+	ended    error // what run.Ends said of a call
 }
 
 func (e *execution) run() (*wire.Result, error) {
@@ -47,6 +51,7 @@ func (e *execution) run() (*wire.Result, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	base := e.meter.resident()
+	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
 	e.clock.Start()
 	guarded := make(chan struct{})
 	done := make(chan struct{})
@@ -73,9 +78,22 @@ func (e *execution) run() (*wire.Result, error) {
 		err = e.ended // its fault is in the result, with the line
 	}
 	if e.result.CPUMs == 0 {
-		e.result.CPUMs = float64(e.clock.Active().Microseconds()) / 1000
+		e.result.CPUMs = float64(max(e.cpuUsed, e.used()).Microseconds()) / 1000
 	}
 	return &e.result, err
+}
+
+// used is the CPU time that the job has used, as the host sees it: 0 once the
+// worker is gone.
+func (e *execution) used() time.Duration {
+	if !e.cpuKnown {
+		return e.clock.Active()
+	}
+	now, ok := worker.ProcessCPU(e.cmd.Process.Pid)
+	if !ok {
+		return 0
+	}
+	return now - e.cpuBase
 }
 
 // guard kills the worker when the job's context or its time or memory is over.
@@ -103,11 +121,12 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 		}
 		rss := e.meter.resident()
 		e.peak = max(e.peak, rss)
+		e.cpuUsed = max(e.cpuUsed, e.used())
 		switch {
 		case base > 0 && rss > most:
 			stop(killedMemory)
 			return
-		case e.clock.Active() > cpu:
+		case e.cpuUsed > cpu, e.clock.Active() > worker.Starved*cpu:
 			stop(killedCPU)
 			return
 		}

@@ -45,7 +45,7 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 		ctx: ctx, host: host, limits: job.Limits,
 		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
 	}
-	r := worker.Run(ctx, job, p, nil)
+	r := worker.Run(ctx, job, p, worker.Gauges{})
 	r.Logs = p.logs
 	switch {
 	case p.ended != nil:

@@ -3,6 +3,7 @@ package worker
 import (
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // meter bounds the heap of a job and gives the measure of it that the watch
@@ -17,4 +18,17 @@ func meter(limit int64) func() int64 {
 	// A little below the limit, the collector tries hard before the watch acts.
 	debug.SetMemoryLimit(base + limit - limit/8)
 	return func() int64 { return held() - base }
+}
+
+// cpuGauge measures the CPU time that this process uses from now on; nil where it
+// is not to be had.
+func cpuGauge() func() time.Duration {
+	base, ok := ProcessCPU(0)
+	if !ok {
+		return nil
+	}
+	return func() time.Duration {
+		now, _ := ProcessCPU(0)
+		return now - base
+	}
 }

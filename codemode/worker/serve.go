@@ -92,7 +92,7 @@ func (h *host) job(s *session, payload []byte) error {
 		return err
 	}
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	return h.w.WriteJSON(wire.KindResult, 0, s.run(&job, h, meter(job.Limits.MemoryBytes)))
+	return h.w.WriteJSON(wire.KindResult, 0, s.run(&job, h, Gauges{Memory: meter(job.Limits.MemoryBytes), CPU: cpuGauge()}))
 }
 
 // Call implements Port.

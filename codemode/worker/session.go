@@ -41,28 +41,27 @@ type session struct {
 }
 
 // Run runs a job in this process and gives how it ended; never nil. When ctx ends
-// the script is interrupted. memory gives the bytes in use above those at the
-// start, nil where nobody measures.
-func Run(ctx context.Context, job *wire.Job, port Port, memory func() int64) *wire.Result {
+// the script is interrupted.
+func Run(ctx context.Context, job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s, err := prepare()
 	if err != nil {
 		return &wire.Result{Fault: fault.New(fault.ExecutionError, "").Because(err)}
 	}
 	interrupt := context.AfterFunc(ctx, func() { s.vm.Interrupt(&stop{fault.From(ctx.Err())}) })
 	defer interrupt()
-	return s.run(job, port, memory)
+	return s.run(job, port, gauges)
 }
 
-func (s *session) run(job *wire.Job, port Port, memory func() int64) *wire.Result {
+func (s *session) run(job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s.job, s.port = job, port
 	s.logs = wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes}
-	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, memory)
+	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
 	if err := s.outcome(); err != nil {
 		s.result.Fault = s.faultOf(err)
 		s.result.Result = nil
 	}
-	s.result.CPUMs = float64(s.watch.Active().Microseconds()) / 1000
+	s.result.CPUMs = float64(s.watch.used().Microseconds()) / 1000
 	return s.result
 }
 

@@ -39,23 +39,42 @@ func (w *Stopwatch) Active() time.Duration {
 	return time.Duration(now - w.waited.Load())
 }
 
+// Starved is how many times its CPU limit a script may have had the turn by the
+// clock: on a machine that gives it no CPU it ends all the same.
+const Starved = 4
+
+// Gauges measure what a job uses since its start. Either may be nil: then memory
+// is not watched, and the time in which the script had the turn counts as CPU.
+type Gauges struct {
+	Memory func() int64 // bytes in use above those at the start
+	CPU    func() time.Duration
+}
+
 // watch interrupts a script that passes a limit. It cannot interrupt what runs
 // inside one built-in function; the host's kill is behind it.
 type watch struct {
 	Stopwatch
-	done chan struct{}
+	gauges Gauges
+	done   chan struct{}
 }
 
-// newWatch starts watching. memory gives the bytes in use above those at the
-// start, and may be nil.
-func newWatch(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, memory func() int64) *watch {
-	w := &watch{done: make(chan struct{})}
+// newWatch starts watching.
+func newWatch(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, gauges Gauges) *watch {
+	w := &watch{gauges: gauges, done: make(chan struct{})}
 	w.Start()
-	go w.run(vm, cpu, memoryLimit, memory)
+	go w.run(vm, cpu, memoryLimit)
 	return w
 }
 
-func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, memory func() int64) {
+// used is the CPU time that the script has used.
+func (w *watch) used() time.Duration {
+	if w.gauges.CPU == nil {
+		return w.Active()
+	}
+	return w.gauges.CPU()
+}
+
+func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64) {
 	timer := time.NewTimer(min(tick, cpu))
 	defer timer.Stop()
 	for {
@@ -64,12 +83,12 @@ func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, memo
 			return
 		case <-timer.C:
 		}
-		left := cpu - w.Active()
+		left := min(cpu-w.used(), Starved*cpu-w.Active())
 		switch {
 		case left <= 0:
 			vm.Interrupt(&stop{CPUExceeded(cpu)})
 			return
-		case memory != nil && memory() > memoryLimit:
+		case w.gauges.Memory != nil && w.gauges.Memory() > memoryLimit:
 			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
 			return
 		}
@@ -81,7 +100,7 @@ func (w *watch) stop() { close(w.done) }
 
 // CPUExceeded is the fault of a script that ran longer than it may.
 func CPUExceeded(limit time.Duration) *fault.Fault {
-	return fault.Newf(fault.Timeout, "the script ran for longer than %d ms, time in calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
+	return fault.Newf(fault.Timeout, "the script used more than %d ms of CPU time, calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
 		WithDetails(map[string]any{"limit": "cpu", "limitMs": limit.Milliseconds()})
 }
 

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package worker
+
+import "time"
+
+// ProcessCPU is not to be had here: the time in which a script has the turn
+// counts instead.
+func ProcessCPU(int) (time.Duration, bool) { return 0, false }
