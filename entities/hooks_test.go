@@ -132,7 +132,7 @@ func TestEdgesMoveRowsOfOthers(t *testing.T) {
 	require.Contains(t, string(changes[1].After), `"assignedUserId":"ann"`)
 	changes, err = a.recorded("Person.patch", `{"id":"ann","changes":{"todos":["t2"]}}`)
 	require.NoError(t, err)
-	require.Equal(t, []string{"update Person ann", "update Todo t1", "update Todo t2"}, said(changes))
+	require.Equal(t, []string{"update Person ann", "update Todo t1"}, said(changes), "what stays is not touched")
 	require.Nil(t, a.call("Todo.get-by-id", `{"id":"t1"}`)["assignedUserId"])
 	require.Equal(t, "ann", a.call("Todo.get-by-id", `{"id":"t2"}`)["assignedUserId"])
 }

@@ -44,6 +44,7 @@ type edgeValue struct {
 	clear  bool
 	link   []any // native ids
 	unlink []any
+	places map[any]string // id -> JSON Pointer of where it stands in the input
 }
 
 func (m *model) empty() bool { return len(m.fields) == 0 && len(m.edges) == 0 }
@@ -246,18 +247,18 @@ func (d *decoder) edge(m *model, e *edge, target *kind, v any, at string) {
 		}
 		out.clear = true
 	case !e.json.Many:
-		out.link = d.references(target, []any{v}, at, true)
+		out.link = d.references(&out, []any{v}, at, true)
 	case isList:
-		out.clear, out.link = true, d.references(target, list, at, false)
+		out.clear, out.link = true, d.references(&out, list, at, false)
 	default:
-		d.edgeChange(&out, target, v, at)
+		d.edgeChange(&out, v, at)
 	}
 	if len(d.details) == before {
 		m.edges = append(m.edges, out)
 	}
 }
 
-func (d *decoder) edgeChange(out *edgeValue, target *kind, v any, at string) {
+func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 	members, ok := v.(map[string]any)
 	if !ok || len(members) == 0 {
 		d.wrong(at, "a list of ids, or an object with $add, $remove or $set", v)
@@ -270,7 +271,7 @@ func (d *decoder) edgeChange(out *edgeValue, target *kind, v any, at string) {
 			d.wrong(where, "a list of ids", members[name])
 			continue
 		}
-		ids := d.references(target, list, where, false)
+		ids := d.references(out, list, where, false)
 		switch name {
 		case "$add":
 			out.link = append(out.link, ids...)
@@ -287,8 +288,10 @@ func (d *decoder) edgeChange(out *edgeValue, target *kind, v any, at string) {
 	}
 }
 
-// references checks ids, or objects that have one, and drops repetitions.
-func (d *decoder) references(target *kind, list []any, at string, one bool) []any {
+// references checks ids, or objects that have one, drops repetitions, and
+// remembers where each id stands.
+func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []any {
+	target := e.target
 	if len(list) > maxEdgeIDs {
 		d.fail(at, "at most %d ids in one call, not %d", maxEdgeIDs, len(list))
 		return nil
@@ -308,6 +311,10 @@ func (d *decoder) references(target *kind, list []any, at string, one bool) []an
 		}
 		if id, _, ok := d.key(target, v, where); ok && !slices.Contains(out, id) {
 			out = append(out, id)
+			if e.places == nil {
+				e.places = map[any]string{}
+			}
+			e.places[id] = where
 		}
 	}
 	return out

@@ -136,7 +136,7 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			c.After = after
 		}
 	}
-	return v, t.settle(ctx, moved)
+	return v, t.shift(ctx, moved)
 }
 
 // pending is a row whose state before a mutation is known.
@@ -178,6 +178,14 @@ func (t *tx) settle(ctx context.Context, rows []pending) error {
 	return nil
 }
 
+// shift completes the changes of rows that a write elsewhere moved.
+func (t *tx) shift(ctx context.Context, moved []pending) error {
+	if err := t.count(ctx, moved); err != nil {
+		return err
+	}
+	return t.settle(ctx, moved)
+}
+
 func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
@@ -203,7 +211,10 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			return nil, err
 		}
 	}
-	return v, t.settle(ctx, append(rows, moved...))
+	if err := t.settle(ctx, rows); err != nil {
+		return nil, err
+	}
+	return v, t.shift(ctx, moved)
 }
 
 // forget takes back the places of a mutation that failed. What hooks wrote in
@@ -268,7 +279,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			t.changes[p.at].Before = p.before
 		}
 	}
-	return v, t.settle(ctx, moved)
+	return v, t.shift(ctx, moved)
 }
 
 // cascades reserves the changes that foreign keys make when rows go, which no
@@ -315,7 +326,12 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 
 // referring gives the ids of the rows whose column refers to an id.
 func (t *tx) referring(ctx context.Context, k *kind, column string, id any) ([]any, error) {
-	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ? ORDER BY 1", id)
+	return t.ids(ctx, k, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ? ORDER BY 1", id)
+}
+
+// ids reads the ids that a query gives.
+func (t *tx) ids(ctx context.Context, k *kind, query string, args ...any) ([]any, error) {
+	rows, err := t.sql.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

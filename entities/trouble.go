@@ -31,8 +31,16 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	switch {
 	case trait.Invalid:
 		name := k.jsonName(trait.Field)
-		return fault.Invalid(fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + reason(err)})
+		return fault.Invalid(fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + k.refusal(name, m, err)})
 	case trait.Constraint:
+		if m != nil {
+			if details := e.dangling(ctx, t, k, m); len(details) > 0 {
+				return fault.Invalid(details...).Because(err)
+			}
+		}
+		if f := m.taken(k); f != nil {
+			return f.Because(err)
+		}
 		return fault.New(fault.Conflict, reason(err)).WithPath(at).Because(err)
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
@@ -42,11 +50,45 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		if sqlite.Stale(err) {
 			return fault.Newf(fault.SetBusy, "the set %q could not be written", t.set).Because(err)
 		}
-		return err
+		return sqlite.Unusable(t.set, err)
 	}
 	// What is left comes from a hook of the app, which has its reasons.
 	return fault.New(fault.InvalidPayload, err.Error()).WithPath(at).
 		WithHint("A rule of the app refused the change; its message says why.").Because(err)
+}
+
+// taken says that a to-many edge names a row of somebody else's; nil where the
+// model has no such edge.
+func (m *model) taken(k *kind) *fault.Fault {
+	if m == nil {
+		return nil
+	}
+	for _, ed := range m.edges {
+		if ed.edge.TargetKey == "" || len(ed.link) == 0 {
+			continue
+		}
+		f := fault.Newf(fault.Conflict, "one of these %s belongs to another %s already", ed.json.Name, k.name()).
+			WithHint("Move it from its own side: patch the %s.", ed.target.name()).WithPath(m.at + "/" + filter.Escape(ed.json.Name))
+		f.Retry = fault.Fix
+		return f
+	}
+	return nil
+}
+
+// refusal says why a validator refused a field. ent counts a text's bytes where
+// the schema counts characters.
+func (k *kind) refusal(name string, m *model, err error) string {
+	why := reason(err)
+	field := k.Entity.Resource.Field(name)
+	if m == nil || field == nil || field.MaxLength == nil || !strings.Contains(why, "greater than the required length") {
+		return why
+	}
+	for _, f := range m.fields {
+		if text, ok := f.value.(string); ok && f.field.Name == name {
+			return fmt.Sprintf("has at most %d bytes of UTF-8, not %d", *field.MaxLength, len(text))
+		}
+	}
+	return why
 }
 
 // reason is the end of one of ent's messages, without where ent found it.
@@ -72,6 +114,7 @@ func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broke
 		if owner == k.name() && len(names) > 0 {
 			at += "/" + filter.Escape(names[0])
 		}
+		f.Retry = fault.Fix // the same value stays taken
 		return f.WithPath(at)
 	case sqlite3.ErrConstraintForeignKey:
 		if m == nil {
@@ -83,7 +126,11 @@ func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broke
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).Because(err)
 	case sqlite3.ErrConstraintNotNull:
-		_, names := e.columns(err)
+		owner, names := e.columns(err)
+		if owner != k.name() && m != nil {
+			return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner, strings.Join(names, " and ")).
+				WithHint("Delete the %s, or give it to another %s.", owner, k.name()).WithPath(m.through(owner)).Because(err)
+		}
 		return fault.Invalid(fault.Detail{Path: at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"}).Because(err)
 	}
 	return fault.New(fault.InvalidPayload, "a rule of the database refused the change").WithPath(at).Because(err)
@@ -114,10 +161,26 @@ func (e *engine) columns(err error) (entity string, names []string) {
 					name = c.Field
 				}
 			}
+			for _, ed := range k.Entity.Edges {
+				if ed.OwnKey == column && name == column {
+					name = ed.Name
+				}
+			}
 		}
 		names = append(names, name)
 	}
 	return entity, names
+}
+
+// through is the path of the model's edge to another entity, of the model itself
+// where there is none.
+func (m *model) through(target string) string {
+	for _, ed := range m.edges {
+		if ed.target.name() == target {
+			return m.at + "/" + filter.Escape(ed.json.Name)
+		}
+	}
+	return m.at
 }
 
 // holders says which entities keep others from being deleted.
@@ -144,12 +207,8 @@ func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault
 		}
 	}
 	for _, ed := range m.edges {
-		for i, id := range ed.link {
-			at := m.at + "/" + filter.Escape(ed.json.Name)
-			if ed.json.Many {
-				at += fmt.Sprintf("/%d", i)
-			}
-			look(ed.target, id, at)
+		for _, id := range ed.link {
+			look(ed.target, id, ed.places[id])
 		}
 	}
 	for _, f := range m.fields {

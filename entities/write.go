@@ -79,6 +79,9 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return nil, err
 	}
+	if err := e.narrow(ctx, t, k, id, m); err != nil {
+		return nil, err
+	}
 	if m.empty() {
 		return e.stored(ctx, t, k, id)
 	}

@@ -74,6 +74,25 @@ func Stale(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
 }
 
+// Unusable turns what stands between a set and its disk into the fault that it is:
+// a full disk, a file that cannot be read or written or is damaged. Other errors
+// stay as they are.
+func Unusable(set string, err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrFull:
+		return fault.Newf(fault.ServiceUnavailable, "the disk of the set %q is full", set).
+			WithHint("Make room where the data folder lies.").Because(err)
+	case sqlite3.ErrIoErr, sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return fault.Newf(fault.ServiceUnavailable, "the file of the set %q cannot be used: %s", set, e.Code.Error()).
+			WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(err)
+	}
+	return err
+}
+
 // Constraint tells whether an error is a violated constraint, and which kind.
 func Constraint(err error) (kind sqlite3.ErrNoExtended, ok bool) {
 	var e sqlite3.Error

@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -35,5 +36,124 @@ func (SQLite) Suffix() (before, between, after string) { return "substr(", ",-le
 
 // Numeric implements Dialect.
 func (SQLite) Numeric() (before, after string) { return "CAST(", " AS NUMERIC)" }
+
+// sqliteBuckets are the pieces of Bucket. Times that the engine's own stores keep
+// are cut as the texts that they are; only others take reckoning.
+var sqliteBuckets = map[Unit][]string{
+	Day:   sqliteBucket("", "", 10, ""),
+	Week:  sqliteBucket("date(", ",'weekday 0','-6 days')", 10, ""),
+	Month: sqliteBucket("", "", 7, "-01"),
+	Year:  sqliteBucket("", "", 4, "-01-01"),
+}
+
+func sqliteBucket(before, after string, length int, rest string) []string {
+	n := strconv.Itoa(length)
+	return []string{
+		before + "CASE WHEN substr(", ",-6)='+00:00' THEN substr(", ",1," + n + ") ELSE substr(strftime('%Y-%m-%d',",
+		"),1," + n + ") END" + after + "||'" + rest + " 00:00:00+00:00'",
+	}
+}
+
+// Bucket implements Dialect.
+func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
+
+// NullsFirst implements Dialect.
+func (SQLite) NullsFirst() bool { return true }
+
+// Word implements Dialect.
+func (SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
+	b.Raw("' '||lower(")
+	text(b)
+	b.Raw(")||' ' GLOB ").Arg(glob(word, m))
+}
+
+// document appends the text of a column that holds JSON, null for what does not.
+// ent keeps JSON as a blob, which SQLite might take for its own binary form; and
+// its functions end a statement that gives them anything but JSON.
+func document(b *Builder, column func(*Builder)) {
+	b.Raw("CASE WHEN json_valid(CAST(")
+	column(b)
+	b.Raw(" AS TEXT)) THEN CAST(")
+	column(b)
+	b.Raw(" AS TEXT) END")
+}
+
+// call appends a function of a document and a path.
+func call(b *Builder, function string, column func(*Builder), path string) {
+	b.Raw(function).Raw("(")
+	document(b, column)
+	b.Raw(",").Arg(path).Raw(")")
+}
+
+func sqlitePath(steps []Step) string {
+	var p strings.Builder
+	p.WriteByte('$')
+	for _, s := range steps {
+		if s.Label == "" {
+			p.WriteString("[" + strconv.Itoa(s.Index) + "]")
+			continue
+		}
+		p.WriteString(".\"" + s.Label + "\"")
+	}
+	return p.String()
+}
+
+// JSON implements Dialect.
+func (SQLite) JSON(b *Builder, column func(*Builder), steps []Step, as JSONType) {
+	path := sqlitePath(steps)
+	b.Raw("CASE ")
+	call(b, "json_type", column, path)
+	switch as {
+	case JSONText:
+		b.Raw(" WHEN 'text' THEN ")
+		call(b, "json_extract", column, path)
+	case JSONNumber:
+		b.Raw(" WHEN 'integer' THEN ")
+		call(b, "json_extract", column, path)
+		b.Raw(" WHEN 'real' THEN ")
+		call(b, "json_extract", column, path)
+	case JSONBool:
+		b.Raw(" WHEN 'true' THEN 1 WHEN 'false' THEN 0")
+	case JSONLength:
+		b.Raw(" WHEN 'array' THEN ")
+		call(b, "json_array_length", column, path)
+	}
+	b.Raw(" END")
+}
+
+// JSONHas implements Dialect.
+func (SQLite) JSONHas(b *Builder, column func(*Builder), steps []Step, v any, as JSONType) {
+	path := sqlitePath(steps)
+	b.Raw("(")
+	call(b, "json_type", column, path)
+	b.Raw("='array' AND EXISTS (SELECT 1 FROM ")
+	call(b, "json_each", column, path)
+	e := b.NewAlias()
+	b.Raw(" AS ").Alias(e).Raw(" WHERE ").Alias(e)
+	switch as {
+	case JSONText:
+		b.Raw(".type='text' AND ").Alias(e).Raw(".value=").Arg(v)
+	case JSONBool:
+		b.Raw(".type=CASE ").Arg(v).Raw(" WHEN 1 THEN 'true' ELSE 'false' END")
+	case JSONNumber, JSONLength:
+		b.Raw(".type IN ('integer','real') AND ").Alias(e).Raw(".value=").Arg(v)
+	}
+	b.Raw("))")
+}
+
+// JSONNull implements Dialect.
+func (SQLite) JSONNull(b *Builder, column func(*Builder), steps []Step) {
+	b.Raw("(")
+	if len(steps) == 0 {
+		column(b)
+		b.Raw(" IS NULL OR coalesce(")
+		call(b, "json_type", column, "$")
+		b.Raw(",'')='null')")
+		return
+	}
+	b.Raw("coalesce(")
+	call(b, "json_type", column, sqlitePath(steps))
+	b.Raw(",'null')='null')")
+}
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

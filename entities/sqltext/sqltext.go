@@ -31,7 +31,22 @@ type Dialect interface {
 	Suffix() (before, between, after string)
 	// Numeric opens and closes an expression that makes a decimal comparable.
 	Numeric() (before, after string)
+	// Bucket gives the pieces of an expression of the bucket that a time falls
+	// into: its start in UTC, in the form of a time. The time stands between each
+	// two pieces.
+	Bucket(u Unit) []string
 }
+
+// Unit is the length of a bucket of time. Weeks begin on Monday.
+type Unit string
+
+// The units.
+const (
+	Day   Unit = "day"
+	Week  Unit = "week"
+	Month Unit = "month"
+	Year  Unit = "year"
+)
 
 // Builder collects the text and the arguments of one statement. The zero value
 // with a dialect is ready; Reset makes it ready again.

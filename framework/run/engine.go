@@ -162,17 +162,20 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	view := a.run.request.View
 	c.op = view.Snapshot().Operation(id)
 	out, err := e.admitted(ctx, c, id, reach)
-	if err != nil {
-		if !Ends(err) {
-			f := fault.From(err)
-			if f.Code == fault.Internal {
-				e.opts.Log.ErrorContext(ctx, "call failed", "run", a.run.ID, "operation", id.String(), "error", errors.Unwrap(f))
-			}
-			err = f
-		}
+	if err != nil && !Ends(err) {
+		f := fault.From(err)
+		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
+		err = f
 	}
 	a.note(c.trace(id, start, err))
 	return out, err
+}
+
+// report logs what is no caller's fault, with the cause that callers do not see.
+func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
+	if cause := errors.Unwrap(f); cause != nil && (f.Code == fault.Internal || f.Code == fault.ServiceUnavailable || f.Code == fault.ExecutionError) {
+		e.opts.Log.ErrorContext(ctx, f.Message, append(where, "error", cause)...)
+	}
 }
 
 // admitted authorises, validates and makes the call.

@@ -188,6 +188,9 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	wrote := a.wrote()
 	if err := a.commit(clean, r.receipt(a, ret, changes)); err != nil {
 		a.rollback(clean)
+		if !isRestart(err) {
+			r.engine.report(ctx, fault.From(err), "run", r.ID, "operation", "commit")
+		}
 		out.Changes = nil
 		return err
 	}

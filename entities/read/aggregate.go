@@ -1,0 +1,261 @@
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The limits of one aggregate.
+const (
+	MaxRows     = 10_000 // of one answer, where a limit asks for so many
+	DefaultRows = 1000   // where no limit is given; more of them end in a fault
+	MaxGroupBy  = 8      // columns to group by
+	MaxMeasures = 32     // columns that are computed
+)
+
+// Aggregate is a checked input of the operation aggregate (CONTRACT section 2).
+type Aggregate struct {
+	Entity *descriptor.Entity
+	Set    string // "" where the input names none
+	Filter *filter.Tree
+	Limit  int // 0 where the input names none
+
+	columns []column // those to group by come first
+	groups  int
+	having  *filter.Tree // over the columns
+	order   []position
+}
+
+// column is one member of an answer's rows.
+type column struct {
+	name  string
+	call  call
+	by    sqltext.Unit // "" for none
+	of    source       // nothing for call count
+	field catalog.Field
+	inner descriptor.Column // where the groups have it
+}
+
+// position is one column of a sort.
+type position struct {
+	column     int
+	descending bool
+}
+
+// source is what a column is made of: a field, or the reference of a to-one
+// relationship.
+type source struct {
+	name   string
+	field  catalog.Field
+	column descriptor.Column
+}
+
+// call is what is computed over the rows of a group.
+type call string
+
+const (
+	group    call = ""
+	count    call = "count"
+	distinct call = "distinct"
+	sum      call = "sum"
+	average  call = "avg"
+	least    call = "min"
+	greatest call = "max"
+)
+
+// Aggregate computes one row per group: {"rows":[...],"truncated":false}. Without
+// groups it is one row, whatever matches. truncated tells that there were more
+// rows than the limit; without a limit more than DefaultRows end in
+// result_too_large, and more bytes than a call may have in call_too_large.
+func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []byte, err error) {
+	most := a.Limit
+	if most == 0 {
+		most = DefaultRows
+	}
+	rows, err := e.query(ctx, q, e.aggregate(a, most+1))
+	if err != nil {
+		return nil, a.trouble(err)
+	}
+	defer func() {
+		if err = errors.Join(err, rows.Close()); err != nil {
+			out = nil
+		}
+	}()
+	buf := append(buffer(), `{"rows":[`...)
+	defer func() { giveBack(buf) }()
+	dest := a.cells(&buf)
+	n := 0
+	for ; n < most && rows.Next(); n++ {
+		if n > 0 {
+			buf = append(buf, ',')
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		if buf = append(buf, '}'); len(buf) > e.limit() {
+			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate are larger than a call may be").
+				WithHint("Give a lower `limit`, or group by fewer or shorter fields.")
+		}
+	}
+	more := n == most && rows.Next()
+	if err := rows.Err(); err != nil {
+		return nil, a.trouble(err)
+	}
+	if more && a.Limit == 0 {
+		return nil, fault.Newf(fault.ResultTooLarge, "the aggregate has more than %d rows", DefaultRows).WithPath("/limit").
+			WithHint("Give `limit` (up to %d) with a sort to get the first ones, group more coarsely, or use `having`.", MaxRows)
+	}
+	buf = append(buf, `],"truncated":`...)
+	buf = append(strconv.AppendBool(buf, more), '}')
+	return append([]byte(nil), buf...), nil
+}
+
+// aggregate is the statement: the groups as a table of their own, so that having
+// and sort see plain columns.
+func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
+	b := e.builder()
+	t, g := b.NewAlias(), b.NewAlias()
+	before, after := e.dialect.TimeText()
+	b.Raw("SELECT ")
+	for i := range a.columns {
+		if i > 0 {
+			b.Raw(",")
+		}
+		if c := &a.columns[i]; c.inner.Storage == descriptor.Time {
+			b.Raw(before).Column(g, c.inner.Name).Raw(after)
+		} else {
+			b.Column(g, c.inner.Name)
+		}
+	}
+	b.Raw(" FROM (SELECT ")
+	for i := range a.columns {
+		if i > 0 {
+			b.Raw(",")
+		}
+		a.columns[i].expression(b, t)
+		b.Raw(" AS ").Name(a.columns[i].inner.Name)
+	}
+	b.Raw(" FROM ").Name(a.Entity.Table).Raw(" AS ").Alias(t)
+	if !a.Filter.Empty() {
+		b.Raw(" WHERE ")
+		a.Filter.Where(b, t)
+	}
+	for i := range a.groups {
+		b.Raw(separator(i, " GROUP BY ")).Raw(strconv.Itoa(i + 1))
+	}
+	b.Raw(") AS ").Alias(g)
+	if !a.having.Empty() {
+		b.Raw(" WHERE ")
+		a.having.Where(b, g)
+	}
+	for i, p := range a.order {
+		b.Raw(separator(i, " ORDER BY ")).Column(g, a.columns[p.column].inner.Name)
+		if p.descending {
+			b.Raw(" DESC")
+		}
+	}
+	return b.Raw(" LIMIT ").Arg(int64(limit))
+}
+
+func separator(i int, first string) string {
+	if i == 0 {
+		return first
+	}
+	return ","
+}
+
+// expression appends what a column is of the rows of a group.
+func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
+	switch c.call {
+	case group:
+		c.value(b, t)
+	case count:
+		b.Raw("count(*)")
+	case distinct:
+		b.Raw("count(DISTINCT ")
+		c.value(b, t)
+		b.Raw(")")
+	case sum, average, least, greatest:
+		b.Raw(string(c.call)).Raw("(")
+		c.value(b, t)
+		b.Raw(")")
+	}
+}
+
+// value appends the column's source: decimals as numbers, so that equal ones are
+// equal however they are written, and times as the bucket they fall into.
+func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
+	switch {
+	case c.by != "":
+		for i, piece := range b.Dialect.Bucket(c.by) {
+			if i > 0 {
+				b.Column(t, c.of.column.Name)
+			}
+			b.Raw(piece)
+		}
+	case c.of.column.Storage == descriptor.Decimal:
+		before, after := b.Dialect.Numeric()
+		b.Raw(before).Column(t, c.of.column.Name).Raw(after)
+	default:
+		b.Column(t, c.of.column.Name)
+	}
+}
+
+// cells are where a statement's rows go: the JSON of a row without its last
+// brace.
+func (a *Aggregate) cells(out *[]byte) []any {
+	dest := make([]any, len(a.columns))
+	for i := range a.columns {
+		c := &a.columns[i]
+		made := newOutput(separator(i, "{"), &c.field, &c.inner)
+		dest[i] = &figure{cell{out: out, kind: made.kind, key: made.key}, c.computed() && c.field.Type == catalog.TypeDecimal}
+	}
+	return dest
+}
+
+// computed tells that the database made a new number.
+func (c *column) computed() bool { return c.call == sum || c.call == average }
+
+// digits is how many digits of a decimal that was computed with binary floats
+// are true.
+const digits = 15
+
+// figure is a cell of a computed column.
+type figure struct {
+	cell
+	round bool // a decimal that was computed with binary floats
+}
+
+var _ sql.Scanner = (*figure)(nil)
+
+// Scan implements sql.Scanner.
+func (f *figure) Scan(src any) error {
+	if v, ok := src.(float64); ok && f.round {
+		if math.IsInf(v, 0) {
+			src = nil
+		} else if x, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64); err == nil {
+			src = x
+		}
+	}
+	return f.cell.Scan(src)
+}
+
+// trouble names the one thing that data can do to an aggregate: sums of integers
+// that no integer holds.
+func (a *Aggregate) trouble(err error) error {
+	if !strings.Contains(err.Error(), "integer overflow") {
+		return err
+	}
+	return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
+		WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
+}

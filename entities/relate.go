@@ -1,0 +1,71 @@
+package entities
+
+import (
+	"context"
+	"slices"
+
+	"github.com/koan-go/koan/entities/descriptor"
+)
+
+// narrow reduces what a model says of its to-many edges to what is different from
+// now: rows that stay are not taken off and put back, which a required inverse
+// would refuse and their version would count. What says nothing new is dropped.
+func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) error {
+	kept := m.edges[:0:0]
+	for _, ed := range m.edges {
+		if !ed.json.Many {
+			kept = append(kept, ed)
+			continue
+		}
+		now, err := t.related(ctx, k, &ed, id)
+		if err != nil {
+			return err
+		}
+		if ed.clear {
+			ed.clear, ed.unlink = false, without(now, ed.link)
+		} else {
+			ed.unlink = without(now, without(now, ed.unlink))
+		}
+		ed.link = without(ed.link, now)
+		if len(ed.link)+len(ed.unlink) > 0 {
+			kept = append(kept, ed)
+		}
+	}
+	m.edges = kept
+	return nil
+}
+
+// related gives the ids on the other side of a to-many edge.
+func (t *tx) related(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
+	if ed.edge.Relation != descriptor.M2M {
+		return t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	}
+	return t.ids(ctx, ed.target, "SELECT "+quote(ed.edge.JoinTarget)+" FROM "+quote(ed.edge.JoinTable)+" WHERE "+quote(ed.edge.JoinOwn)+" = ? ORDER BY 1", k.bound(id))
+}
+
+// without gives the ids that are not among others, each once.
+func without(ids, others []any) []any {
+	var out []any
+	for _, id := range ids {
+		if !slices.Contains(others, id) && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// count counts up the version of rows that a write on the other side of an edge
+// has changed: no builder of theirs took part.
+func (t *tx) count(ctx context.Context, rows []pending) error {
+	for _, p := range rows {
+		column := p.kind.Entity.VersionColumn
+		if column == "" {
+			continue
+		}
+		_, err := t.sql.ExecContext(ctx, "UPDATE "+quote(p.kind.Entity.Table)+" SET "+quote(column)+" = "+quote(column)+" + 1 WHERE "+quote(p.kind.Entity.Key.Name)+" = ?", p.kind.bound(p.id))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
