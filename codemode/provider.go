@@ -128,11 +128,8 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 // Report is the boot report's line (CONTRACT section 1).
 func (p *provider) Report(b catalog.Boot) []string {
 	c := p.config
-	if !c.enabled {
-		return []string{"CodeMode: enabled=false mode=" + b.Mode}
-	}
-	return []string{fmt.Sprintf("CodeMode: enabled=true mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
-		b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
+	return []string{fmt.Sprintf("CodeMode: enabled=%t mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
+		c.enabled, b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
 
 // Warm fills the pool of workers ahead of the first script, without blocking.

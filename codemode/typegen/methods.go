@@ -54,15 +54,15 @@ func (g *generator) methods(ops []string, t typeNames) []string {
 		case "aggregate":
 			out = append(out, "aggregate(query: { "+g.members(op, t)+" }): { [column: string]: any }[];")
 		case "new":
-			out = append(out, "/** a model with defaults, not stored */ new("+options+"): "+t.model+";")
+			out = append(out, "/** a model with defaults, not stored */ \"new\"("+options+"): "+t.model+";")
 		case "upsert":
-			out = append(out, "/** absent fields keep their values */ upsert(model: "+t.input+", "+options+"): "+t.model+";")
+			out = append(out, "/** absent fields keep their values */ upsert(model: Input<"+t.input+">, "+options+"): "+t.model+";")
 		case "upsert-many":
-			out = append(out, "upsertMany(models: "+t.input+"[], "+options+"): "+t.model+"[];")
+			out = append(out, "upsertMany(models: Input<"+t.input+">[], "+options+"): "+t.model+"[];")
 		case "patch":
-			out = append(out, "patch(id: Id, changes: "+t.input+", "+options+"): "+t.model+";")
+			out = append(out, "patch(id: Id, changes: Input<"+t.input+">, "+options+"): "+t.model+";")
 		case "update-by-query":
-			out = append(out, "updateByQuery(filter: Filter<"+t.model+">, changes: "+t.input+", "+options+"): number;")
+			out = append(out, "updateByQuery(filter: Filter<"+t.model+">, changes: Input<"+t.input+">, "+options+"): number;")
 		case "delete-by-query":
 			out = append(out, "deleteByQuery(filter: Filter<"+t.model+">, "+options+"): number;")
 		case "delete":

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -142,12 +143,18 @@ func (ix *index) rank(query []string) []Hit {
 			}
 		}
 	}
+	best := 0.0
+	for at, score := range scores {
+		if ix.hits[at].Resource != nil {
+			score *= entityAdvantage
+			scores[at] = score
+		}
+		best = max(best, score)
+	}
 	out := make([]Hit, 0, len(scores))
 	for at, score := range scores {
 		h := ix.hits[at]
-		if h.Resource != nil {
-			score *= entityAdvantage
-		}
+		score += best * float64(named(h, query))
 		h.Score = math.Round(score*1000) / 1000
 		out = append(out, h)
 	}
@@ -158,6 +165,24 @@ func (ix *index) rank(query []string) []Hit {
 		return out[i].ID() < out[j].ID()
 	})
 	return out
+}
+
+// named gives how many words of a query are the whole name of a thing, 0 where a
+// part of its name is missing: who calls a thing by its name means it.
+func named(h Hit, query []string) int {
+	name := ""
+	if h.Resource != nil {
+		name = h.Resource.Name
+	} else {
+		name = h.Operation.ID.Owner + " " + h.Operation.ID.Op
+	}
+	parts := stems(name)
+	for _, part := range parts {
+		if !slices.Contains(query, part) {
+			return 0
+		}
+	}
+	return len(parts)
 }
 
 // score adds what one term is worth to everything that has it.

@@ -43,7 +43,9 @@ func (c *command) validate() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
-			fmt.Fprintf(c.app.Stdout, "%s\n", out)
+			if err := c.print(out); err != nil {
+				return err
+			}
 			var verdict struct {
 				Valid bool `json:"valid"`
 			}
@@ -74,8 +76,10 @@ func (c *command) sdk() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
-			_, err = c.app.Stdout.Write(text)
-			return err
+			if _, err := c.app.Stdout.Write(text); err != nil {
+				return failed(err)
+			}
+			return nil
 		}),
 	}
 }
@@ -104,8 +108,7 @@ func (c *command) tools() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
-			fmt.Fprintf(c.app.Stdout, "%s\n", list)
-			return nil
+			return c.print(list)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", "", "auto, code, tools or full (default: what an unknown client gets)")
@@ -164,6 +167,14 @@ func (c *command) keys() *cobra.Command {
 			return w.Flush()
 		},
 	}
+}
+
+// print writes one line of JSON to standard output.
+func (c *command) print(text []byte) error {
+	if _, err := fmt.Fprintf(c.app.Stdout, "%s\n", text); err != nil {
+		return failed(err)
+	}
+	return nil
 }
 
 // explain puts a fault's hint behind its message.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +134,7 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	}
 	defer stop()
 	start := time.Now()
-	ctx = run.WithBeforeCommit(ctx, fits)
+	ctx = run.WithBeforeCommit(ctx, f.fits)
 	out, outcome, err := i.Engine().Invoke(ctx, c.request(i, executeID, raw))
 	l, err := c.line(code, redacted(out), outcome, err, time.Since(start))
 	if err != nil {
@@ -144,7 +145,9 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	if err != nil {
 		return failed(err)
 	}
-	fmt.Fprintf(c.app.Stdout, "%s\n", text)
+	if err := c.print(text); err != nil {
+		return err
+	}
 	if !l.Result.OK {
 		return failed(nil)
 	}
@@ -158,14 +161,21 @@ func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.
 	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Listed: true}
 }
 
-// overhead is room for everything in the line but data, answer and changes.
-const overhead = 4 << 10
+// overhead is room for everything in the line but data, answer, changes and
+// calls.
+const overhead = 1 << 10
 
 // fits refuses, before the commit, what would not fit the line.
-func fits(ret run.Return, o *run.Outcome) error {
+func (f runFlags) fits(ret run.Return, o *run.Outcome) error {
 	size := len(ret.Result) + len(ret.Answer) + overhead
-	if len(o.Changes) > 0 && o.Changes[0].After != nil || o.DryRun {
-		raw, err := json.Marshal(o.Changes)
+	for part, shown := range map[any]bool{
+		&o.Changes: o.DryRun || slices.Contains(f.include, "changes"),
+		&o.Calls:   slices.Contains(f.include, "calls"),
+	} {
+		if !shown {
+			continue
+		}
+		raw, err := json.Marshal(part)
 		if err != nil {
 			return err
 		}

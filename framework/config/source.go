@@ -75,8 +75,8 @@ func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
 			}
 			continue
 		}
-		if !c.known(key) {
-			continue // another program's section may live in the same file
+		if _, declared := c.settings[key]; !c.known(key) || v.Tag == "!!null" && !declared {
+			continue // another program's section may live in the same file; this one may be empty
 		}
 		var value any
 		if err := v.Decode(&value); err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -128,9 +130,11 @@ func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
 		if err != nil || len(key) == 0 {
 			return nil, "", bad()
 		}
-		for start < len(rows) && rows[start].key <= string(key) {
-			start++
+		at, found := slices.BinarySearchFunc(rows, string(key), func(l listed, key string) int { return strings.Compare(l.key, key) })
+		if !found {
+			return nil, "", bad()
 		}
+		start = at + 1
 	}
 	end := min(start+s.server.opts.PageSize, len(rows))
 	page := rows[start:end]

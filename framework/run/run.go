@@ -19,13 +19,13 @@ import (
 
 // Spec says what kind of run a code operation opens.
 type Spec struct {
-	Set            string // default set of every call; "" is "default"
-	Atomic         bool   // one transaction for all; else every call commits by itself
-	DryRun         bool   // everything executes, then rolls back
-	Record         bool   // keep before and after of every change; implied by DryRun
-	MaxCalls       int    // calls to providers per attempt; 0 is unlimited
-	Only           []string
-	CodeDigest     string // "sha256:…"
+	Set            string   // default set of every call; "" is "default"
+	Atomic         bool     // one transaction for all; else every call commits by itself
+	DryRun         bool     // everything executes, then rolls back
+	Record         bool     // keep before and after of every change; implied by DryRun
+	MaxCalls       int      // calls to providers per attempt; 0 is unlimited
+	Only           []string // nil permits everything, else entities, "plugin:domain", "server:id"
+	CodeDigest     string   // "sha256:…"
 	IdempotencyKey string
 	CorrelationID  string
 }
@@ -174,6 +174,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		return err
 	}
 	out.Changes = changes
+	out.Calls, out.SDKCalls = a.trace()
 	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
 		if err := check(ret, out); err != nil {
 			a.rollback(clean)
@@ -234,7 +235,7 @@ func (r *Run) record(ctx context.Context, out *Outcome, err error) {
 
 // permits tells whether the run's `only` lets an operation through.
 func (r *Run) permits(id catalog.ID) bool {
-	if len(r.spec.Only) == 0 {
+	if r.spec.Only == nil {
 		return true
 	}
 	for _, o := range r.spec.Only {

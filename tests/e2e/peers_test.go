@@ -107,6 +107,10 @@ for (const t of SDK.Entities.Todo.each({ pageSize: 10 })) SDK.Out.info(String(t.
 const found = SDK.Entities.Todo.findById("1");
 if (found) SDK.Out.answer({ id: found.id, due: found.dueDate, n: SDK.Entities.Todo.count({ title: { $contains: "x" } }) });
 const n: number = SDK.Entities.Todo.delete("1");
+const blank = SDK.Entities.Todo.new();
+SDK.Entities.Todo.upsert({ title: blank.title ?? "x", labels: ["1", 2], assignedUser: "p1", tags: ["a"] });
+SDK.Entities.Todo.patch("1", { labels: { $add: [3] }, assignedUser: null, steps: [{ id: "s1" }] });
+SDK.Entities.Todo.upsertMany(page.items);
 const logs = SDK.Entities.AuditLog.collection().items.length;
 console.log(titles, n, logs, SDK.run.id, SDK.args);
 `)
@@ -117,6 +121,8 @@ console.log(titles, n, logs, SDK.run.id, SDK.args);
 		"a wrong type in a filter":     `SDK.Entities.Todo.collection({ filter: { completed: "yes" } });`,
 		"a wrong enum":                 `SDK.Entities.Todo.upsert({ title: "x", priority: "urgent" });`,
 		"a read-only entity's mutator": `SDK.Entities.AuditLog.upsert({ message: "x" });`,
+		"a wrong type in a model":      `SDK.Entities.Todo.upsert({ title: 7 });`,
+		"a wrong relationship's form":  `SDK.Entities.Todo.upsert({ title: "x", labels: true });`,
 		"a wrong set":                  `SDK.Entities.Todo.count({}, "nowhere");`,
 		"a wrong relationship":         `SDK.Entities.Todo.getById("1", { with: "nobody" });`,
 		"an unknown method":            `SDK.Entities.Todo.colection();`,

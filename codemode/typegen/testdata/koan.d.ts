@@ -36,6 +36,11 @@ declare namespace SDK {
 
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  type Ref = Id | { id?: Id };
+  /** Relationships are written by id; a list replaces. */
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : NonNullable<T[K]> extends string | number | boolean ? T[K]
+    : NonNullable<T[K]> extends readonly (infer I)[] ? I extends { id?: string } ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : T[K]
+    : NonNullable<T[K]> extends { id?: string } ? Ref | null : T[K] };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
@@ -54,11 +59,11 @@ declare namespace SDK {
   interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string | string[]; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> extends ReadOnlyEntity<T, R, S, I> {
     aggregate(query: { filter?: Filter<T>; groupBy?: string | string[]; sum?: string | string[]; sort?: string | string[]; limit?: number; count?: boolean; set?: S }): { [column: string]: any }[];
-    /** a model with defaults, not stored */ new(options?: { set?: S } | S): T;
-    /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
-    upsertMany(models: I[], options?: { set?: S } | S): T[];
-    patch(id: Id, changes: I, options?: { ifVersion?: number; set?: S } | S): T;
-    updateByQuery(filter: Filter<T>, changes: I, options?: { maxAffected?: number; set?: S } | S): number;
+    /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): T;
+    /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
+    upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];
+    patch(id: Id, changes: Input<I>, options?: { ifVersion?: number; set?: S } | S): T;
+    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; set?: S } | S): number;
     deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; set?: S } | S): number;
     /** how many were deleted */ delete(id: Id, options?: { ifVersion?: number; set?: S } | S): number;
     deleteMany(ids: Id[], options?: { set?: S } | S): number;
