@@ -30,7 +30,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
 	}
 	if err := p.admitCode(in.Code); err != nil {
-		return json.Marshal(verdict{Error: fault.From(err).Message})
+		return wire.Marshal(verdict{Error: fault.From(err).Message})
 	}
 	timed, cancel := context.WithTimeout(ctx, p.config.wall)
 	defer cancel()
@@ -40,11 +40,11 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	res, err := p.executor.Execute(timed, job, noHost{})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:
-		return json.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config.wall.Milliseconds())})
+		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config.wall.Milliseconds())})
 	case err != nil:
 		return nil, err
 	}
-	return json.Marshal(judge(res))
+	return wire.Marshal(judge(res))
 }
 
 // judge makes the verdict of what the worker found. A worker that the code itself

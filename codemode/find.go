@@ -56,7 +56,7 @@ func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage
 		}
 		out.Results = append(out.Results, f)
 	}
-	return json.Marshal(out)
+	return wire.Marshal(out)
 }
 
 // describe names a hit as a script writes it.

@@ -52,7 +52,7 @@ func (e *execution) success() (json.RawMessage, error) {
 		calls := orEmpty(e.outcome.Calls)
 		out.Calls = &calls
 	}
-	return json.Marshal(out)
+	return wire.Marshal(out)
 }
 
 func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
@@ -62,7 +62,7 @@ func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
 		out.Calls = orEmpty(e.outcome.Calls)
 		out.OutsideEffects = orEmpty(e.outcome.OutsideEffects)
 	}
-	return json.Marshal(out)
+	return wire.Marshal(out)
 }
 
 // orEmpty makes nil an empty list, which JSON tells apart.

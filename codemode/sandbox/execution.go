@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -43,7 +44,12 @@ type execution struct {
 	cpuBase  time.Duration
 	cpuKnown bool
 	ended    error // what run.Ends said of a call
+	accepted bool  // the worker has the job
 }
+
+// errUnaccepted says that a worker was gone before the job reached it: another
+// one may have it.
+var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
 
 func (e *execution) run() (*wire.Result, error) {
 	l := e.job.Limits
@@ -69,6 +75,9 @@ func (e *execution) run() (*wire.Result, error) {
 	<-guarded
 	logs := e.result.Logs
 	if err != nil {
+		if !e.accepted && e.why() == notKilled && e.ctx.Err() == nil {
+			return nil, fmt.Errorf("%w: %w; it said %q", errUnaccepted, err, e.lastWords())
+		}
 		e.result = wire.Result{Logs: logs}
 		err = e.death(err)
 	}
@@ -142,6 +151,8 @@ func (e *execution) serve(ctx context.Context) error {
 			return err
 		}
 		switch f.Kind {
+		case wire.KindAccepted:
+			e.accepted = true
 		case wire.KindCall:
 			e.clock.Pause()
 			err = e.call(ctx, f)
@@ -217,7 +228,7 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 		}
 		status = wire.StatusEnds
 	}
-	body, merr := json.Marshal(fault.From(err))
+	body, merr := wire.Marshal(fault.From(err))
 	if merr != nil {
 		return merr
 	}
@@ -231,10 +242,15 @@ func (e *execution) death(err error) error {
 		e.result.Fault = fault.From(e.ended)
 		return e.ended
 	}
-	if errors.Is(err, io.EOF) {
+	if ending(err) {
 		e.settle(deathTimeout / 10) // it is dying: let it say how
 	}
 	why := e.why()
+	if why == notKilled && !ending(err) {
+		e.kill(killedDone)
+		e.result.Fault = fault.New(fault.ExecutionError, "the script's process broke off the protocol").Because(err)
+		return nil
+	}
 	if why == notKilled {
 		e.kill(killedDone)
 		e.settle(deathTimeout)
@@ -253,6 +269,12 @@ func (e *execution) death(err error) error {
 		e.result.Fault = e.classify(why, err)
 	}
 	return nil
+}
+
+// ending tells the errors of a pipe whose other end is gone from everything that
+// a living worker can cause.
+func ending(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 }
 
 // settle waits for the worker's exit.

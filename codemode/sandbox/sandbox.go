@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/codemode/worker"
@@ -88,12 +90,31 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	case <-s.closing:
 		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
 	}
+	var unaccepted error
+	for range handOvers {
+		r, err := s.handOver(ctx, job, host)
+		if !errors.Is(err, errUnaccepted) {
+			return r, err
+		}
+		unaccepted = err
+	}
+	return &wire.Result{Fault: fault.New(fault.ExecutionError, "no worker took the script").Because(unaccepted)}, nil
+}
+
+// handOvers is how many workers a job is given to before one has to take it: an
+// idle one may have been killed by somebody else.
+const handOvers = 4
+
+func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
 	p, err := s.pool.take()
 	if err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
 	defer s.pool.discard(p)
 	if err := p.limit(job.Limits); err != nil {
+		if errors.Is(err, syscall.ESRCH) {
+			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
+		}
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 	}
 	e := &execution{

@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 1
+const Protocol = 2
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
@@ -25,6 +25,7 @@ const (
 	KindResult                   // worker: Result, the last frame of a job
 	KindProbe                    // host: asks for a self-test of the confinement instead of a job
 	KindReport                   // worker: []Check
+	KindAccepted                 // worker: the job has arrived; what ends it from now on is its own end
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,
@@ -100,7 +101,7 @@ func (w *Writer) Write(k Kind, id uint32, parts ...[]byte) error {
 
 // WriteJSON sends a frame with the JSON of v.
 func (w *Writer) WriteJSON(k Kind, id uint32, v any) error {
-	b, err := json.Marshal(v)
+	b, err := Marshal(v)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (r *Reader) Read() (Frame, error) {
 	}
 	n := int64(binary.BigEndian.Uint32(h[:4])) - (headerBytes - 4)
 	k := Kind(h[4])
-	if n < 0 || n > int64(r.max) || k < KindReady || k > KindReport {
+	if n < 0 || n > int64(r.max) || k < KindReady || k > KindAccepted {
 		return Frame{}, fmt.Errorf("%w: kind %d with %d bytes", ErrFrame, k, n)
 	}
 	f := Frame{Kind: k, ID: binary.BigEndian.Uint32(h[5:]), Payload: make([]byte, n)}

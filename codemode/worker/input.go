@@ -1,11 +1,11 @@
 package worker
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/dop251/goja"
 
+	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -133,7 +133,7 @@ func appendString(out []byte, s string) []byte {
 	if plain {
 		return append(append(append(out, '"'), s...), '"')
 	}
-	b, _ := json.Marshal(s) // a string cannot fail
+	b, _ := wire.Marshal(s) // a string cannot fail
 	return append(out, b...)
 }
 

@@ -62,7 +62,9 @@ func serve() int {
 	case wire.KindProbe:
 		err = h.w.WriteJSON(wire.KindReport, 0, probe())
 	case wire.KindJob:
-		err = h.job(s, f.Payload)
+		if err = h.w.Write(wire.KindAccepted, 0); err == nil {
+			err = h.job(s, f.Payload)
+		}
 	default:
 		return exitBroken
 	}
@@ -128,7 +130,7 @@ func (h *host) Log(l wire.Log) { h.send(wire.KindLog, l) }
 func (h *host) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
 
 func (h *host) send(k wire.Kind, v any) {
-	b, err := json.Marshal(v)
+	b, err := wire.Marshal(v)
 	if err != nil {
 		return // a NaN in progress
 	}
