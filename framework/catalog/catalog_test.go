@@ -163,6 +163,19 @@ func TestViewHidesWhatTheCallerMayNotSee(t *testing.T) {
 	require.Same(t, all, s.View(auth.Principal{Subject: "other", Scopes: []string{"*"}, Sets: []string{"*"}}, exposure.Full, true), "equal rights share a view")
 }
 
+func TestNarrow(t *testing.T) {
+	all := shop(t).View(auth.Local(), exposure.Full, true)
+	v := all.Narrow(func(id catalog.ID) bool { return id.Owner == "Todo" && id.Op != "upsert" })
+	require.Equal(t, []string{"collection"}, v.Resource("Todo").Operations)
+	require.Empty(t, v.Resource("Todo").Edges)
+	require.Nil(t, v.Resource("Secret"))
+	require.Nil(t, v.Tool("ledger.collection"))
+	require.False(t, v.Allowed(catalog.EntityID("Secret", "collection")))
+	require.False(t, v.Scripted(catalog.EntityID("Todo", "upsert")))
+	require.NotEqual(t, all.Version(), v.Version())
+	require.Len(t, all.Resource("Todo").Edges, 1, "the view itself stays")
+}
+
 func TestViewFollowsTheMode(t *testing.T) {
 	s := shop(t)
 	names := func(m exposure.Mode) []string {

@@ -154,7 +154,9 @@ func (ix *index) rank(query []string) []Hit {
 	out := make([]Hit, 0, len(scores))
 	for at, score := range scores {
 		h := ix.hits[at]
-		score += best * float64(named(h, query))
+		if named(h, query) {
+			score += best // who calls a thing by its name means it
+		}
 		h.Score = math.Round(score*1000) / 1000
 		out = append(out, h)
 	}
@@ -167,9 +169,8 @@ func (ix *index) rank(query []string) []Hit {
 	return out
 }
 
-// named gives how many words of a query are the whole name of a thing, 0 where a
-// part of its name is missing: who calls a thing by its name means it.
-func named(h Hit, query []string) int {
+// named tells whether a query is the name of a thing and nothing else.
+func named(h Hit, query []string) bool {
 	name := ""
 	if h.Resource != nil {
 		name = h.Resource.Name
@@ -177,12 +178,17 @@ func named(h Hit, query []string) int {
 		name = h.Operation.ID.Owner + " " + h.Operation.ID.Op
 	}
 	parts := stems(name)
-	for _, part := range parts {
-		if !slices.Contains(query, part) {
-			return 0
+	for _, word := range query {
+		if !slices.Contains(parts, word) {
+			return false
 		}
 	}
-	return len(parts)
+	for _, part := range parts {
+		if !slices.Contains(query, part) {
+			return false
+		}
+	}
+	return true
 }
 
 // score adds what one term is worth to everything that has it.

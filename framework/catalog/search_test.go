@@ -48,6 +48,8 @@ func TestSearch(t *testing.T) {
 		{"a description", "cooked dish", "koan::Recipe"},
 		{"a function", "read a barcode", "plugin::vision.detect"},
 		{"an operation", "create pantry item", "koan::PantryItem.upsert"},
+		{"an entity's name", "PantryItem", "koan::PantryItem"},
+		{"an operation's name", "pantry item upsert", "koan::PantryItem.upsert"},
 		{"a beginning", "cuis", "koan::Recipe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,6 +75,40 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 	return v
 }
 
+// Narrow gives the view with only the operations that keep lets through: what one
+// run may do that gave up the rest. Entities without any operation left exist in
+// none of its edges.
+func (v *View) Narrow(keep func(ID) bool) *View {
+	n := &View{snapshot: v.snapshot, mode: v.mode, version: v.version + "~", toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
+	for id := range v.allowed {
+		n.allowed[id] = keep(id)
+	}
+	for _, op := range v.tools {
+		if keep(op.ID) {
+			n.tools = append(n.tools, op)
+			n.toolByID[op.ID] = true
+		}
+	}
+	for _, op := range v.script {
+		if keep(op.ID) {
+			n.script = append(n.script, op)
+			n.scripted[op.ID] = true
+		}
+	}
+	for _, r := range v.resources {
+		seen := *r
+		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !keep(EntityID(r.Name, op)) })
+		if len(seen.Operations) > 0 {
+			n.resources = append(n.resources, &seen)
+			n.byName[r.Name] = &seen
+		}
+	}
+	for _, r := range n.resources {
+		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return n.byName[e.Target] == nil })
+	}
+	return n
+}
+
 // visibleSets narrows an entity's sets to what a principal may name. A declared
 // pattern stays if the principal may name all of it, and becomes the
 // principal's own narrower names otherwise.

@@ -33,7 +33,14 @@ func (c *call) Principal() auth.Principal { return c.request.Principal }
 
 func (c *call) Operation() *catalog.Operation { return c.op }
 
-func (c *call) View() *catalog.View { return c.request.View }
+// View is narrowed to what the run's `only` permits, so that relationships lead
+// nowhere else either.
+func (c *call) View() *catalog.View {
+	if c.attempt == nil {
+		return c.request.View
+	}
+	return c.attempt.run.view()
+}
 
 func (c *call) Run() string {
 	if c.attempt != nil {

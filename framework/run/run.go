@@ -91,6 +91,9 @@ type Run struct {
 	after    []func(context.Context)
 	op       *catalog.Operation
 	finished *Outcome
+
+	narrow   sync.Once
+	narrowed *catalog.View
 }
 
 // Spec gives what the run was opened with.
@@ -231,6 +234,15 @@ func (r *Run) record(ctx context.Context, out *Outcome, err error) {
 		rec.Deleted += c.Deleted
 	}
 	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// view is what the run's calls see.
+func (r *Run) view() *catalog.View {
+	if r.spec.Only == nil {
+		return r.request.View
+	}
+	r.narrow.Do(func() { r.narrowed = r.request.View.Narrow(r.permits) })
+	return r.narrowed
 }
 
 // permits tells whether the run's `only` lets an operation through.

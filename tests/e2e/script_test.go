@@ -187,8 +187,13 @@ func TestExecuteInput(t *testing.T) {
 	require.Contains(t, fmt.Sprint(e.Logs), "timeoutMs", "a clamped limit is said in the logs: %v", e.Logs)
 	e = p.execute("SDK.Entities.Todo.count(); SDK.Entities.Todo.count()", input{"limits": input{"maxToolCalls": 1}})
 	require.Equal(t, string(fault.SDKCallsExceeded), e.Error.Code)
-	e = p.execute("SDK.Entities.Person.count()", input{"only": []string{"Todo"}})
-	require.False(t, e.Success)
+	for _, only := range [][]string{{"Todo"}, {}} {
+		e = p.execute("SDK.Entities.Person.count()", input{"only": only})
+		require.Equal(t, string(fault.ToolNotFound), e.Error.Code)
+	}
+	e = p.execute(`SDK.Entities.Todo.all({ with: "assignedUser" })`, input{"only": []string{"Todo"}})
+	require.Equal(t, string(fault.InvalidPayload), e.Error.Code, "a relationship leads nowhere else either")
+	require.EqualValues(t, 1, p.execute(`SDK.Entities.Todo.all().length`, input{"only": []string{"Todo"}}).Result)
 }
 
 func TestFaultsCanBeCaught(t *testing.T) {
