@@ -16,7 +16,8 @@ func (HouseholdProfile) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (HouseholdProfile) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int("size").Positive().Default(2).
-			Comment("How many people eat."),
+			Comment("How many people eat.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Enum("diet").Values("none", "pescatarian", "vegetarian", "vegan").Default("none").
 			Comment("Recipes must carry it as a dietary tag, unless it is none."),
 		field.Strings("allergies").Optional().
@@ -26,13 +27,17 @@ func (HouseholdProfile) Fields() []ent.Field {
 		field.Strings("favourites").Optional().
 			Comment("Ingredients or cuisines that are welcome."),
 		field.Int("energy_target_kcal").Optional().Nillable().Positive().
-			Comment("Per person and day."),
+			Comment("Per person and day.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Int("weekday_minutes").Positive().Default(45).
-			Comment("Time to cook on a weekday."),
+			Comment("Time to cook on a weekday.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Int("weekend_minutes").Positive().Default(90).
-			Comment("Time to cook on Saturday and Sunday."),
+			Comment("Time to cook on Saturday and Sunday.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Float("weekly_budget").Optional().Nillable().Min(0).
-			Comment("For groceries, in the household's currency."),
+			Comment("For groceries, in the household's currency.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 	}
 }
 

@@ -53,7 +53,8 @@ func (PlannedMeal) Fields() []ent.Field {
 		field.Time("scheduled_for"),
 		field.Enum("meal_type").Values(mealTypes...).Default("dinner"),
 		field.Int("servings").Positive().Default(2).
-			Comment("For how many people; scale the recipe's amounts by it."),
+			Comment("For how many people; scale the recipe's amounts by it.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Enum("status").Values("planned", "cooked", "skipped").Default("planned"),
 		field.Int("rating").Optional().Nillable().Range(1, 5).
 			Comment("How it was, 1 to 5, once cooked.").

@@ -29,11 +29,14 @@ func (PantryPhoto) Fields() []ent.Field {
 		field.String("sha256").Unique().Match(regexp.MustCompile(sha256Pattern)).
 			Comment("Digest of the file, by which a photo is known again.").
 			Annotations(expose.Field{Pattern: sha256Pattern}),
-		field.Int("width").NonNegative().Comment("Pixels."),
-		field.Int("height").NonNegative().Comment("Pixels."),
+		field.Int("width").NonNegative().Comment("Pixels.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Int("height").NonNegative().Comment("Pixels.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Enum("status").Values("processing", "processed", "no_codes", "failed").Default("processing"),
 		field.Int("processing_ms").Optional().Nillable().NonNegative().
-			Comment("How long the reading took, in milliseconds."),
+			Comment("How long the reading took, in milliseconds.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Time("added_at").Default(time.Now).Immutable(),
 	}
 }

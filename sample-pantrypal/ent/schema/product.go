@@ -34,11 +34,13 @@ func (Product) Fields() []ent.Field {
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(80)}),
 		field.Enum("category").Values(categories...).Default("other"),
 		field.Float("default_quantity").Positive().Default(1).
-			Comment("How much one package holds, in defaultUnit."),
+			Comment("How much one package holds, in defaultUnit.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.String("default_unit").NotEmpty().MaxLen(20).Default("piece").
 			Comment("Unit of defaultQuantity: g, kg, ml, l or piece."),
 		field.Int("shelf_life_days").Optional().Nillable().Positive().
-			Comment("How many days it usually keeps after buying; null: no limit that matters."),
+			Comment("How many days it usually keeps after buying; null: no limit that matters.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Strings("allergens").Optional().
 			Comment("What it contains of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs."),
 	}

@@ -29,16 +29,24 @@ func (Recipe) Fields() []ent.Field {
 			Comment("Of: breakfast, lunch, dinner, snack."),
 		field.Strings("dietary_tags").Optional().
 			Comment("Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian."),
-		field.Int("prep_minutes").NonNegative().Default(0),
-		field.Int("cook_minutes").NonNegative().Default(0),
+		field.Int("prep_minutes").NonNegative().Default(0).
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Int("cook_minutes").NonNegative().Default(0).
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Enum("difficulty").Values("easy", "medium", "hard").Default("easy"),
 		field.Int("servings").Positive().Default(2).
-			Comment("How many people the amounts are for."),
-		field.Int("energy_kcal").Optional().Nillable().NonNegative().Comment("Per serving."),
-		field.Float("protein_g").Optional().Nillable().Min(0).Comment("Grams per serving."),
-		field.Float("carbohydrate_g").Optional().Nillable().Min(0).Comment("Grams per serving."),
-		field.Float("fat_g").Optional().Nillable().Min(0).Comment("Grams per serving."),
-		field.Float("fibre_g").Optional().Nillable().Min(0).Comment("Grams per serving."),
+			Comment("How many people the amounts are for.").
+			Annotations(expose.Field{Min: expose.Number(1)}),
+		field.Int("energy_kcal").Optional().Nillable().NonNegative().Comment("Per serving.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Float("protein_g").Optional().Nillable().Min(0).Comment("Grams per serving.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Float("carbohydrate_g").Optional().Nillable().Min(0).Comment("Grams per serving.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Float("fat_g").Optional().Nillable().Min(0).Comment("Grams per serving.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Float("fibre_g").Optional().Nillable().Min(0).Comment("Grams per serving.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Bool("batch_friendly").Default(false).
 			Comment("Worth cooking more of at once."),
 		field.Bool("freezer_friendly").Default(false),
@@ -47,7 +55,8 @@ func (Recipe) Fields() []ent.Field {
 		field.Float("rating").Optional().Nillable().Range(0, 5).
 			Comment("The household's own, 0 to 5.").
 			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(5)}),
-		field.Int("times_cooked").NonNegative().Default(0),
+		field.Int("times_cooked").NonNegative().Default(0).
+			Annotations(expose.Field{Min: expose.Number(0)}),
 	}
 }
 
@@ -80,7 +89,8 @@ func (RecipeIngredient) Fields() []ent.Field {
 		field.String("name").NotEmpty().MaxLen(120).
 			Annotations(expose.Field{Example: "spinach", Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
 		field.Float("amount").Positive().
-			Comment("How much, in unit, for the recipe's servings."),
+			Comment("How much, in unit, for the recipe's servings.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		unitField(),
 		field.Bool("optional").Default(false).
 			Comment("The dish works without it."),

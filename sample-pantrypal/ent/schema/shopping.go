@@ -49,7 +49,8 @@ func (ShoppingItem) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("name").NotEmpty().MaxLen(120).
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
-		field.Float("quantity").Positive().Default(1),
+		field.Float("quantity").Positive().Default(1).
+			Annotations(expose.Field{Min: expose.Number(0)}),
 		unitField(),
 		field.Enum("category").Values(categories...).Default("other"),
 		field.Bool("bought").Default(false),
