@@ -53,6 +53,7 @@ var operations = []operation{
 			if err != nil {
 				return nil, err
 			}
+			in.Set = t.set // a cursor belongs to the set, however the input names it
 			t.once(in.Single())
 			return e.reader.Collection(ctx, t.sql, in)
 		},

@@ -15,6 +15,8 @@ type input struct {
 	s    *session
 	keys []string
 	out  []byte
+	// without is a member that options leave out.
+	without string
 }
 
 func (s *session) newInput() *input {
@@ -61,7 +63,9 @@ func (in *input) options(v goja.Value) {
 	case *goja.Object:
 		if o.ClassName() == "Object" || o.ClassName() == "Error" {
 			for _, k := range o.Keys() {
-				in.add(k, o.Get(k))
+				if k != in.without || k == "" {
+					in.add(k, o.Get(k))
+				}
 			}
 			return
 		}

@@ -31,8 +31,9 @@ func (b entityOp) pageOf(page, size, params goja.Value) goja.Value {
 	return b.ask([]string{"page", "pageSize"}, []goja.Value{page, size}, params)
 }
 
-// walk goes through the items of a collection, page by page: by cursor where the
-// store gives one, else by number.
+// walk goes through the items of a collection, page by page: by cursor, so that
+// what the script inserts or deletes on the way moves nothing; by number where a
+// store knows no cursors.
 type walk struct {
 	b      entityOp
 	params goja.Value
@@ -66,10 +67,16 @@ func (w *walk) fetch() {
 	s := w.b.s
 	w.page++
 	in := s.newInput()
-	in.options(w.params)
-	if w.cursor != nil {
+	_, from := s.ownOption(w.params, "cursor") // the script starts behind a page that it has
+	switch {
+	case w.cursor != nil:
+		in.without = "cursor"
+		in.options(w.params)
 		in.add("cursor", w.cursor)
-	} else {
+	case from:
+		in.options(w.params)
+	default:
+		in.options(w.params)
 		in.add("page", s.vm.ToValue(w.page))
 	}
 	size := int64(walkPageSize)
@@ -86,11 +93,12 @@ func (w *walk) fetch() {
 	if n, ok := s.member(out, "totalCount").Export().(int64); ok {
 		w.total = n
 	}
-	if c, ok := s.member(out, "nextCursor").(goja.String); ok && c.Length() > 0 {
+	next := s.member(out, "nextCursor")
+	if c, ok := next.(goja.String); ok && c.Length() > 0 {
 		w.cursor = c
 		return
 	}
-	w.done = w.cursor != nil || int64(len(w.items)) < size || len(w.items) == 0
+	w.done = w.cursor != nil || goja.IsNull(next) || int64(len(w.items)) < size || len(w.items) == 0
 }
 
 // ownOption gives one of the options that a script passed.

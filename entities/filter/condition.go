@@ -13,14 +13,15 @@ import (
 // field has.
 var operatorNames = []string{
 	"$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between",
-	"$contains", "$icontains", "$startsWith", "$endsWith", "$null",
+	"$contains", "$icontains", "$startsWith", "$endsWith", "$null", "$has", "$all", "$size", "$path",
 }
 
 var (
 	equalOps = []string{"$eq", "$ne", "$in", "$nin", "$null"}
 	orderOps = append(slices.Clone(equalOps), "$lt", "$lte", "$gt", "$gte", "$between")
 	textOps  = append(slices.Clone(orderOps), "$contains", "$icontains", "$startsWith", "$endsWith")
-	nullOps  = []string{"$eq", "$ne", "$null"}
+	jsonOps  = []string{"$eq", "$ne", "$null", "$path"}
+	listOps  = append(slices.Clone(jsonOps), "$has", "$all", "$size")
 )
 
 // OperatorsOf gives the operators that a field understands.
@@ -34,7 +35,10 @@ func OperatorsOf(f *catalog.Field) []string {
 		return equalOps
 	case catalog.TypeJSON:
 	}
-	return nullOps
+	if ElementsOf(f).List {
+		return listOps
+	}
+	return jsonOps
 }
 
 // condition reads what stands at a field: a value, or an object of operators.
@@ -74,6 +78,9 @@ var comparisons = map[string]string{"$lt": "<", "$lte": "<=", "$gt": ">", "$gte"
 var textual = map[string]textKind{"$contains": contains, "$icontains": containsFold, "$startsWith": starts, "$endsWith": ends}
 
 func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v any, at string) node {
+	if f.Type == catalog.TypeJSON {
+		return p.jsonField(c, f, op, v, at)
+	}
 	switch op {
 	case "$eq":
 		return p.equal(c, f, v, at, false)
@@ -89,7 +96,7 @@ func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v a
 			p.wrong(at, "$null takes true or false", "boolean", v)
 			return nil
 		}
-		return negated(&isNull{c}, !yes)
+		return negated(&isNull{plain{c}}, !yes)
 	case "$between":
 		pair, ok := v.([]any)
 		if !ok || len(pair) != 2 {
@@ -101,28 +108,31 @@ func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v a
 		if !ok1 || !ok2 {
 			return nil
 		}
-		return &group{of: []node{&compare{c, ">=", low}, &compare{c, "<=", high}}}
+		return &group{of: []node{&compare{plain{c}, ">=", low}, &compare{plain{c}, "<=", high}}}
 	}
 	if kind, ok := textual[op]; ok {
 		text, ok := p.value(c, f, v, at)
 		if !ok {
 			return nil
 		}
-		return &match{c, kind, text.(string)}
+		return &match{plain{c}, kind, text.(string)}
 	}
 	arg, ok := p.value(c, f, v, at)
 	if !ok {
 		return nil
 	}
-	return &compare{c, comparisons[op], arg}
+	return &compare{plain{c}, comparisons[op], arg}
 }
 
 // equal is equality with a value or, where the field can be null, with null.
 func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
-	if v == nil && (f.Nullable || c.Nullable) {
-		return negated(&isNull{c}, negate)
+	if f.Type == catalog.TypeJSON {
+		return p.jsonField(c, f, "$eq", v, at)
 	}
-	if list, ok := v.([]any); ok && f.Type != catalog.TypeJSON {
+	if v == nil && (f.Nullable || c.Nullable) {
+		return negated(&isNull{plain{c}}, negate)
+	}
+	if list, ok := v.([]any); ok {
 		p.wrong(at, "a list of values needs $in", expected(c, f), list)
 		return nil
 	}
@@ -130,20 +140,15 @@ func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string,
 	if !ok {
 		return nil
 	}
-	return negated(&compare{c, "=", arg}, negate)
+	return negated(&compare{plain{c}, "=", arg}, negate)
 }
 
 func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
-	items, ok := v.([]any)
+	items, ok := p.items(v, at)
 	if !ok {
-		p.wrong(at, "a list of values is needed", "array", v)
 		return nil
 	}
-	if p.values += len(items); p.values > MaxValues {
-		p.limit(at, "the lists of the filter have too many values", "at most "+strconv.Itoa(MaxValues)+" together")
-		return nil
-	}
-	in := &oneOf{column: c}
+	in := &oneOf{operand: plain{c}}
 	null := false
 	for i, item := range items {
 		if item == nil && (f.Nullable || c.Nullable) {
@@ -155,17 +160,37 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 		}
 	}
 	if null {
-		return negated(&group{or: true, of: []node{in, &isNull{c}}}, negate)
+		return negated(&group{or: true, of: []node{in, &isNull{plain{c}}}}, negate)
 	}
 	return negated(in, negate)
 }
 
+// items reads a list of values and counts them.
+func (p *parser) items(v any, at string) ([]any, bool) {
+	items, ok := v.([]any)
+	if !ok {
+		p.wrong(at, "a list of values is needed", "array", v)
+		return nil, false
+	}
+	if p.values += len(items); p.values > MaxValues {
+		p.limit(at, "the lists of the filter have too many values", "at most "+strconv.Itoa(MaxValues)+" together")
+		return nil, false
+	}
+	return items, true
+}
+
+// text counts a string of the filter.
+func (p *parser) text(s, at string) bool {
+	if p.bytes += len(s); p.bytes > MaxBytes {
+		p.limit(at, "the texts of the filter are too long", "at most 262144 bytes together")
+		return false
+	}
+	return true
+}
+
 func (p *parser) value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, bool) {
-	if s, ok := v.(string); ok {
-		if p.bytes += len(s); p.bytes > MaxBytes {
-			p.limit(at, "the texts of the filter are too long", "at most 262144 bytes together")
-			return nil, false
-		}
+	if s, ok := v.(string); ok && !p.text(s, at) {
+		return nil, false
 	}
 	arg, d := Value(c, f, v, at)
 	if d != nil {

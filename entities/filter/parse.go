@@ -21,7 +21,7 @@ const maxDetails = 50
 const maxShown = 64
 
 var (
-	logic      = []string{"$and", "$or", "$nor", "$not"}
+	logic      = []string{"$and", "$or", "$nor", "$not", "$search"}
 	quantifier = []string{"$some", "$every", "$none", "$exists"}
 )
 
@@ -103,6 +103,17 @@ func (p *parser) logic(e *descriptor.Entity, key string, v any, at string, depth
 			return nil
 		}
 		return &not{p.object(e, m, at, depth+1)}
+	case "$search":
+		s, _ := v.(string)
+		if !p.text(s, at) {
+			return nil
+		}
+		words, d := ParseWords(e, v, at, "$search")
+		if d != nil {
+			p.fail(*d)
+			return nil
+		}
+		return words
 	case "$and", "$or", "$nor":
 		list, ok := v.([]any)
 		if !ok || len(list) == 0 {

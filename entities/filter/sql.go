@@ -67,10 +67,23 @@ type not struct{ of node }
 
 func (n *not) where(b *sqltext.Builder, a sqltext.Alias, negate bool) { n.of.where(b, a, !negate) }
 
-type isNull struct{ column *descriptor.Column }
+// operand is what a condition is about: a column, or a place in a column that
+// holds JSON.
+type operand interface {
+	write(b *sqltext.Builder, a sqltext.Alias)
+	bind(b *sqltext.Builder, v any)
+	nullable() bool
+	// isNull appends a condition that is never null itself.
+	isNull(b *sqltext.Builder, a sqltext.Alias, negate bool)
+}
 
-func (n *isNull) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
-	b.Column(a, n.column.Name)
+// plain is a column as it is.
+type plain struct{ *descriptor.Column }
+
+func (c plain) nullable() bool { return c.Nullable }
+
+func (c plain) isNull(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	b.Column(a, c.Name)
 	if negate {
 		b.Raw(" IS NOT NULL")
 		return
@@ -78,10 +91,47 @@ func (n *isNull) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	b.Raw(" IS NULL")
 }
 
+func (c plain) write(b *sqltext.Builder, a sqltext.Alias) { Column(b, a, c.Column) }
+
+func (c plain) bind(b *sqltext.Builder, v any) { Bind(b, c.Column, v) }
+
+// Column appends a column as it is compared and sorted by.
+func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
+	if c.Storage != descriptor.Decimal {
+		b.Column(a, c.Name)
+		return
+	}
+	before, after := b.Dialect.Numeric()
+	b.Raw(before).Column(a, c.Name).Raw(after)
+}
+
+// Bind appends a value that Column is compared with.
+func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
+	if c.Storage != descriptor.Decimal {
+		b.Arg(bound(b.Dialect, v))
+		return
+	}
+	before, after := b.Dialect.Numeric()
+	b.Raw(before).Arg(v).Raw(after)
+}
+
+func bound(d sqltext.Dialect, v any) any {
+	if t, ok := v.(time.Time); ok {
+		return d.Time(t)
+	}
+	return v
+}
+
+type isNull struct{ operand operand }
+
+func (n *isNull) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	n.operand.isNull(b, a, negate)
+}
+
 type compare struct {
-	column *descriptor.Column
-	op     string // "=", "<", "<=", ">", ">="
-	value  any
+	operand operand
+	op      string // "=", "<", "<=", ">", ">="
+	value   any
 }
 
 var opposite = map[string]string{"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -91,16 +141,16 @@ func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	if negate {
 		op = opposite[op]
 	}
-	orNull(b, a, n.column, negate, func() {
-		operand(b, a, n.column)
+	orNull(b, a, n.operand, negate, func() {
+		n.operand.write(b, a)
 		b.Raw(op)
-		argument(b, n.column, n.value)
+		n.operand.bind(b, n.value)
 	})
 }
 
 type oneOf struct {
-	column *descriptor.Column
-	values []any
+	operand operand
+	values  []any
 }
 
 func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
@@ -108,8 +158,8 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		b.Raw(truth(negate))
 		return
 	}
-	orNull(b, a, n.column, negate, func() {
-		operand(b, a, n.column)
+	orNull(b, a, n.operand, negate, func() {
+		n.operand.write(b, a)
 		if negate {
 			b.Raw(" NOT")
 		}
@@ -133,32 +183,40 @@ const (
 	ends
 )
 
-// match looks for a text in a column.
+// match looks for a text in another one.
 type match struct {
-	column *descriptor.Column
-	kind   textKind
-	text   string
+	operand operand
+	kind    textKind
+	text    string
 }
 
 func (n *match) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	if n.text == "" { // every text has the empty one in it, null has not
-		(&isNull{n.column}).where(b, a, !negate)
+		n.operand.isNull(b, a, !negate)
 		return
 	}
-	orNull(b, a, n.column, negate, func() {
+	orNull(b, a, n.operand, negate, func() {
 		before, between, after := b.Dialect.Position()
 		yes, no := ">0", "=0"
 		switch n.kind {
 		case contains:
-			b.Raw(before).Column(a, n.column.Name).Raw(between).Arg(n.text).Raw(after)
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
 		case containsFold:
-			b.Raw(before).Raw("lower(").Column(a, n.column.Name).Raw(")").Raw(between).Raw("lower(").Arg(n.text).Raw(")").Raw(after)
+			b.Raw(before).Raw("lower(")
+			n.operand.write(b, a)
+			b.Raw(")").Raw(between).Raw("lower(").Arg(n.text).Raw(")").Raw(after)
 		case starts:
-			b.Raw(before).Column(a, n.column.Name).Raw(between).Arg(n.text).Raw(after)
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
 			yes, no = "=1", "<>1"
 		case ends:
 			before, between, after = b.Dialect.Suffix()
-			b.Raw(before).Column(a, n.column.Name).Raw(between).Arg(n.text).Raw(after)
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
 			yes, no = "=", "<>"
 		}
 		if negate {
@@ -208,37 +266,14 @@ func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 }
 
 // orNull lets null fulfil a negated condition, where there can be nulls.
-func orNull(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column, negate bool, condition func()) {
-	if !negate || !c.Nullable {
+func orNull(b *sqltext.Builder, a sqltext.Alias, o operand, negate bool, condition func()) {
+	if !negate || !o.nullable() {
 		condition()
 		return
 	}
 	b.Raw("(")
 	condition()
-	b.Raw(" OR ").Column(a, c.Name).Raw(" IS NULL)")
-}
-
-func operand(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
-	if c.Storage != descriptor.Decimal {
-		b.Column(a, c.Name)
-		return
-	}
-	before, after := b.Dialect.Numeric()
-	b.Raw(before).Column(a, c.Name).Raw(after)
-}
-
-func argument(b *sqltext.Builder, c *descriptor.Column, v any) {
-	if c.Storage != descriptor.Decimal {
-		b.Arg(bound(b.Dialect, v))
-		return
-	}
-	before, after := b.Dialect.Numeric()
-	b.Raw(before).Arg(v).Raw(after)
-}
-
-func bound(d sqltext.Dialect, v any) any {
-	if t, ok := v.(time.Time); ok {
-		return d.Time(t)
-	}
-	return v
+	b.Raw(" OR ")
+	o.isNull(b, a, false)
+	b.Raw(")")
 }

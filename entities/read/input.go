@@ -3,8 +3,6 @@ package read
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
@@ -62,29 +60,52 @@ func (in *input) unknown(at, what string, m map[string]any, known []string) {
 }
 
 // DecodeCollection checks an input of the operation collection. It ends in
-// invalid_payload with everything that is wrong, or in capability_unsupported
-// for a cursor, which this build does not have.
+// invalid_payload with everything that is wrong; whether a cursor belongs to the
+// query is seen when the collection is read, since only then the set is known.
 func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Collection, error) {
 	in := open(raw, e, g, collectionKeys)
-	c := &Collection{Entity: e, Page: 1, PageSize: DefaultPageSize, Count: true}
-	c.Set = in.set()
-	c.Filter = in.filter(e, in.members, "")
+	c := &Collection{Entity: e, Set: in.set()}
+	c.Filter, c.given = in.filter(e, in.members, ""), in.members["filter"]
 	c.Words = in.words()
-	c.search = searchable(e)
 	c.Page = in.integer("page", 1, 1, MaxPage)
 	c.PageSize = in.integer("pageSize", DefaultPageSize, 1, MaxPageSize)
+	c.after = in.cursor()
+	if c.after != nil {
+		c.Page = c.after.page
+	}
+	c.Count = c.after == nil
 	if v, ok := in.members["count"]; ok {
 		if c.Count, ok = v.(bool); !ok {
 			in.wrong("/count", "count is true or false", "boolean", v)
 		}
 	}
 	c.order = in.sort(e, in.members, "")
-	c.reads = in.selection(e, in.members, "", 1)
-	if _, ok := in.members["cursor"]; ok && len(in.details) == 0 {
-		return nil, fault.New(fault.CapabilityUnsupported, "this build does not page by cursor").
-			WithPath("/cursor").WithHint("Use page and pageSize.")
+	if _, sorted := in.members["sort"]; !sorted && !c.Words.Empty() {
+		c.order = append([]term{{rank: c.Words, descending: true}}, c.order...)
 	}
+	c.reads = in.selection(e, in.members, "", 1)
 	return c, in.err()
+}
+
+// cursor reads a cursor; nil where there is none.
+func (in *input) cursor() *tagged {
+	v, ok := in.members["cursor"]
+	if !ok {
+		return nil
+	}
+	s, ok := v.(string)
+	if !ok || len(s) > MaxCursor {
+		in.wrong("/cursor", "cursor is the nextCursor of a page", "string", v)
+		return nil
+	}
+	if _, ok := in.members["page"]; ok {
+		in.fail("/page", "page and cursor exclude each other")
+	}
+	t, err := readCursor(s)
+	if err != nil {
+		in.wrong("/cursor", err.Error()+"; take the nextCursor of a page as it is", "cursor", v)
+	}
+	return t
 }
 
 // DecodeGet checks an input of the operation get-by-id. It ends in
@@ -155,44 +176,16 @@ func (in *input) integer(name string, normal, low, high int) int {
 	return int(n)
 }
 
-// words splits q at blanks; every word is looked for on its own.
-func (in *input) words() []string {
+func (in *input) words() *filter.Words {
 	v, ok := in.members["q"]
 	if !ok {
 		return nil
 	}
-	s, ok := v.(string)
-	switch {
-	case !ok:
-		in.wrong("/q", "q is a text to look for", "string", v)
-	case len(searchable(in.entity)) == 0:
-		in.fail("/q", in.entity.Resource.Name+" has no searchable fields; use a filter with $icontains")
-	case utf8.RuneCountInString(s) > MaxQuery || strings.ContainsRune(s, 0):
-		in.wrong("/q", "q has at most "+strconv.Itoa(MaxQuery)+" characters, none of them NUL", "string", v)
-	default:
-		words := strings.Fields(s)
-		if len(words) > MaxWords {
-			in.wrong("/q", "q has at most "+strconv.Itoa(MaxWords)+" words", "string", v)
-		}
-		return words
+	words, d := filter.ParseWords(in.entity, v, "/q", "q")
+	if d != nil {
+		in.details = append(in.details, *d)
 	}
-	return nil
-}
-
-// searchable are the columns that q looks into.
-func searchable(e *descriptor.Entity) []*descriptor.Column {
-	if !e.Resource.Searchable {
-		return nil
-	}
-	var out []*descriptor.Column
-	for i := range e.Resource.Fields {
-		if f := &e.Resource.Fields[i]; f.Searchable && filter.Readable(f) {
-			if c := e.Column(f.Name); c != nil && c.Storage == descriptor.Text {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
+	return words
 }
 
 // ShowKey gives an id as callers see it.

@@ -17,6 +17,9 @@ type level struct {
 	refs     []any // of each row, its references to relations that it owns
 	children []*children
 	cut      bool // there were more rows than the budget had room for
+
+	order  []term // of the root of a collection
+	places []any  // of each row, its values in the order
 }
 
 type row struct {
@@ -32,10 +35,11 @@ type reader struct {
 	key    any
 	parent any
 	refs   []any
+	places []*any // where the values of the order come
 }
 
 // newReader makes the cells of a statement that selects the layout, then the
-// references, then the parent.
+// references, then the parent or what else the order needs.
 func newReader(l *level, parent bool) *reader {
 	columns, refs := l.reads.layout.columns, owned(l.reads)
 	r := &reader{cells: make([]cell, 0, len(columns)+refs+1), refs: make([]any, refs)}
@@ -47,6 +51,18 @@ func newReader(l *level, parent bool) *reader {
 	}
 	for i := range refs {
 		r.cells = append(r.cells, cell{keep: &r.refs[i], raw: true})
+	}
+	beside := make([]any, len(l.order))
+	for i, t := range l.order {
+		at := l.reads.layout.index(t)
+		if at < 0 {
+			at = len(r.cells)
+			r.cells = append(r.cells, cell{raw: true})
+		}
+		if r.cells[at].keep == nil {
+			r.cells[at].keep = &beside[i]
+		}
+		r.places = append(r.places, r.cells[at].keep)
 	}
 	if parent {
 		r.cells = append(r.cells, cell{keep: &r.parent, raw: true})
@@ -83,8 +99,8 @@ func references(b *sqltext.Builder, t sqltext.Alias, s *selection) {
 
 // root reads the first level of a call. One row that does not fit ends in
 // call_too_large; otherwise a level that does not fit is cut.
-func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, s *selection) (*level, error) {
-	l := &level{reads: s, buf: buffer()}
+func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, s *selection, order []term) (*level, error) {
+	l := &level{reads: s, buf: buffer(), order: order}
 	err := e.read(ctx, q, b, l, false, e.limit())
 	if err == nil && l.cut && len(l.rows) == 0 {
 		err = tooLarge(s.entity)
@@ -115,6 +131,9 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 		}
 		l.rows = append(l.rows, row{start: start, end: len(l.buf), key: r.key, parent: r.parent})
 		l.refs = append(l.refs, r.refs...)
+		for _, v := range r.places {
+			l.places = append(l.places, *v)
+		}
 	}
 	return rows.Err()
 }

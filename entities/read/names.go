@@ -65,7 +65,7 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 				in.fail(n.at, filter.Quote(name)+" is in the sort twice")
 			}
 			taken[name] = true
-			out = append(out, term{c, descending})
+			out = append(out, term{column: c, descending: descending})
 		}
 	}
 	if !taken[e.Key.Field] {

@@ -33,7 +33,7 @@ func (w world) book(i int) record {
 	b := w.data.Books[i]
 	r := record{
 		"id": b.ID, "title": b.Title, "blurb": deref(b.Blurb), "pages": deref(b.Pages), "sold": b.Sold, "price": deref(b.Price), "inPrint": b.InPrint,
-		"publishedAt": deref(b.PublishedAt), "createdAt": b.CreatedAt, "genre": deref(b.Genre), "meta": deref(b.Meta), "isbn": deref(b.ISBN),
+		"publishedAt": deref(b.PublishedAt), "createdAt": b.CreatedAt, "genre": deref(b.Genre), "meta": document(b.Meta), "keywords": document(b.Keywords), "isbn": deref(b.ISBN),
 		"cost": nil, "cover": nil, "authorId": deref(b.Author), "tagIds": b.Tags, "?": "Book",
 	}
 	if b.Cost != nil {
@@ -125,6 +125,11 @@ func (w world) member(r record, key string, v any) bool {
 		return !some(v)
 	case "$not":
 		return !w.matches(r, v.(map[string]any))
+	case "$search":
+		return searched(r, v.(string))
+	}
+	if d, ok := r[key].(doc); ok {
+		return d.matches(v)
 	}
 	to, many, ok := w.edge(r, key)
 	if !ok {

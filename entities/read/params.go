@@ -14,23 +14,22 @@ const (
 	MaxWithDepth    = 4    // relationships within relationships
 	MaxWith         = 32   // relationships of one input together
 	MaxEdgeLimit    = 1000 // related entities per parent, where a limit is given
-	MaxQuery        = 200  // characters of q
-	MaxWords        = 8    // words of q
 )
 
 // Collection is a checked input of the operation collection.
 type Collection struct {
 	Entity   *descriptor.Entity
-	Set      string // "" where the input names none
+	Set      string // "" where the input names none; whoever opens the set puts it in
 	Filter   *filter.Tree
-	Words    []string // of q; all of them must be found
-	Page     int      // from 1
+	Words    *filter.Words // of q
+	Page     int           // from 1; with a cursor, what it says
 	PageSize int
 	Count    bool // totalCount is wanted
 
-	order  []term
-	reads  *selection
-	search []*descriptor.Column
+	given any // the filter as it was given
+	order []term
+	after *tagged // nil without a cursor
+	reads *selection
 }
 
 // Get is a checked input of the operation get-by-id.
@@ -50,16 +49,11 @@ type Count struct {
 	Filter *filter.Tree
 }
 
-// term is one field of a sort.
-type term struct {
-	column     *descriptor.Column
-	descending bool
-}
-
 // selection is what is read of one entity: fields, and related entities.
 type selection struct {
 	entity    *descriptor.Entity
 	layout    *layout
+	chosen    map[string]bool // the fields of the layout; nil is all
 	relations []*relation
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -55,14 +57,74 @@ func (g generator) value(f *catalog.Field) any {
 	return nil
 }
 
+// json makes a condition on a field of JSON.
+func (g generator) json(f *catalog.Field) any {
+	scalar := func() any { return pick[any](g, 3, "3", "x", "oak", "OA", true, false, 1, 2.5, 1e300, "") }
+	switch op := pick(g, filter.OperatorsOf(f)...); op {
+	case "$null":
+		return map[string]any{op: g.IntN(2) == 0}
+	case "$has":
+		if f.Name == "keywords" {
+			return map[string]any{op: pick(g, "x", "y", "X")}
+		}
+		return map[string]any{op: scalar()}
+	case "$all":
+		return map[string]any{op: []any{"x", pick(g, "y", "x")}[g.IntN(2):]}
+	case "$size":
+		return map[string]any{op: g.IntN(5)}
+	case "$path":
+		at := pick(g, "shelf", "shelf.rows[0]", "shelf.kind", `"a.b"`, "tags", "[1]", "nope", "shelf.rows", "[0][0]", "[1].shelf", "big")
+		return map[string]any{op: map[string]any{at: g.at(scalar)}}
+	default:
+		return map[string]any{op: nil}
+	}
+}
+
+// at makes a condition on what stands at a path.
+func (g generator) at(scalar func() any) any {
+	op := pick(g, "", "$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between", "$contains", "$icontains", "$startsWith", "$endsWith", "$null", "$has", "$all", "$size")
+	switch op {
+	case "":
+		return scalar()
+	case "$in", "$nin":
+		return map[string]any{op: []any{scalar(), nil, scalar()}[:g.IntN(4)]}
+	case "$lt", "$lte", "$gt", "$gte":
+		return map[string]any{op: pick[any](g, 2, "x", 1.5, "3")}
+	case "$between":
+		return map[string]any{op: pick(g, []any{1, 3}, []any{"a", "p"}, []any{3, 1})}
+	case "$contains", "$icontains", "$startsWith", "$endsWith":
+		return map[string]any{op: pick(g, "o", "A", "3", "", "k")}
+	case "$null":
+		return map[string]any{op: g.IntN(2) == 0}
+	case "$all":
+		return map[string]any{op: []any{scalar(), "y"}[:g.IntN(3)]}
+	case "$size":
+		return map[string]any{op: g.IntN(5)}
+	}
+	return map[string]any{op: scalar()}
+}
+
+// words makes something to search for.
+func (g generator) words() string {
+	some := []string{"dune", "mess", "DUNE", "é", "été", "ÉTÉ", "100%", "cot", "b", "quote's", "s", "日", "本語", `back\slash`, "a_b", "e", "ly*n", "[a", "?"}
+	out := pick(g, some...)
+	if g.IntN(3) == 0 {
+		out += " " + pick(g, some...)
+	}
+	return out
+}
+
 func (g generator) condition(f *catalog.Field) any {
+	if f.Type == catalog.TypeJSON {
+		return g.json(f)
+	}
 	orNull := func() any {
 		if f.Nullable && g.IntN(4) == 0 {
 			return nil
 		}
 		return g.value(f)
 	}
-	if f.Type != catalog.TypeJSON && g.IntN(4) == 0 {
+	if g.IntN(4) == 0 {
 		return orNull()
 	}
 	ops := map[string]any{}
@@ -99,6 +161,9 @@ func (g generator) filter(entity string, depth int) map[string]any {
 			continue
 		}
 		out[f.Name] = g.condition(&f)
+	}
+	if entity == "Book" && g.IntN(8) == 0 {
+		out["$search"] = g.words()
 	}
 	if depth == 0 {
 		return out
@@ -161,57 +226,132 @@ func encoded(v any, field string) any {
 	return v
 }
 
+// question is a random query with what plain evaluation answers.
+type question struct {
+	input map[string]any // without page, cursor and pageSize
+	want  []string       // ids of all matches, in order
+}
+
+func (g generator) question(w world) question {
+	f := g.filter("Book", 3)
+	names := slices.DeleteFunc(filter.FieldNames(books), func(n string) bool { return n == "meta" || n == "keywords" || n == "cover" })
+	keys := []string{pick(g, names...), pick(g, names...)}
+	if keys[0] == keys[1] {
+		keys = keys[:1]
+	}
+	down := []bool{g.IntN(2) == 0, g.IntN(2) == 0}
+	in := map[string]any{"filter": encoded(f, ""), "fields": pick(g, "id", "title", keys[0])}
+	q := ""
+	if g.IntN(4) == 0 {
+		q = g.words()
+		in["q"] = q
+	}
+	if q != "" && g.IntN(2) == 0 {
+		keys = nil
+	} else {
+		sort := []string{}
+		for i, k := range keys {
+			sort = append(sort, map[bool]string{true: "-"}[down[i]]+k)
+		}
+		in["sort"] = sort
+	}
+	found := slices.DeleteFunc(w.all("Book"), func(r record) bool { return !w.matches(r, f) || !searched(r, q) })
+	slices.SortStableFunc(found, func(a, b record) int {
+		if keys == nil {
+			if c := rankOf(b, q) - rankOf(a, q); c != 0 {
+				return c
+			}
+		}
+		for i, k := range append(slices.Clone(keys), "id") {
+			if c := order(a[k], b[k]); c != 0 {
+				if i < len(keys) && down[i] {
+					return -c
+				}
+				return c
+			}
+		}
+		return 0
+	})
+	out := question{input: in}
+	for _, r := range found {
+		out.want = append(out.want, r["id"].(string))
+	}
+	return out
+}
+
+type answer struct {
+	Items      []struct{ ID string }
+	TotalCount *int
+	NextCursor *string
+	Page       int
+	Truncated  bool
+}
+
+func (a answer) ids() []string {
+	var out []string
+	for _, item := range a.Items {
+		out = append(out, item.ID)
+	}
+	return out
+}
+
+// ask reads one page of a question.
+func (q question) ask(t *testing.T, db read.Querier, e *read.Engine, more map[string]any) (answer, string) {
+	t.Helper()
+	in := maps.Clone(q.input)
+	maps.Copy(in, more)
+	raw, err := json.Marshal(in)
+	require.NoError(t, err)
+	var out answer
+	require.NoError(t, json.Unmarshal([]byte(collection(t, db, e, books, string(raw))), &out))
+	return out, string(raw)
+}
+
 // The engine gives exactly what plain evaluation over the same rows gives:
-// filter, sort, page and count, nulls included.
+// filter, search, sort, page and count, nulls included.
 func TestEngineEqualsPlainEvaluation(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(7, 2026))}
 	w := world{library.Random(g.Rand, 60)}
 	db, e := open(t, w.data)
 	found := 0
 	for range 3000 {
-		f := g.filter("Book", 3)
-		names := slices.DeleteFunc(filter.FieldNames(books), func(n string) bool { return n == "meta" || n == "cover" })
-		keys := []string{pick(g, names...), pick(g, names...)}
-		if keys[0] == keys[1] {
-			keys = keys[:1]
-		}
-		down := []bool{g.IntN(2) == 0, g.IntN(2) == 0}
-		sort := []string{}
-		for i, k := range keys {
-			sort = append(sort, map[bool]string{true: "-"}[down[i]]+k)
-		}
+		q := g.question(w)
 		size, page := 1+g.IntN(20), 1+g.IntN(3)
-		raw, err := json.Marshal(map[string]any{"filter": encoded(f, ""), "sort": sort, "page": page, "pageSize": size, "fields": "id"})
-		require.NoError(t, err)
-
-		want := slices.DeleteFunc(w.all("Book"), func(r record) bool { return !w.matches(r, f) })
-		slices.SortStableFunc(want, func(a, b record) int {
-			for i, k := range append(slices.Clone(keys), "id") {
-				if c := order(a[k], b[k]); c != 0 {
-					if i < len(keys) && down[i] {
-						return -c
-					}
-					return c
-				}
-			}
-			return 0
-		})
-		var ids []string
-		for i := (page - 1) * size; i < min(page*size, len(want)); i++ {
-			ids = append(ids, want[i]["id"].(string))
-		}
-		var got struct {
-			Items      []struct{ ID string }
-			TotalCount int
-		}
-		require.NoError(t, json.Unmarshal([]byte(collection(t, db, e, books, string(raw))), &got))
-		var gotIDs []string
-		for _, item := range got.Items {
-			gotIDs = append(gotIDs, item.ID)
-		}
-		require.Equal(t, ids, gotIDs, string(raw))
-		require.Equal(t, len(want), got.TotalCount, string(raw))
-		found += len(want)
+		from, to := min((page-1)*size, len(q.want)), min(page*size, len(q.want))
+		got, raw := q.ask(t, db, e, map[string]any{"page": page, "pageSize": size})
+		require.Equal(t, append([]string{}, q.want[from:to]...), append([]string{}, got.ids()...), raw)
+		require.Equal(t, len(q.want), *got.TotalCount, raw)
+		require.Equal(t, to < len(q.want), got.NextCursor != nil, raw)
+		require.False(t, got.Truncated)
+		found += len(q.want)
 	}
 	require.Greater(t, found, 10000, "the filters of this test have to find something")
+}
+
+// A walk by cursors gives every row exactly once, in order, whatever the sort.
+func TestCursorsVisitEveryRowOnce(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(11, 2026))}
+	w := world{library.Random(g.Rand, 60)}
+	db, e := open(t, w.data)
+	pages := 0
+	for range 1000 {
+		q := g.question(w)
+		more := map[string]any{"pageSize": 1 + g.IntN(9)}
+		seen := []string{}
+		for page := 1; ; page++ {
+			got, raw := q.ask(t, db, e, more)
+			require.Equal(t, page, got.Page)
+			require.Equal(t, page == 1, got.TotalCount != nil, "with cursors only on demand")
+			seen = append(seen, got.ids()...)
+			pages++
+			if got.NextCursor == nil {
+				break
+			}
+			require.NotEmpty(t, got.Items, raw)
+			more["cursor"] = *got.NextCursor
+			more["pageSize"] = 1 + g.IntN(9)
+		}
+		require.Equal(t, append([]string{}, q.want...), seen, "%v", q.input)
+	}
+	require.Greater(t, pages, 3000)
 }

@@ -60,16 +60,23 @@ func New(d sqltext.Dialect) *Engine {
 }
 
 // Collection reads a page: {"items":[...],"page":1,"pageSize":50,"totalCount":n,
-// "truncated":false}. totalCount is left out with count: false.
+// "nextCursor":"...","truncated":false}. totalCount is there when it is asked
+// for; nextCursor is null when nothing follows. It ends in invalid_payload for a
+// cursor of another query.
 func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]byte, error) {
+	if err := c.resume(); err != nil {
+		return nil, err
+	}
 	root, err := e.page(ctx, q, c)
 	if err != nil {
 		return nil, err
 	}
 	defer root.release()
+	more := root.cut || len(root.rows) > c.PageSize
+	root.rows = root.rows[:min(len(root.rows), c.PageSize)]
 	total := -1
 	if c.Count {
-		if total, err = e.total(ctx, q, c, root); err != nil {
+		if total, err = e.total(ctx, q, c, len(root.rows), more); err != nil {
 			return nil, err
 		}
 	}
@@ -79,6 +86,19 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	if err != nil {
 		return nil, err
 	}
+	next := ""
+	if more = more || items < len(root.rows); more {
+		n := len(c.order)
+		if next, err = c.cursor(place{c.Page + 1, root.places[(items-1)*n : items*n]}); err != nil {
+			return nil, err
+		}
+	}
+	a.tail(c, total, next, more && items < c.PageSize)
+	return a.done(), nil
+}
+
+// tail appends what follows the items of a page. total may be -1, next "".
+func (a *assembly) tail(c *Collection, total int, next string, truncated bool) {
 	a.out = append(a.out, `],"page":`...)
 	a.out = strconv.AppendInt(a.out, int64(c.Page), 10)
 	a.out = append(a.out, `,"pageSize":`...)
@@ -87,34 +107,46 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 		a.out = append(a.out, `,"totalCount":`...)
 		a.out = strconv.AppendInt(a.out, int64(total), 10)
 	}
+	if next == "" {
+		a.out = append(a.out, `,"nextCursor":null`...)
+	} else {
+		a.out = append(append(append(a.out, `,"nextCursor":"`...), next...), '"')
+	}
 	a.out = append(a.out, `,"truncated":`...)
-	a.out = strconv.AppendBool(a.out, root.cut || items < len(root.rows))
+	a.out = strconv.AppendBool(a.out, truncated)
 	a.out = append(a.out, '}')
-	return a.done(), nil
 }
 
-// page reads the rows of a page without their relations.
+// page reads the rows of a page without their relations, and one more, which
+// tells that there is a next page.
 func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, error) {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
 	references(b, t, c.reads)
+	for _, term := range c.reads.layout.beside(c.order) {
+		b.Raw(",")
+		term.pick(b, t)
+	}
 	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
 	where(b, t, c)
 	orderBy(b, t, c.order)
-	b.Raw(" LIMIT ").Arg(int64(c.PageSize)).Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
-	return e.root(ctx, q, b, c.reads)
+	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
+	if c.after == nil {
+		b.Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
+	}
+	return e.root(ctx, q, b, c.reads, c.order)
 }
 
-// total counts all matches; a page that is not full tells it by itself.
-func (e *Engine) total(ctx context.Context, q Querier, c *Collection, root *level) (int, error) {
-	if n := len(root.rows); !root.cut && n < c.PageSize && (n > 0 || c.Page == 1) {
-		return (c.Page-1)*c.PageSize + n, nil
+// total counts all matches; the last page tells it by itself.
+func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, more bool) (int, error) {
+	if !more && c.after == nil && (rows > 0 || c.Page == 1) {
+		return (c.Page-1)*c.PageSize + rows, nil
 	}
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
-	where(b, t, c)
+	where(b, t, &Collection{Filter: c.Filter, Words: c.Words})
 	return e.number(ctx, q, b)
 }
 
@@ -175,7 +207,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any) ([]b
 	references(b, t, s)
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
-	root, err := e.root(ctx, q, b, s)
+	root, err := e.root(ctx, q, b, s, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -231,39 +263,15 @@ func (e *Engine) number(ctx context.Context, q Querier, b *sqltext.Builder) (int
 
 // where appends the conditions of a collection.
 func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
-	if c.Filter.Empty() && len(c.Words) == 0 {
-		return
-	}
-	b.Raw(" WHERE ")
-	c.Filter.Where(b, t)
-	before, between, after := b.Dialect.Position()
-	for _, word := range c.Words {
-		b.Raw(" AND (")
-		for i, column := range c.search {
-			if i > 0 {
-				b.Raw(" OR ")
-			}
-			b.Raw(before).Raw("lower(").Column(t, column.Name).Raw(")").Raw(between)
-			b.Raw("lower(").Arg(word).Raw(")").Raw(after).Raw(">0")
-		}
-		b.Raw(")")
-	}
-}
-
-func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
-	for i, o := range order {
-		if i == 0 {
-			b.Raw(" ORDER BY ")
-		} else {
-			b.Raw(",")
-		}
-		before, after := "", ""
-		if o.column.Storage == descriptor.Decimal {
-			before, after = b.Dialect.Numeric()
-		}
-		b.Raw(before).Column(t, o.column.Name).Raw(after)
-		if o.descending {
-			b.Raw(" DESC")
+	between := " WHERE "
+	condition := func(wanted bool, write func()) {
+		if wanted {
+			b.Raw(between)
+			write()
+			between = " AND "
 		}
 	}
+	condition(!c.Filter.Empty(), func() { c.Filter.Where(b, t) })
+	condition(!c.Words.Empty(), func() { c.Words.Where(b, t) })
+	condition(c.after != nil, func() { behind(b, t, c.order, c.after.values) })
 }

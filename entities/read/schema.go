@@ -21,12 +21,13 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"sort":     names("Fields; `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
 		"page":     object{"type": "integer", "minimum": 1, "maximum": MaxPage, "default": 1},
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
-		"count":    object{"type": "boolean", "default": true, "description": "false leaves totalCount out, which is faster."},
+		"cursor":   object{"type": "string", "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set."},
+		"count":    object{"type": "boolean", "description": "totalCount: with pages unless false, which is faster; with a cursor only if true."},
 		"fields":   fieldsSchema(e),
 		"set":      SetSchema(&e.Resource),
 	}
-	if len(searchable(e)) > 0 {
-		properties["q"] = object{"type": "string", "maxLength": MaxQuery, "description": "Words to look for."}
+	if len(filter.Searchable(e)) > 0 {
+		properties["q"] = object{"type": "string", "maxLength": filter.MaxQuery, "description": "Words to look for: each starts a word of some text. Best first, unless sorted."}
 	}
 	addWith(properties, e, g)
 	return inputSchema(properties, nil)
@@ -138,11 +139,28 @@ func filterSchema(e *descriptor.Entity, g filter.Graph) object {
 		properties[op] = object{"type": "array", "minItems": 1, "items": object{"type": "object"}}
 	}
 	properties["$not"] = object{"type": "object"}
-	return object{
-		"type": "object", "properties": properties, "additionalProperties": false,
-		"description": "Each field takes a value, or an object of operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; " +
-			"texts also $contains $icontains $startsWith $endsWith. All of them must hold.",
+	about := "Each field takes a value, or an object of operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; " +
+		"texts also $contains $icontains $startsWith $endsWith"
+	if len(filter.Searchable(e)) > 0 {
+		properties["$search"] = object{"type": "string", "maxLength": filter.MaxQuery}
 	}
+	if lists, documents := jsonFields(e); lists {
+		about += "; JSON $has $all $size $path {\"a.b[0]\": condition}"
+	} else if documents {
+		about += "; JSON $path {\"a.b[0]\": condition}"
+	}
+	return object{"type": "object", "properties": properties, "additionalProperties": false, "description": about + ". All of them must hold."}
+}
+
+// jsonFields tells whether an entity has fields that hold JSON, and such that may
+// be lists.
+func jsonFields(e *descriptor.Entity) (lists, documents bool) {
+	for i := range e.Resource.Fields {
+		if f := &e.Resource.Fields[i]; f.Type == catalog.TypeJSON && filter.Readable(f) {
+			lists, documents = lists || filter.ElementsOf(f).List, true
+		}
+	}
+	return lists, documents
 }
 
 // valueTypes are the JSON types of a field's values.

@@ -35,6 +35,13 @@ type Dialect interface {
 	// into: its start in UTC, in the form of a time. The time stands between each
 	// two pieces.
 	Bucket(u Unit) []string
+	// NullsFirst tells that an ascending sort puts null before all values, and a
+	// descending one behind them; else it is the other way round.
+	NullsFirst() bool
+	// Word appends a condition that is true where a word is found in a text; it is
+	// null where the text is.
+	Word(b *Builder, text func(*Builder), word string, m WordMatch)
+	Looker
 }
 
 // Unit is the length of a bucket of time. Weeks begin on Monday.

@@ -73,6 +73,7 @@ func book() *descriptor.Entity {
 	f.add(catalog.Field{Name: "createdAt", Type: catalog.TypeTime}, descriptor.Time, "created_at")
 	f.add(catalog.Field{Name: "genre", Type: catalog.TypeEnum, Enum: Genres, Nullable: true}, descriptor.Text, "genre")
 	f.add(catalog.Field{Name: "meta", Type: catalog.TypeJSON, Nullable: true}, descriptor.JSON, "meta")
+	f.add(catalog.Field{Name: "keywords", Type: catalog.TypeJSON, Nullable: true, Schema: []byte(`{"type":"array","items":{"type":"string"}}`)}, descriptor.JSON, "keywords")
 	f.add(catalog.Field{Name: "cover", Type: catalog.TypeBytes, Nullable: true}, descriptor.Bytes, "cover")
 	f.add(catalog.Field{Name: "isbn", Type: catalog.TypeUUID, Nullable: true}, descriptor.UUID, "isbn")
 	f.add(catalog.Field{Name: "cost", Type: catalog.TypeDecimal, Nullable: true}, descriptor.Decimal, "cost")
@@ -111,7 +112,7 @@ CREATE TABLE shelves (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, room text N
 CREATE TABLE authors (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, name text NOT NULL, born integer NULL,
   mentor_id integer NULL REFERENCES authors (id));
 CREATE TABLE books (id text NOT NULL PRIMARY KEY, title text NOT NULL, blurb text NULL, page_count integer NULL, sold integer NOT NULL,
-  price real NULL, in_print bool NOT NULL, published_at datetime NULL, created_at datetime NOT NULL, genre text NULL, meta json NULL,
+  price real NULL, in_print bool NOT NULL, published_at datetime NULL, created_at datetime NOT NULL, genre text NULL, meta json NULL, keywords json NULL,
   cover blob NULL, isbn uuid NULL, cost decimal NULL, secret text NOT NULL, pin text NOT NULL, author_id integer NULL REFERENCES authors (id));
 CREATE TABLE tags (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, label text NOT NULL);
 CREATE TABLE book_tags (book_id text NOT NULL REFERENCES books (id), tag_id integer NOT NULL REFERENCES tags (id), PRIMARY KEY (book_id, tag_id));
@@ -154,6 +155,7 @@ type Book struct {
 	CreatedAt   time.Time
 	Genre       *string
 	Meta        *string
+	Keywords    *string
 	Cover       []byte
 	ISBN        *string
 	Cost        *string
@@ -203,13 +205,21 @@ func Insert(t testing.TB, db *sql.DB, d Data) {
 		exec("INSERT INTO tags VALUES (?,?)", g.ID, g.Label)
 	}
 	for _, b := range d.Books {
-		exec("INSERT INTO books VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", b.ID, b.Title, b.Blurb, b.Pages, b.Sold, b.Price, b.InPrint,
-			b.PublishedAt, b.CreatedAt, b.Genre, b.Meta, b.Cover, b.ISBN, b.Cost, "hidden "+b.ID, "1234", b.Author)
+		exec("INSERT INTO books VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", b.ID, b.Title, b.Blurb, b.Pages, b.Sold, b.Price, b.InPrint,
+			b.PublishedAt, b.CreatedAt, b.Genre, b.Meta, blob(b.Keywords), b.Cover, b.ISBN, b.Cost, "hidden "+b.ID, "1234", b.Author)
 		for _, g := range b.Tags {
 			exec("INSERT INTO book_tags VALUES (?,?)", b.ID, g)
 		}
 	}
 	require.NoError(t, tx.Commit())
+}
+
+// blob is how ent binds JSON.
+func blob(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return []byte(*s)
 }
 
 // P gives a pointer to a value.

@@ -10,7 +10,13 @@ import (
 
 var (
 	titles = []string{"Emma", "emma", "Dune", "Été à Lyon", "100% Cotton", "A_B", `Back\slash`, "Quote's", "日本語", "Dune Messiah", ""}
-	epoch  = time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC)
+	// Documents are values of Book.meta: JSON of every shape, and text that is none.
+	Documents = []string{
+		`{"shelf": 3}`, `{"shelf": {"rows": [1, 2, "x"], "kind": "oak"}, "a.b": true}`, `[1, "x", true, null, "X"]`, `null`, `"text"`, `3`, `not JSON`,
+		`{"shelf": "3", "tags": ["x", "y"]}`, `[]`, `{"big": 1e300, "shelf": null}`, `false`, `[[1], {"shelf": 2.5}]`,
+	}
+	keywords = []string{`[]`, `["x"]`, `["x", "y", "z"]`, `null`, `["X", "x y"]`}
+	epoch    = time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC)
 )
 
 // Moment is one of a few times that differ in their fractions and days.
@@ -44,7 +50,7 @@ func Random(r *rand.Rand, books int) Data {
 			ID: fmt.Sprintf("b%04d", i), Title: Title(r), Blurb: maybe(r, Title(r)), Pages: maybe(r, int64(r.IntN(5))),
 			Sold: int64(r.IntN(4)) - 1, Price: maybe(r, float64(r.IntN(6))/4), InPrint: r.IntN(2) == 0,
 			PublishedAt: maybe(r, Moment(r)), CreatedAt: Moment(r), Genre: maybe(r, Genres[r.IntN(3)]),
-			Meta: maybe(r, `{"shelf": 3}`), ISBN: maybe(r, uuid.UUID{15: byte(r.IntN(3))}.String()),
+			Meta: maybe(r, Documents[r.IntN(len(Documents))]), Keywords: maybe(r, keywords[r.IntN(len(keywords))]), ISBN: maybe(r, uuid.UUID{15: byte(r.IntN(3))}.String()),
 			Cost: maybe(r, fmt.Sprintf("%d.%d", r.IntN(12), r.IntN(3))), Author: maybe(r, int64(1+r.IntN(8))),
 		}
 		if r.IntN(2) == 0 {
