@@ -25,6 +25,9 @@ var seeds = []string{
 	`{"models":[{"title":"x"},{"titel":"x"}]}`, `{"models":{}}`, `{"id":"x"}`, `{"id":1}`, `{"id":null}`, `{"id":"1","ifVersion":1.5}`, `{"ids":["a","b",1]}`,
 	`{"id":"x","changes":{"title":"y","tags":{}}}`, `{"id":"x","changes":{"notes":null,"steps":["s"]}}`, `{"filter":{"title":{"$eq":"x"}},"page":2,"pageSize":200,"count":false}`,
 	`{"page":0}`, `{"pageSize":201}`, `{"sort":"-title","fields":["title"],"with":"all"}`, `{"filter":[]}`, `{"q":"milk"}`, `{"q":5}`, `{"with":5}`, `{"sort":{}}`, `{"fields":[1]}`, `{"cursor":"x"}`,
+	`{"filter":{"completed":false},"groupBy":["priority",{"field":"dueDate","by":"week"}],"count":{"all":true,"distinct":"assignedUser"},"sum":"effort","having":{"count":{"$gt":1}},"sort":"-count","limit":5}`,
+	`{"groupBy":{"field":"dueDate","by":"hour"}}`, `{"groupBy":{}}`, `{"count":{}}`, `{"limit":0}`, `{"sum":[]}`, `{"having":[]}`, `{"groupBy":[{"field":"dueDate","as":"1"}]}`,
+	`{"filter":{},"changes":{"title":"x","labels":[1]},"maxAffected":10}`, `{"filter":{},"changes":{}}`, `{"filter":{},"maxAffected":0}`, `{"filter":{},"maxAffected":1e9}`, `{"filter":{},"maxAffected":1e2}`,
 }
 
 type checker struct {
@@ -113,6 +116,9 @@ func TestOutputsFitTheirSchemas(t *testing.T) {
 		{"Todo.get-by-id", `{"id":"t","fields":"title"}`},
 		{"Todo.collection", `{"with":"labels,assignedUser"}`},
 		{"Todo.count", `{}`},
+		{"Todo.aggregate", `{"groupBy":["priority",{"field":"dueDate","by":"day"}],"max":"views"}`},
+		{"Todo.update-by-query", `{"filter":{"id":"t"},"changes":{"title":"y"}}`},
+		{"Label.delete-by-query", `{"filter":{"name":"work"}}`},
 		{"Todo.delete", `{"id":"t"}`},
 		{"Label.delete-many", `{"ids":[1,"2"]}`},
 	}

@@ -99,6 +99,24 @@ var operations = []operation{
 		},
 	},
 	{
+		op: "aggregate", title: verb("Aggregate %s"), summary: verb("Groups %s entities and computes count, distinct count, sum, avg, min and max, in the database."),
+		effects: reading, example: constantly(`{"count":true}`),
+		input:  func(e *engine, k *kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.app.Graph) },
+		output: func(*kind) json.RawMessage { return rowsSchema },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeAggregate(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := read.DecodeAggregate(call.Input(), k.Entity, e.seen(call))
+			if err != nil {
+				return nil, err
+			}
+			t.once(true)
+			return e.reader.Aggregate(ctx, t.sql, in)
+		},
+	},
+	{
 		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
 		effects: reading, writes: true, example: constantly(`{}`),
 		input: func(_ *engine, k *kind) json.RawMessage {
@@ -160,6 +178,8 @@ var operations = []operation{
 			return e.patch(ctx, t, k, in)
 		},
 	},
+	updateByQuery,
+	deleteByQuery,
 	{
 		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
 		effects: changing, writes: true, example: deleteExample,

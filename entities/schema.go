@@ -219,3 +219,8 @@ func (k *kind) pageSchema() json.RawMessage {
 func numberSchema(name string) json.RawMessage {
 	return encode(object{"type": "object", "required": []string{name}, "properties": object{name: object{"type": "integer", "minimum": 0}}})
 }
+
+// rowsSchema is the output of aggregate: the columns depend on the input.
+var rowsSchema = encode(object{"type": "object", "required": []string{"rows", "truncated"}, "properties": object{
+	"rows": object{"type": "array", "items": object{"type": "object"}}, "truncated": object{"type": "boolean"},
+}})

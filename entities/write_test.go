@@ -177,7 +177,7 @@ func TestNewIsNotStored(t *testing.T) {
 
 func TestReadOnlyEntitiesHaveNoOtherOperations(t *testing.T) {
 	a := start(t, ent.Entities())
-	require.Equal(t, []string{"collection", "get-by-id", "count"}, a.view.Resource("AuditLog").Operations)
+	require.Equal(t, []string{"collection", "get-by-id", "count", "aggregate"}, a.view.Resource("AuditLog").Operations)
 	require.Nil(t, a.view.Resource("Draft"))
 }
 

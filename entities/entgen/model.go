@@ -19,7 +19,8 @@ import (
 // Operations are the ops that an entity can have, in catalog order. The names
 // are those of the tools.
 var Operations = []string{
-	"collection", "get-by-id", "count", "new", "upsert", "upsert-many", "patch", "delete", "delete-many",
+	"collection", "get-by-id", "count", "aggregate", "new", "upsert", "upsert-many", "patch",
+	"update-by-query", "delete-by-query", "delete", "delete-many",
 }
 
 // model is an ent graph as this extension sees it.

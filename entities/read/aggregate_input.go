@@ -51,8 +51,10 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	switch n := len(a.columns) - a.groups; {
 	case n > MaxMeasures:
 		in.fail("", "an aggregate computes at most "+strconv.Itoa(MaxMeasures)+" columns")
-	case len(a.columns) == 0:
+	case len(a.columns) == 0 && len(in.details) == 0:
 		in.fail("/count", "there is nothing to compute: ask for count, sum, avg, min or max, or group by something")
+	}
+	if len(a.columns) == 0 {
 		return nil, in.err()
 	}
 	in.having(a)

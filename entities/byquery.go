@@ -1,0 +1,253 @@
+package entities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// The bounds of maxAffected. Ids are decided before anything is written, so what
+// a call keeps in memory is bounded by it too.
+const (
+	defaultAffected = 1000
+	mostAffected    = 100_000
+)
+
+// progressEvery is after how many rows a caller hears how far a call is.
+const progressEvery = 500
+
+// queryInput is the checked input of update-by-query and delete-by-query.
+type queryInput struct {
+	filter      *filter.Tree
+	changes     *model // nil for delete-by-query
+	maxAffected int
+}
+
+// decodeByQuery checks the input of update-by-query, or with changing false of
+// delete-by-query. A filter has to be given: a query that forgets it would be
+// about everything.
+func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
+	d := &decoder{kind: k}
+	in := &queryInput{maxAffected: defaultAffected}
+	known := []string{"filter", "changes", "maxAffected", "set"}
+	if !changing {
+		known = slices.Delete(known, 1, 2)
+	}
+	members := d.open(raw, known...)
+	if members == nil {
+		return nil, d.err()
+	}
+	if v, ok := members["filter"]; ok {
+		tree, details := filter.Check(v, k.Entity, g, "/filter")
+		in.filter = tree
+		d.details = append(d.details, details...)
+	} else {
+		d.fail("/filter", "filter is needed; {} means every %s", k.name())
+	}
+	if changing {
+		if v, ok := d.need(members, "changes"); ok {
+			before := len(d.details)
+			in.changes = d.model(v, "/changes", false)
+			if len(d.details) == before && in.changes.empty() {
+				d.fail("/changes", "there is nothing to change")
+			}
+		}
+	}
+	if v, ok := members["maxAffected"]; ok {
+		n, ok := filter.Integer(v)
+		if !ok || n < 1 || n > mostAffected {
+			d.wrong("/maxAffected", fmt.Sprintf("an integer from 1 to %d", mostAffected), v)
+		}
+		in.maxAffected = int(n)
+	}
+	return in, d.err()
+}
+
+// updateByQuery and deleteByQuery are the operations on what matches a filter.
+var (
+	updateByQuery = operation{
+		op: "update-by-query", title: verb("Change %s by filter"),
+		summary: verb("Changes the named fields of every %s that matches a filter; with more matches than maxAffected nothing is changed."),
+		effects: changing, writes: true, example: updateByQueryExample,
+		input: func(e *engine, k *kind) json.RawMessage {
+			changes := k.modelSchema(false)
+			changes["minProperties"] = 1
+			return queryInputSchema(e, k, object{"changes": changes}, "filter", "changes")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("updated") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := decodeByQuery(k, e.app.Graph, in, true)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			return e.byQuery(ctx, t, k, call, true, "updated", e.updateOne)
+		},
+	}
+	deleteByQuery = operation{
+		op: "delete-by-query", title: verb("Delete %s by filter"),
+		summary: verb("Deletes every %s that matches a filter; with more matches than maxAffected nothing is deleted."),
+		effects: changing, writes: true, example: deleteByQueryExample,
+		input: func(e *engine, k *kind) json.RawMessage {
+			return queryInputSchema(e, k, object{}, "filter")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := decodeByQuery(k, e.app.Graph, in, false)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			return e.byQuery(ctx, t, k, call, false, "deleted", e.deleteOne)
+		},
+	}
+)
+
+func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
+	matching := read.FilterSchema(k.Entity, e.app.Graph)
+	p["filter"] = described(matching, matching["description"].(string)+" {} is every one.")
+	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
+	p["set"] = read.SetSchema(&k.Entity.Resource)
+	return input(p, required...)
+}
+
+// each does something with one of the rows that matched, and tells whether it
+// counts.
+type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error)
+
+// byQuery decides first which rows match, then goes through them one by one, so
+// that hooks, versions, recorded changes and cascades are those of single writes,
+// and a change that makes other rows match changes nothing about which are meant.
+func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
+	in, err := decodeByQuery(k, e.seen(call), call.Input(), changing)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := e.matching(ctx, t, k, in)
+	if err != nil {
+		return nil, err
+	}
+	affected := 0
+	for i, id := range ids {
+		yes, err := do(ctx, t, k, id, in.changes)
+		if err != nil {
+			return nil, e.unfinished(k, id, err)
+		}
+		if yes {
+			affected++
+		}
+		if (i+1)%progressEvery == 0 {
+			call.Progress(float64(i+1), float64(len(ids)), "")
+		}
+	}
+	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(affected), 10), '}'), nil
+}
+
+// matching gives the native ids of the rows that match, and refuses more than
+// the caller expects.
+func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) ([]any, error) {
+	ids, err := e.reader.Keys(ctx, t.sql, k.Entity, in.filter, in.maxAffected+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > in.maxAffected {
+		matched, err := e.reader.Matches(ctx, t.sql, k.Entity, in.filter)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fault.Newf(fault.InvalidPayload, "%d %s entities match, more than maxAffected %d; nothing was done", matched, k.name(), in.maxAffected).
+			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.maxAffected}).
+			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
+	}
+	for i, key := range ids {
+		if ids[i], err = k.ParseID(fmt.Sprint(key)); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// updateOne changes a row that is still there. It counts if the change took
+// place: a rule of the app may do something else instead.
+func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
+	there, err := t.exists(ctx, k, id)
+	if err != nil || !there {
+		return false, err
+	}
+	mark, own := len(t.changes), *changes
+	if _, err := e.change(ctx, t, k, id, &own, false, nil); err != nil {
+		return false, err
+	}
+	shown := k.FormatID(id)
+	return slices.ContainsFunc(t.changes[mark:], func(c run.Change) bool {
+		return c.Action == run.Update && c.ID == shown && c.Entity == k.name()
+	}), nil
+}
+
+// deleteOne deletes a row. It counts if the row is gone, be it with another one
+// that was deleted before.
+func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model) (bool, error) {
+	if err := k.Delete(ctx, t.ent, id); err != nil {
+		if e.app.Trait(err).NotFound {
+			return true, nil
+		}
+		return false, e.trouble(ctx, t, k, nil, err)
+	}
+	if !t.hooked(k) {
+		return true, nil
+	}
+	there, err := t.exists(ctx, k, id)
+	return !there, err
+}
+
+// unfinished says which row stood in the way. What was done before it is undone
+// with the call.
+func (e *engine) unfinished(k *kind, id any, err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	named := *f
+	named.Message = fmt.Sprintf("%s %s: %s; nothing was done", k.name(), filter.Quote(k.FormatID(id)), f.Message)
+	return named.Because(err)
+}
+
+// exampleChange is one field that can be changed, with a value that it takes.
+func exampleChange(k *kind) object {
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if f.ReadOnly || f.Sensitive || f.Immutable || f.Edge != "" {
+			continue
+		}
+		if f.Example != nil {
+			return object{f.Name: f.Example}
+		}
+		if v := exampleValue(f); v != nil {
+			return object{f.Name: v}
+		}
+	}
+	return nil
+}
+
+func exampleMatch(k *kind) object {
+	return object{k.key().Name: object{"$in": []any{exampleID(k)}}}
+}
+
+func updateByQueryExample(k *kind) json.RawMessage {
+	changes := exampleChange(k)
+	if changes == nil {
+		return nil
+	}
+	return encode(object{"filter": exampleMatch(k), "changes": changes, "maxAffected": 10})
+}
+
+func deleteByQueryExample(k *kind) json.RawMessage {
+	return encode(object{"filter": exampleMatch(k), "maxAffected": 10})
+}
