@@ -1,10 +1,12 @@
 package filter_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +61,33 @@ func TestWrongFilters(t *testing.T) {
 		{"no base64", `{"cover":"*"}`, "/filter/cover", "base64"},
 		{"no decimal", `{"cost":"0x1p-2"}`, "/filter/cost", "decimal"},
 		{"infinite decimal", `{"cost":"Inf"}`, "/filter/cost", "decimal"},
+		{"bare value of JSON", `{"meta":1}`, "/filter/meta", "null only"},
+		{"list for a list", `{"keywords":["x"]}`, "/filter/keywords", "$has"},
+		{"order of JSON", `{"meta":{"$gt":1}}`, "/filter/meta/$gt", "does not apply"},
+		{"number in a list of texts", `{"keywords":{"$has":1}}`, "/filter/keywords/$has", "of type string"},
+		{"list in has", `{"keywords":{"$has":["x"]}}`, "/filter/keywords/$has", "a string, number or boolean"},
+		{"null in has", `{"meta":{"$has":null}}`, "/filter/meta/$has", "a string, number or boolean"},
+		{"NUL in has", `{"meta":{"$has":"a\u0000"}}`, "/filter/meta/$has", "NUL"},
+		{"all of one", `{"keywords":{"$all":"x"}}`, "/filter/keywords/$all", "list"},
+		{"all wrong", `{"keywords":{"$all":["x",true]}}`, "/filter/keywords/$all/1", "of type string"},
+		{"negative size", `{"keywords":{"$size":-1}}`, "/filter/keywords/$size", "from 0"},
+		{"size of text", `{"keywords":{"$size":"1"}}`, "/filter/keywords/$size", "from 0"},
+		{"has of a text", `{"title":{"$has":"x"}}`, "/filter/title/$has", "does not apply"},
+		{"path of text", `{"meta":{"$path":"a"}}`, "/filter/meta/$path", "object of paths"},
+		{"no path", `{"meta":{"$path":{}}}`, "/filter/meta/$path", "object of paths"},
+		{"wrong path", `{"meta":{"$path":{"a..b":1}}}`, "/filter/meta/$path/a..b", "wrong path"},
+		{"path with a quote", `{"meta":{"$path":{"a\"') --":1}}}`, "/filter/meta/$path/a\"') --", "wrong path"},
+		{"path too long", `{"meta":{"$path":{"` + strings.Repeat("a.", 16) + `a":1}}}`, "/filter/meta/$path/" + strings.Repeat("a.", 16) + "a", "16 steps"},
+		{"operator of a path", `{"meta":{"$path":{"a":{"$contain":"x"}}}}`, "/filter/meta/$path/a/$contain", `did you mean "$contains"`},
+		{"empty condition of a path", `{"meta":{"$path":{"a":{}}}}`, "/filter/meta/$path/a", "operator"},
+		{"list at a path", `{"meta":{"$path":{"a":[1]}}}`, "/filter/meta/$path/a", "a string, number or boolean"},
+		{"order of booleans", `{"meta":{"$path":{"a":{"$lt":true}}}}`, "/filter/meta/$path/a/$lt", "a number or string"},
+		{"between of two types", `{"meta":{"$path":{"a":{"$between":[1,"x"]}}}}`, "/filter/meta/$path/a/$between", "two numbers"},
+		{"contains a number", `{"meta":{"$path":{"a":{"$contains":1}}}}`, "/filter/meta/$path/a/$contains", "a string"},
+		{"number beyond all", `{"meta":{"$path":{"a":1e999}}}`, "/filter/meta/$path/a", "a string, number or boolean"},
+		{"search of a number", `{"$search":1}`, "/filter/$search", "a text to look for"},
+		{"search too long", `{"$search":"` + strings.Repeat("x", 201) + `"}`, "/filter/$search", "at most 200"},
+		{"search where nothing is searchable", `{"author":{"$search":"x"}}`, "/filter/author/$search", "no searchable fields"},
 		{"value of JSON", `{"meta":{"$eq":{"a":1}}}`, "/filter/meta/$eq", "null only"},
 		{"NUL", `{"title":"a\u0000b"}`, "/filter/title", "NUL"},
 		{"letters for a reference", `{"authorId":"x"}`, "/filter/authorId", "integer id"},
@@ -123,6 +152,13 @@ func sqlOf(t *testing.T, input string) (string, []any) {
 	return string(b.Text()), b.Args()
 }
 
+const keywords = `CASE WHEN json_valid(CAST(t0."keywords" AS TEXT)) THEN CAST(t0."keywords" AS TEXT) END`
+
+// glob is the pattern of a word that starts with a letter.
+func glob(word string) string {
+	return "*[^0-9a-z\u00c0-\u1fff\u2c00-\u2dff\ua640-\ud7ff\uf900-\ufaff]" + word + "*"
+}
+
 func TestSQL(t *testing.T) {
 	for _, c := range []struct {
 		name, input, want string
@@ -147,6 +183,21 @@ func TestSQL(t *testing.T) {
 			"to many through a table", `{"tags":{"$none":{"label":"x"}}}`,
 			`NOT EXISTS (SELECT 1 FROM "book_tags" AS t2 JOIN "tags" AS t1 ON t1."id"=t2."tag_id" WHERE t2."book_id"=t0."id" AND t1."label"=?)`,
 			[]any{"x"},
+		},
+		{
+			"elements", `{"keywords":{"$has":"'x"}}`,
+			`(json_type(` + keywords + `,?)='array' AND EXISTS (SELECT 1 FROM json_each(` + keywords + `,?) AS t1 WHERE t1.type='text' AND t1.value=?)) IS TRUE`,
+			[]any{"$", "$", "'x"},
+		},
+		{
+			"a path is bound", `{"keywords":{"$path":{"[0].a.\"b.c\"":{"$ne":true}}}}`,
+			`(CASE json_type(` + keywords + `,?) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END<>? OR (CASE json_type(` + keywords + `,?) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END) IS NULL)`,
+			[]any{`$[0]."a"."b.c"`, true, `$[0]."a"."b.c"`},
+		},
+		{
+			"words", `{"$search":"Dé x*"}`,
+			`((' '||lower(t0."title")||' ' GLOB ? OR ' '||lower(t0."blurb")||' ' GLOB ?) AND (' '||lower(t0."title")||' ' GLOB ? OR ' '||lower(t0."blurb")||' ' GLOB ?)) IS TRUE`,
+			[]any{glob("d[éÉé]"), glob("d[éÉé]"), glob("x[*]"), glob("x[*]")},
 		},
 		{"text is bound, never written", `{"title":{"$endsWith":"'--"}}`, `substr(t0."title",-length(?))=?`, []any{"'--", "'--"}},
 	} {
@@ -187,6 +238,9 @@ func TestLargestFilters(t *testing.T) {
 		"wide":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"pages":{"$ne":1}},`, 330), ",") + `]}`,
 		"empty":  `{"$nor":[` + strings.TrimSuffix(strings.Repeat(`{},`, filter.MaxNodes-2), ",") + `]}`,
 		"values": `{"pages":{"$in":[` + numbers + `]},"sold":{"$nin":[` + numbers + `]}}`,
+		"json":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"meta":{"$path":{"a":{"$ne":1}}}},`, 199), ",") + `]}`,
+		"has":    `{"meta":{"$all":[` + strings.TrimSuffix(strings.Repeat(`"x",`, 900), ",") + `]}}`,
+		"search": `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"$search":"a b c d e f g h"},`, 450), ",") + `]}`,
 		"not":    strings.Repeat(`{"$not":`, filter.MaxDepth-1) + `{}` + strings.Repeat(`}`, filter.MaxDepth-1),
 		"edges":  `{"author":` + strings.Repeat(nested, 5) + `{"name":"x"}` + strings.Repeat(`}}}`, 5) + `}`,
 	} {
@@ -202,6 +256,8 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"title":"x"}`, `{"pages":{"$in":[1,null,"9007199254740993"]}}`, `{"$nor":[{"author":null},{"tags":{"$every":{}}}]}`,
 		`{"pages":{"$in":[1.0,2e1]}}`, `{"cost":{"$between":["1.5",2]},"createdAt":{"$lt":"2026-01-01T00:00:00Z"}}`, `[`, `{"title":{"$icontains":"\u0000"}}`,
+		`{"meta":{"$path":{"a.b[0]":{"$in":[1,"x",null,true]},"\"c.d\"":{"$between":["a","b"]}}},"keywords":{"$all":["x"],"$size":2}}`,
+		`{"meta":{"$has":1e308,"$path":{"x":{"$size":0,"$icontains":"é"}}},"$search":"a [b* ?"}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -222,5 +278,62 @@ func FuzzParse(f *testing.F) {
 		tree.Where(&b, 0)
 		var n int
 		require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&n))
+	})
+}
+
+func TestPaths(t *testing.T) {
+	for input, want := range map[string][]sqltext.Step{
+		"a":              {{Label: "a"}},
+		"a.b":            {{Label: "a"}, {Label: "b"}},
+		"a[0].b":         {{Label: "a"}, {}, {Label: "b"}},
+		"[12]":           {{Index: 12}},
+		"[0][1]":         {{}, {Index: 1}},
+		`"a.b[0]".c d.é`: {{Label: "a.b[0]"}, {Label: "c d"}, {Label: "é"}},
+		"$.a":            {{Label: "$"}, {Label: "a"}},
+		"0":              {{Label: "0"}},
+	} {
+		got, err := filter.ParsePath(input)
+		require.NoError(t, err, input)
+		require.Equal(t, want, got, input)
+	}
+	for _, input := range []string{"", ".", "a.", ".a", "a..b", "[", "[]", "[-1]", "[01]", "[1000001]", "[a]", "a[0", "a]", "a[0]b", `"`, `""`, `"a`, `a"b`, `"a"b`, `a\b`, "a\nb", "a\x00"} {
+		_, err := filter.ParsePath(input)
+		require.Error(t, err, "%q", input)
+	}
+}
+
+// FuzzPath: every path that is taken SQLite takes too, and finds by it what it
+// names.
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"a", "a.b[0]", `"a.b"`, "$", "[3]", "é.日"} {
+		f.Add(seed)
+	}
+	db := library.Open(f)
+	f.Fuzz(func(t *testing.T, path string) {
+		steps, err := filter.ParsePath(path)
+		if err != nil || !utf8.ValidString(path) {
+			return
+		}
+		var doc any = "here"
+		for i := len(steps) - 1; i >= 0; i-- {
+			if steps[i].Label != "" {
+				doc = map[string]any{steps[i].Label: doc}
+				continue
+			}
+			if steps[i].Index > 100 {
+				return
+			}
+			list := make([]any, steps[i].Index+1)
+			list[steps[i].Index] = doc
+			doc = list
+		}
+		raw, err := json.Marshal(doc)
+		require.NoError(t, err)
+		b := sqltext.Builder{Dialect: sqltext.SQLite{}}
+		b.Raw("SELECT ")
+		b.Dialect.JSON(&b, func(b *sqltext.Builder) { b.Arg(string(raw)) }, steps, sqltext.JSONText)
+		var got sql.NullString
+		require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&got), "%q", path)
+		require.Equal(t, "here", got.String, "%q in %s", path, raw)
 	})
 }

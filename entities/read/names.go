@@ -90,31 +90,74 @@ func (in *input) sortable(e *descriptor.Entity, name, at string) *descriptor.Col
 // selection reads `fields` and `with`.
 func (in *input) selection(e *descriptor.Entity, m map[string]any, at string, depth int) *selection {
 	s := &selection{entity: e, layout: fullLayout(e)}
-	if v, ok := m["fields"]; ok {
-		s.layout = in.fields(e, v, at+"/fields")
-	}
 	if v, ok := m["with"]; ok && len(filter.EdgeNames(e, in.graph)) == 0 {
 		in.fail(at+"/with", e.Resource.Name+" has no relationships")
 	} else if ok {
 		in.with(s, v, at+"/with", depth)
 	}
+	if v, ok := m["fields"]; ok {
+		in.fields(s, v, at+"/fields", depth)
+	}
 	return s
 }
 
-func (in *input) fields(e *descriptor.Entity, v any, at string) *layout {
-	chosen := map[string]bool{}
+// fields reads "title,author.name": fields of the entity itself, and of what it is
+// related to, which is read as well; a relationship that `with` does not name has
+// only the fields that are named here.
+func (in *input) fields(s *selection, v any, at string, depth int) {
+	s.choose()
+	narrowed := map[*selection]bool{s: true}
 	for _, n := range in.names(v, at, "fields") {
-		if f := e.Resource.Field(n.name); filter.Readable(f) {
-			chosen[n.name] = true
+		here, level, path := s, depth, strings.Split(n.name, ".")
+		for _, edge := range path[:len(path)-1] {
+			before := len(here.relations)
+			r := in.relation(here, edge, n.at, level)
+			if r == nil {
+				here = nil
+				break
+			}
+			if len(here.relations) > before { // not in `with`: only what is named
+				r.reads.choose()
+				narrowed[r.reads] = true
+			}
+			here, level = r.reads, level+1
+		}
+		if here == nil {
 			continue
 		}
-		if edge, _ := filter.Related(e, in.graph, n.name); edge != nil {
-			in.fail(n.at, filter.Quote(n.name)+" is a relationship; name it in `with`")
+		name := path[len(path)-1]
+		if !in.readable(here.entity, name, n.at) {
 			continue
 		}
-		in.fail(n.at, "unknown field "+filter.Quote(n.name)+" of "+e.Resource.Name+fault.DidYouMean(n.name, filter.FieldNames(e)))
+		if !narrowed[here] {
+			here.choose()
+			narrowed[here] = true
+		}
+		here.chosen[name] = true
 	}
-	return newLayout(e, chosen)
+	for one := range narrowed {
+		one.layout = newLayout(one.entity, one.chosen)
+	}
+}
+
+// choose makes a selection one of named fields.
+func (s *selection) choose() {
+	if s.chosen == nil {
+		s.chosen = map[string]bool{}
+	}
+}
+
+// readable reports a name that is no field.
+func (in *input) readable(e *descriptor.Entity, name, at string) bool {
+	if filter.Readable(e.Resource.Field(name)) {
+		return true
+	}
+	if edge, _ := filter.Related(e, in.graph, name); edge != nil {
+		in.fail(at, filter.Quote(name)+" is a relationship; name it in `with`, or a field of it: "+filter.Quote(name+".id"))
+		return false
+	}
+	in.fail(at, "unknown field "+filter.Quote(name)+" of "+e.Resource.Name+fault.DidYouMean(name, filter.FieldNames(e)))
+	return false
 }
 
 func contains(list []string, s string) bool { return slices.Contains(list, s) }

@@ -116,6 +116,23 @@ func TestCollection(t *testing.T) {
 		{"one to one, from both sides", "Author", `{"with":"desk.owner.desk","fields":"name","filter":{"desk":{"room":"attic"}},"count":false}`, `{"items":[{"id":"2","name":"Frank","desk":
 			{"id":"7","room":"attic","ownerId":"2","owner":{"id":"2","name":"Frank","born":null,"mentorId":"1","desk":{"id":"7","room":"attic","ownerId":"2"}}}}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`},
 		{
+			"fields of related entities", "Book", `{"fields":["title","author.name","author.mentor.name","tags.id"],"filter":{"id":"dune"},"count":false}`,
+			`{"items":[{"id":"dune","title":"Dune","author":{"id":"2","name":"Frank","mentor":{"id":"1","name":"Jane"}},"tags":[{"id":"1"},{"id":"2"}]}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`,
+		},
+		{
+			"a relationship on the way to a field", "Book", `{"fields":"author.mentor.name","filter":{"id":"dune"},"count":false}`,
+			`{"items":[{"id":"dune","author":{"id":"2","mentor":{"id":"1","name":"Jane"}}}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`,
+		},
+		{
+			"fields of related entities narrow what with reads, and add to its fields", "Author",
+			`{"fields":"books.title","with":{"books":{"limit":1,"sort":"-title","fields":"sold"},"mentor":{"fields":"born"}},"filter":{"id":2},"count":false}`,
+			`{"items":[{"id":"2","books":[{"id":"messiah","title":"Dune Messiah","sold":3}],"mentor":{"id":"1","born":1775}}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`,
+		},
+		{
+			"the same relationship twice, and a circle", "Book", `{"with":["author","author.books","author"],"fields":"author.books.title","filter":{"id":"emma"},"count":false}`,
+			`{"items":[{"id":"emma","author":{"id":"1","name":"Jane","born":1775,"mentorId":null,"books":[{"id":"emma","title":"Emma"}]}}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`,
+		},
+		{
 			"one to one without", "Author", `{"with":"desk","fields":"name","filter":{"desk":null},"count":false,"pageSize":1}`,
 			`{"items":[{"id":"1","name":"Jane","desk":null}],"page":1,"pageSize":1,"nextCursor":"…","truncated":false}`,
 		},

@@ -23,7 +23,7 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
 		"cursor":   object{"type": "string", "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set."},
 		"count":    object{"type": "boolean", "description": "totalCount: with pages unless false, which is faster; with a cursor only if true."},
-		"fields":   fieldsSchema(e),
+		"fields":   fieldsSchema(e, g),
 		"set":      SetSchema(&e.Resource),
 	}
 	if len(filter.Searchable(e)) > 0 {
@@ -36,7 +36,7 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 // GetSchema is the input schema of the operation get-by-id. What it refuses
 // DecodeGet refuses too.
 func GetSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
-	properties := object{"id": IDSchema(&e.Key), "fields": fieldsSchema(e), "set": SetSchema(&e.Resource)}
+	properties := object{"id": IDSchema(&e.Key), "fields": fieldsSchema(e, g), "set": SetSchema(&e.Resource)}
 	addWith(properties, e, g)
 	return inputSchema(properties, []string{"id"})
 }
@@ -86,8 +86,12 @@ func names(description string) object {
 	return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "minItems": 1, "description": description}
 }
 
-func fieldsSchema(e *descriptor.Entity) object {
-	return names("Only these of: " + strings.Join(filter.FieldNames(e), ", "))
+func fieldsSchema(e *descriptor.Entity, g filter.Graph) object {
+	about := "Only these of: " + strings.Join(filter.FieldNames(e), ", ")
+	if edges := filter.EdgeNames(e, g); len(edges) > 0 {
+		about += "; or of related entities: " + quoted(edges[0]+".id")
+	}
+	return names(about)
 }
 
 func addWith(properties object, e *descriptor.Entity, g filter.Graph) {
