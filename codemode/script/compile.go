@@ -12,11 +12,11 @@ import (
 // Compile compiles a script. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
-	p := &Program{text: code, user: newLines(code), Entry: src.Entry}
-	if src.Entry != "" && !identifier.MatchString(src.Entry) {
+	p := &Program{text: code, user: newLines(code), Entry: src.Entry, implicit: src.Entry == "", strict: useStrict.MatchString(code)}
+	if src.Entry != "" && !IsName(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
 	}
-	if p.Entry == "" && word(code, defaultEntry) {
+	if p.implicit && word(code, defaultEntry) {
 		p.Entry = defaultEntry
 	}
 	err := p.plain(code)
@@ -59,18 +59,20 @@ func (p *Program) plain(code string) error {
 	if word(code, "await") && mentions(tree, "await") {
 		return errAwait
 	}
+	p.inspect(tree)
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return err
 	}
 	p.Code, p.Shape = compiled, Plain
-	p.inspect(tree.Body)
 	return nil
 }
 
 // inspect finds out whether a script is one function, and whether it called its
 // entry function.
-func (p *Program) inspect(body []ast.Statement) {
+func (p *Program) inspect(tree *ast.Program) {
+	body := tree.Body
+	watched := p.instrument(tree, body)
 	var only ast.Statement
 	n := 0
 	for _, s := range body {
@@ -91,9 +93,7 @@ func (p *Program) inspect(body []ast.Statement) {
 			return
 		}
 	}
-	if p.Entry == defaultEntry && calls(body, defaultEntry) {
-		p.Entry = ""
-	}
+	p.Entry = p.entryOf(body, watched)
 }
 
 func isFunction(e ast.Expression) bool {
@@ -138,7 +138,11 @@ func (p *Program) body(code string) bool {
 		return false // the script closed the function itself
 	}
 	list := fn.Body.List[1:] // after the hook's own statement
-	p.Entry = p.entryOf(list)
+	if p.strict {
+		list = list[1:]
+	}
+	boxReturns(list)
+	p.Entry = p.entryOf(list, p.instrument(tree, list))
 	keepLast(list, func(*ast.ExpressionStatement) bool { return true })
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {
@@ -148,16 +152,26 @@ func (p *Program) body(code string) bool {
 	return true
 }
 
-// entryOf is "" where the script called the default entry function itself.
-func (p *Program) entryOf(list []ast.Statement) string {
-	if p.Entry == defaultEntry && calls(list, defaultEntry) {
+// entryOf is "" where the script calls the default entry function itself, as far
+// as its text tells: only for a function that cannot be watched.
+func (p *Program) entryOf(list []ast.Statement, watched bool) string {
+	if p.Entry == defaultEntry && p.implicit && !watched && calls(list, defaultEntry) {
 		return ""
 	}
 	return p.Entry
 }
 
 func (p *Program) wrapper() (head, tail string) {
-	return "(async function(" + HookName + "){" + p.scope(), "\n})"
+	return "(async function(" + HookName + "){" + p.directive() + p.scope(), "\n})"
+}
+
+// directive keeps a script strict whose own directive is not the first statement
+// any more.
+func (p *Program) directive() string {
+	if p.strict {
+		return `"use strict";`
+	}
+	return ""
 }
 
 // scope gives the statement that hands out the entry function.

@@ -30,10 +30,10 @@ func (p *Program) module(code, language string) error {
 	if language == "javascript" {
 		loader = api.LoaderJS
 	}
-	res := bundle(code+"\n;"+p.scope()+"export {};", loader)
+	res := p.bundle(code+"\n;"+p.scope()+"export {};", loader)
 	if len(res.Errors) > 0 && strings.Contains(res.Errors[0].Text, "Top-level return") {
-		head, tail := "export default (async function(){"+p.scope(), "\n})"
-		inner := bundle(head+code+tail, loader)
+		head, tail := "export default (async function(){"+p.directive()+p.scope(), "\n})"
+		inner := p.bundle(head+code+tail, loader)
 		if len(inner.Errors) == 0 || !strings.Contains(inner.Errors[0].Text, `"import"`) && !strings.Contains(inner.Errors[0].Text, `"export"`) {
 			res, p.shift = inner, len(head)
 		}
@@ -46,7 +46,7 @@ func (p *Program) module(code, language string) error {
 
 // bundle runs esbuild over one virtual module. Every name that the module asks
 // for is refused, or esbuild would read it from the disk.
-func bundle(text string, loader api.Loader) api.BuildResult {
+func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 	return api.Build(api.BuildOptions{
 		Stdin:         &api.StdinOptions{Contents: stub, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
 		AbsWorkingDir: "/",
@@ -60,7 +60,7 @@ func bundle(text string, loader api.Loader) api.BuildResult {
 		Sourcemap:     api.SourceMapExternal,
 		LogLevel:      api.LogLevelSilent,
 		TsconfigRaw:   `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
-		Banner:        map[string]string{"js": "(async function(" + HookName + "){"},
+		Banner:        map[string]string{"js": "(async function(" + HookName + "){" + p.directive()},
 		Footer:        map[string]string{"js": "})"},
 		Plugins: []api.Plugin{{Name: "koan", Setup: func(b api.PluginBuild) {
 			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
@@ -137,7 +137,12 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 		return &Error{Message: "the script closes a bracket that it did not open"}
 	}
 	p.shift = shift
-	p.Entry = p.entryOf(p.own(tree, fn.Body.List))
+	own := p.own(tree, fn.Body.List)
+	if inner := bodies(tree, fn); inner != nil {
+		boxReturns(inner)
+		own = inner
+	}
+	p.Entry = p.entryOf(own, p.instrument(tree, own))
 	keepLast(fn.Body.List, func(s *ast.ExpressionStatement) bool { return p.isOwn(tree, s) })
 	compiled, err := goja.CompileAST(tree, false)
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 	Body
 )
 
-// HookName is the parameter of a Body. It is called as hook(value) with the value
-// of the last expression statement, as hook(0, get) with a function that gives
-// the entry function (or undefined), and as hook(1, value) with a default export.
+// HookName is the parameter of a Body, and a global of a Plain program that is
+// Hooked. It is called as hook(value) with the value of the last expression
+// statement, and as hook(what, value) with HookEntry and its like.
 const HookName = "$koan$"
 
 // Program is a compiled script.
@@ -32,9 +32,16 @@ type Program struct {
 	// Entry names the function to call after the script when it exists, "" for
 	// none.
 	Entry string
+	// Hooked tells that a Plain program needs the hook.
+	Hooked bool
 
-	text   string // what findings of a check refer to
-	user   lines
+	text string // what findings of a check refer to
+	user lines
+	// implicit says that nobody named the entry function: the default one is then
+	// called only where the script did not.
+	implicit bool
+	strict   bool // the script begins with "use strict"
+
 	shift  int // bytes that stand before the user's text in its first line
 	mapped *sourcemap.Consumer
 }

@@ -39,20 +39,36 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 var (
-	fenceOpen  = regexp.MustCompile("^\\s*```[A-Za-z0-9_+-]*[ \t]*\r?\n")
-	fenceClose = regexp.MustCompile("\r?\n[ \t]*```\\s*$")
-	identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+	fenceOpen  = regexp.MustCompile("^\uFEFF?\\s*(`{3,}|~{3,})[^`\r\n]*\r?\n")
+	fenceClose = regexp.MustCompile("\r?\n[ \t]*(`{3,}|~{3,})\\s*$")
+	identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{Nd}_$]*$`)
+	// useStrict finds the directive among those that a script begins with.
+	useStrict = regexp.MustCompile(`^(?:\s+|//[^\r\n]*|/\*(?s:.*?)\*/|(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')\s*;)*(?:"use strict"|'use strict')\s*(?:[;}\r\n]|$)`)
 )
 
-// Unfence takes off one code fence around a script. What it removes in front
-// becomes empty lines, so that the lines keep their numbers.
+// IsName tells whether a text can name a function.
+func IsName(name string) bool {
+	if !identifier.MatchString(name) {
+		return false
+	}
+	_, err := parse("void " + name)
+	return err == nil
+}
+
+// Unfence takes off one code fence around a script: of three or more backticks or
+// tildes, with whatever is said behind them. What it removes in front becomes
+// empty lines, so that the lines keep their numbers.
 func Unfence(code string) string {
-	open := fenceOpen.FindStringIndex(code)
+	open := fenceOpen.FindStringSubmatchIndex(code)
 	if open == nil {
 		return code
 	}
-	end := fenceClose.FindStringIndex(code[open[1]-1:])
+	end := fenceClose.FindStringSubmatchIndex(code[open[1]-1:])
 	if end == nil {
+		return code
+	}
+	fence, closing := code[open[2]:open[3]], code[open[1]-1:][end[2]:end[3]]
+	if fence[0] != closing[0] || len(closing) < len(fence) {
 		return code
 	}
 	head := strings.Repeat("\n", strings.Count(code[:open[1]], "\n"))

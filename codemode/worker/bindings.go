@@ -225,14 +225,19 @@ func (b entityOp) count(c goja.FunctionCall) goja.Value {
 
 // member gives an own member of what decode made; the prototype is not asked.
 func (s *session) member(v goja.Value, name string) goja.Value {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return goja.Undefined()
-	}
-	for _, k := range o.GetOwnPropertyNames() {
-		if k == name {
-			return o.Get(name)
+	if o, ok := v.(*goja.Object); ok {
+		if v, ok := own(o, name); ok {
+			return v
 		}
 	}
 	return goja.Undefined()
+}
+
+func own(o *goja.Object, name string) (goja.Value, bool) {
+	for _, k := range o.GetOwnPropertyNames() {
+		if k == name {
+			return o.Get(name), true
+		}
+	}
+	return nil, false
 }

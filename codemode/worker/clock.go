@@ -27,6 +27,7 @@ func (c *clock) sinceStartMs() int64 { return (c.now - c.start) / 1000 }
 type timer struct {
 	id, due int64
 	run     func() error
+	origin  []goja.StackFrame // where it was set
 }
 
 // timers orders by due time, then by age.
@@ -71,7 +72,7 @@ func (s *session) setTimeout(call goja.FunctionCall) goja.Value {
 	s.timers.last++
 	id := s.timers.last
 	s.timers.live[id] = true
-	heap.Push(&s.timers, &timer{id: id, due: s.clock.now + delay*1000, run: func() error {
+	heap.Push(&s.timers, &timer{id: id, due: s.clock.now + delay*1000, origin: s.here(), run: func() error {
 		_, err := fn(goja.Undefined(), args...)
 		return err
 	}})
@@ -94,7 +95,10 @@ func (s *session) fire() (ok bool, err error) {
 		}
 		delete(s.timers.live, t.id)
 		s.clock.advance(t.due)
-		return true, t.run()
+		s.trail.origin = t.origin
+		err = t.run()
+		s.trail.origin = nil
+		return true, err
 	}
 	return false, nil
 }

@@ -43,6 +43,10 @@ func (s *session) throw(f *fault.Fault) {
 			}
 		}
 	}
+	// Called by a timer or a promise alone, no line of the script is on the stack.
+	if stack := s.vm.CaptureCallStack(trailDepth, nil); !s.userFrame(stack) && f.Line == 0 {
+		f = s.place(f, s.trail.origin)
+	}
 	s.faults[o] = f
 	panic(o)
 }
@@ -50,7 +54,7 @@ func (s *session) throw(f *fault.Fault) {
 // end stops the script for good: an interrupt cannot be caught.
 func (s *session) end(f *fault.Fault) {
 	if f != nil {
-		f = s.place(f, s.vm.CaptureCallStack(0, nil))
+		f = s.place(f, s.here())
 	}
 	s.ending = &stop{f}
 	s.vm.Interrupt(s.ending)
@@ -62,31 +66,52 @@ func (s *session) stopped() bool { return s.ending != nil }
 func uncatchable(err error) bool {
 	var i *goja.InterruptedError
 	var o *goja.StackOverflowError
-	return errors.As(err, &i) || errors.As(err, &o)
+	return !isThrown(err) && (errors.As(err, &i) || errors.As(err, &o))
+}
+
+// isThrown tells a thrown value, which has to be asked for before any errors.As:
+// that would unwrap it, and with it run the traps of a proxy.
+func isThrown(err error) bool {
+	_, ok := err.(*goja.Exception)
+	return ok
+}
+
+func isFault(err error, f **fault.Fault) bool { return !isThrown(err) && errors.As(err, f) }
+
+// lastWord is faultOf under the script's own code, which may be run once more by
+// a look at what was thrown, and may throw or never end.
+func (s *session) lastWord(err error) (f *fault.Fault) {
+	defer func() {
+		if x := recover(); x != nil {
+			f = s.faultOf(recovered(x))
+		}
+	}()
+	return s.faultOf(err)
 }
 
 // faultOf turns what ended the script into a fault with the user's position.
 func (s *session) faultOf(err error) *fault.Fault {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	var thrown *goja.Exception
-	switch {
-	case s.ending != nil:
+	if s.ending != nil {
 		if s.ending.fault == nil {
 			return fault.New(fault.ExecutionError, "")
 		}
 		return s.ending.fault
+	}
+	if thrown, ok := err.(*goja.Exception); ok {
+		return s.faultOfValue(thrown.Value(), thrown.Stack())
+	}
+	switch {
 	case errors.As(err, &interrupted):
 		if by, ok := interrupted.Value().(*stop); ok && by.fault != nil {
-			return s.place(by.fault, interrupted.Stack())
+			return s.place(by.fault, positioned(interrupted.Stack()))
 		}
 		return fault.New(fault.ExecutionError, "the script was interrupted")
 	case errors.As(err, &overflow):
 		f := fault.New(fault.JavaScriptError, fmt.Sprintf("RangeError: the script recursed deeper than %d calls", s.job.Limits.MaxRecursion)).
 			WithHint("Use a loop, or end the recursion earlier.")
 		return s.place(f, overflow.Stack())
-	case errors.As(err, &thrown):
-		return s.faultOfValue(thrown.Value(), thrown.Stack())
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -114,8 +139,45 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 		message = "something was thrown whose text cannot be read"
 	}
 	f := s.place(fault.New(fault.JavaScriptError, message), stack)
+	if f.Line == 0 {
+		s.aggregate(f, v)
+	}
+	if f.Line == 0 {
+		f = s.place(f, s.thrownAt(v))
+	}
 	s.explain(f)
 	return f
+}
+
+// aggregate gives an AggregateError that the engine made the line and the text of
+// the first error in it.
+func (s *session) aggregate(f *fault.Fault, v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ClassName() != "Error" {
+		return
+	}
+	var first goja.Value
+	err := s.guard(func() {
+		if list, ok := o.Get("errors").(*goja.Object); ok && list.ClassName() == "Array" {
+			first = list.Get("0")
+		}
+	})
+	if inner, ok := first.(*goja.Object); err != nil || first == nil || ok && inner == o {
+		return
+	}
+	var text string
+	if s.guard(func() { text = s.describe(first) }) != nil {
+		return
+	}
+	stack := s.thrownAt(first)
+	if inner, ok := first.(*goja.Object); ok {
+		if made := s.madeAt(inner); s.userFrame(made) {
+			stack = made
+		}
+	}
+	f.Message = clip(f.Message+": "+text, maxMessage)
+	placed := s.place(f, stack)
+	f.Line, f.Column = placed.Line, placed.Column
 }
 
 // madeAt gives the stack that an Error was made with, without asking the object.
@@ -135,7 +197,7 @@ func (s *session) describe(v goja.Value) string {
 		if str, ok := v.(goja.String); ok {
 			return clipped(str, maxMessage)
 		}
-		return v.String() + " was thrown"
+		return clip(v.String(), maxMessage) + " was thrown"
 	}
 	if o.ClassName() == "Error" {
 		message := s.property(o, "message")
@@ -198,6 +260,28 @@ func recovered(x any) error {
 		return fault.Newf(fault.JavaScriptError, "the engine failed on this script: %s", clip(err.Error(), 200)).Because(err)
 	}
 	return fault.New(fault.JavaScriptError, "the engine failed on this script")
+}
+
+// userFrame tells whether any frame is in the script's text.
+func (s *session) userFrame(stack []goja.StackFrame) bool {
+	for i := range stack {
+		if stack[i].SrcName() == script.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// positioned leaves out frames that the engine has no position for: it gives the
+// begin of the text for them, which is wrong.
+func positioned(stack []goja.StackFrame) []goja.StackFrame {
+	var out []goja.StackFrame
+	for i := range stack {
+		if at := stack[i].Position(); at.Line != 1 || at.Column != 1 {
+			out = append(out, stack[i])
+		}
+	}
+	return out
 }
 
 // place gives a copy of a fault with the innermost of the user's positions.

@@ -58,6 +58,7 @@ func prepare() (*session, error) {
 	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))
 	s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object))
 	s.vm.SetPromiseRejectionTracker(s.trackRejection)
+	s.vm.SetAsyncContextTracker(jobs{s})
 	return s, nil
 }
 

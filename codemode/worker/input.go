@@ -118,7 +118,7 @@ func (s *session) encode(out []byte, v goja.Value) (encoded []byte, ok bool) {
 	if most := s.job.Limits.MaxCallBytes; str.Length() > most {
 		s.tooLarge(most)
 	}
-	return append(out, str.String()...), true
+	return append(out, wellFormed([]byte(str.String()))...), true
 }
 
 func (s *session) tooLarge(most int) {

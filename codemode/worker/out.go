@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -29,11 +30,19 @@ func (s *session) outObject() *goja.Object {
 	return o
 }
 
-// answer keeps what it is given as it is at that moment.
+// answer keeps what it is given as it is at that moment. One that cannot be given
+// ends the run (CONTRACT section 3: a limit ends it even when caught); what the
+// script's own code throws while it is read goes on as it is.
 func (s *session) answer(c goja.FunctionCall) goja.Value {
-	raw, f := s.serialise(c.Argument(0), "the answer")
-	if f != nil {
-		s.throw(f)
+	raw, err := s.serialise(c.Argument(0), "the answer")
+	var f *fault.Fault
+	switch {
+	case err == nil:
+	case isFault(err, &f):
+		s.end(f)
+		return goja.Undefined()
+	default:
+		panic(err)
 	}
 	if raw == nil {
 		raw = []byte("null")
@@ -42,16 +51,20 @@ func (s *session) answer(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// serialise gives a value's JSON under the limits, nil for what has none.
-func (s *session) serialise(v goja.Value, what string) ([]byte, *fault.Fault) {
+// serialise gives a value's JSON under the limits, nil for what has none. The
+// error is a fault, or what the script threw while the value was read.
+func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	most := s.job.Limits.MaxResultBytes
+	outside := len(s.vm.CaptureCallStack(0, nil))
 	text, err := s.stringify(goja.Undefined(), v)
 	if err != nil {
 		if uncatchable(err) {
 			panic(err)
 		}
-		f := s.faultOf(err)
-		return nil, fault.Newf(fault.ResultTooLarge, "%s is not JSON: %s", what, f.Message).
+		if thrown, ok := err.(*goja.Exception); ok && s.thrownInside(thrown, outside) {
+			return nil, err
+		}
+		return nil, fault.Newf(fault.ResultTooLarge, "%s is not JSON: %s", what, s.lastWord(err).Message).
 			WithHint("Return plain data: no circular references, no BigInt. End the script with `undefined` to return nothing.")
 	}
 	str, ok := text.(goja.String)
@@ -59,11 +72,23 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, *fault.Fault) {
 		return nil, nil
 	}
 	if str.Length() <= most {
-		if raw := []byte(str.String()); len(raw) <= most {
+		if raw := wellFormed([]byte(str.String())); len(raw) <= most {
 			return raw, nil
 		}
 	}
 	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
+}
+
+// thrownInside tells what the script threw itself, in a getter or a toJSON, from
+// what the engine says of a value that is not JSON: that is an Error that was made
+// outside of all of the script's code.
+func (s *session) thrownInside(ex *goja.Exception, outside int) bool {
+	o, ok := ex.Value().(*goja.Object)
+	if !ok || o.ClassName() != "Error" {
+		return true
+	}
+	stack := ex.Stack()
+	return s.userFrame(stack[:max(len(stack)-outside, 0)]) || len(stack) > 0 && stack[0].SrcName() == script.Name
 }
 
 // bindConsole defines console. log and info are info (CONTRACT section 3).
@@ -145,7 +170,7 @@ func (s *session) callable(o *goja.Object) (name string, ok bool) {
 // clipped gives at most so many units of a string, without building the rest.
 func clipped(s goja.String, most int) string {
 	if s.Length() > most {
-		s = s.Substring(0, most)
+		return s.Substring(0, most).String() + "…"
 	}
 	return s.String()
 }

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"strconv"
+
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -107,8 +109,10 @@ func (s *session) ownOption(options goja.Value, name string) (goja.Value, bool) 
 	if !ok {
 		return nil, false
 	}
-	v := o.Get(name)
-	return v, v != nil && !goja.IsUndefined(v)
+	if v, ok := own(o, name); ok {
+		return v, !goja.IsUndefined(v)
+	}
+	return nil, false
 }
 
 // elements gives the items of an array that decode made.
@@ -117,9 +121,10 @@ func (s *session) elements(v goja.Value) []goja.Value {
 	if !ok || o.ClassName() != "Array" {
 		return nil
 	}
-	var out []goja.Value
-	if err := s.vm.ExportTo(o, &out); err != nil {
-		return nil
+	n := o.Get("length").ToInteger()
+	out := make([]goja.Value, n)
+	for i := range out { // an iterator could be the script's
+		out[i] = o.Get(strconv.Itoa(i))
 	}
 	return out
 }

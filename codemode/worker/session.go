@@ -35,9 +35,14 @@ type session struct {
 	ending     *stop
 	result     *wire.Result
 
-	last    goja.Value    // of the last expression statement of a body
-	entry   goja.Callable // gives the entry function of a body
-	exposed goja.Value    // default export
+	trail trail
+	ran   bool // the script called its entry function
+
+	box      *goja.Object  // stands for returned while a body's promise settles
+	returned goja.Value    // what a top-level return gave
+	last     goja.Value    // of the last expression statement of a body
+	entry    goja.Callable // gives the entry function of a body
+	exposed  goja.Value    // default export
 }
 
 // Run runs a job in this process and gives how it ended; never nil. When ctx ends
@@ -58,7 +63,7 @@ func (s *session) run(job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
 	if err := s.outcome(); err != nil {
-		s.result.Fault = s.faultOf(err)
+		s.result.Fault = s.lastWord(err)
 		s.result.Result = nil
 	}
 	s.result.CPUMs = float64(s.watch.used().Microseconds()) / 1000
@@ -72,6 +77,9 @@ func (s *session) outcome() (err error) {
 			err = recovered(x)
 		}
 	}()
+	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
+		return notAFunction(name, "is not the name of a function")
+	}
 	s.program, err = script.Compile(script.Source{Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)
@@ -86,10 +94,17 @@ func (s *session) outcome() (err error) {
 		return err
 	}
 	value, err := s.execute()
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.settleResult(value)
 	}
-	return s.settleResult(value)
+	if err == nil && s.stopped() { // by a call after which no more of the script ran
+		return errors.New("stopped")
+	}
+	return err
+}
+
+func notAFunction(name, why string) *fault.Fault {
+	return fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "`" + clip(name, 100) + "` " + why})
 }
 
 func compileFault(err error) error {
@@ -135,6 +150,10 @@ func (s *session) checked() (string, validate.Position, wire.Bindings) {
 // execute runs the script to its end, entry function and timers included, and
 // gives its value.
 func (s *session) execute() (goja.Value, error) {
+	before := goja.Value(nil) // what the engine itself has by the entry function's name
+	if name := s.program.Entry; name != "" {
+		before = s.vm.GlobalObject().Get(name)
+	}
 	value, err := s.start()
 	if err != nil {
 		return nil, err
@@ -152,7 +171,7 @@ func (s *session) execute() (goja.Value, error) {
 			return nil, err
 		}
 	}
-	fn, found, err := s.entryFunction()
+	fn, found, err := s.entryFunction(before)
 	if err != nil {
 		return nil, err
 	}
@@ -161,16 +180,26 @@ func (s *session) execute() (goja.Value, error) {
 			return nil, err
 		}
 	}
-	for more := true; more; {
-		if more, err = s.fire(); err != nil {
-			return nil, err
-		}
+	if err := s.drain(); err != nil {
+		return nil, err
 	}
 	return value, s.unhandled()
 }
 
+// drain runs timers until there are none.
+func (s *session) drain() error {
+	for {
+		if more, err := s.fire(); err != nil || !more {
+			return err
+		}
+	}
+}
+
 // start runs the compiled program and gives its value, perhaps a promise.
 func (s *session) start() (goja.Value, error) {
+	if s.program.Hooked && s.program.Shape == script.Plain {
+		s.hide(s.vm.GlobalObject(), script.HookName, s.function("", 0, s.hook))
+	}
 	value, err := s.vm.RunProgram(s.program.Code)
 	if err != nil {
 		return nil, err
@@ -198,13 +227,23 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 		s.last = c.Arguments[0]
 		return goja.Undefined()
 	}
-	if c.Argument(0).ToInteger() == 1 {
-		if v := c.Argument(1); !goja.IsUndefined(v) {
+	v := c.Argument(1)
+	switch c.Argument(0).Export() {
+	case int64(script.HookEntry):
+		s.entry, _ = goja.AssertFunction(v)
+	case int64(script.HookDefault):
+		if !goja.IsUndefined(v) {
 			s.exposed = v
 		}
-		return goja.Undefined()
+	case int64(script.HookReturn):
+		s.box, s.returned = s.vm.CreateObject(nil), v
+		return s.box
+	case int64(script.HookRan):
+		s.ran = true
+	case int64(script.HookThrow):
+		s.remember(v, true)
+		return v
 	}
-	s.entry, _ = goja.AssertFunction(c.Argument(1))
 	return goja.Undefined()
 }
 
@@ -220,24 +259,33 @@ func (s *session) callOrTake(v goja.Value) (goja.Value, error) {
 	return s.settle(v)
 }
 
-// entryFunction finds what to call after the script.
-func (s *session) entryFunction() (goja.Value, bool, error) {
+// entryFunction finds what to call after the script. before is what the engine
+// has by that name: only a function of the script's own counts.
+func (s *session) entryFunction(before goja.Value) (goja.Value, bool, error) {
 	name := s.program.Entry
 	if name == "" || s.program.Lone && name != s.job.EntryFunction {
+		return nil, false, nil
+	}
+	named := name == s.job.EntryFunction
+	if !named && !s.ran { // a timer may still call it
+		if err := s.drain(); err != nil {
+			return nil, false, err
+		}
+	}
+	if !named && s.ran {
 		return nil, false, nil
 	}
 	v, err := s.lookUp(name)
 	if err != nil {
 		return nil, false, err
 	}
-	if _, ok := goja.AssertFunction(v); ok {
+	if _, ok := goja.AssertFunction(v); ok && (before == nil || !v.SameAs(before)) {
 		return v, true, nil
 	}
-	if name != s.job.EntryFunction {
+	if !named {
 		return nil, false, nil
 	}
-	f := fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "the script has no function `" + name + "`"})
-	return nil, false, f
+	return nil, false, notAFunction(name, "is not a function of the script")
 }
 
 func (s *session) lookUp(name string) (goja.Value, error) {
@@ -249,7 +297,7 @@ func (s *session) lookUp(name string) (goja.Value, error) {
 	}
 	p, err := goja.Compile("entry", "typeof "+name+`==="undefined"?undefined:`+name, false)
 	if err != nil {
-		return nil, fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "`" + name + "` is not the name of a function"})
+		return nil, notAFunction(name, "is not the name of a function")
 	}
 	return s.vm.RunProgram(p)
 }
@@ -261,6 +309,10 @@ var promiseType = reflect.TypeFor[*goja.Promise]()
 func (s *session) settle(v goja.Value) (goja.Value, error) {
 	for {
 		o, ok := v.(*goja.Object)
+		if ok && o == s.box {
+			v, s.box = s.returned, nil
+			continue
+		}
 		if !ok || o.ExportType() != promiseType {
 			return v, nil
 		}
@@ -286,6 +338,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 
 func (s *session) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
+		s.remember(p.Result(), false)
 		s.rejections = append(s.rejections, p)
 		return
 	}
@@ -322,12 +375,12 @@ func (s *session) settleResult(value goja.Value) error {
 		return err
 	}
 	var raw []byte
-	var f *fault.Fault
-	if err := s.guard(func() { raw, f = s.serialise(value, "the result") }); err != nil {
+	var ferr error
+	if err := s.guard(func() { raw, ferr = s.serialise(value, "the result") }); err != nil {
 		return err
 	}
-	if f != nil {
-		return f
+	if ferr != nil {
+		return ferr
 	}
 	s.result.Result = raw
 	return nil

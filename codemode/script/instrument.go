@@ -1,0 +1,184 @@
+package script
+
+import (
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/unistring"
+)
+
+// What the hook (HookName) is called with first, before a second argument.
+const (
+	HookEntry   = iota // a function that gives the entry function, or undefined
+	HookDefault        // the default export
+	HookReturn         // what a top-level return gives; it returns a box for it
+	HookRan            // the default entry function was called
+	HookThrow          // a value that is about to be thrown; it returns the value
+)
+
+// instrument adds to a syntax tree what cannot be known from outside at run time,
+// and changes nothing that a script can see: where a value was thrown that keeps
+// no stack, in which loop a script was stopped, and whether it called its entry
+// function. It tells whether the entry function is watched.
+func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
+	Walk(tree, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.ThrowStatement:
+			p.Hooked = true
+			n.Argument = hookCall(n.Throw, HookThrow, n.Argument)
+		case *ast.WhileStatement:
+			n.Body = marked(n.While, n.Body)
+		case *ast.DoWhileStatement:
+			n.Body = marked(n.Do, n.Body)
+		case *ast.ForStatement:
+			n.Body = marked(n.For, n.Body)
+		case *ast.ForInStatement:
+			n.Body = marked(n.For, n.Body)
+		case *ast.ForOfStatement:
+			n.Body = marked(n.For, n.Body)
+		}
+		return true
+	})
+	if p.Entry != defaultEntry || !p.implicit {
+		return false
+	}
+	for _, s := range own {
+		for _, fn := range declared(s, defaultEntry) {
+			if watch(fn) {
+				watched, p.Hooked = true, true
+			}
+		}
+	}
+	return watched
+}
+
+func hookCall(at file.Idx, what int, arg ast.Expression) *ast.CallExpression {
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: HookName, Idx: at},
+		LeftParenthesis: at,
+		ArgumentList:    []ast.Expression{number(at, what), arg},
+		// What a stack shows is the call's begin.
+		RightParenthesis: at,
+	}
+}
+
+func number(at file.Idx, n int) *ast.NumberLiteral {
+	return &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(n)}
+}
+
+// marked gives a loop that does nothing something that has a position: it would be
+// reported at the last thing before it that has one.
+func marked(at file.Idx, body ast.Statement) ast.Statement {
+	switch b := body.(type) {
+	case *ast.EmptyStatement:
+	case *ast.BlockStatement:
+		if len(b.List) > 0 {
+			return body
+		}
+	default:
+		return body
+	}
+	return &ast.ExpressionStatement{Expression: &ast.Identifier{Name: "undefined", Idx: at}}
+}
+
+// declared gives the functions that a statement gives to a global name.
+func declared(s ast.Statement, name unistring.String) []ast.Expression {
+	var out []ast.Expression
+	bindings := func(list []*ast.Binding) {
+		for _, b := range list {
+			if is(b.Target, name.String()) && b.Initializer != nil {
+				out = append(out, b.Initializer)
+			}
+		}
+	}
+	switch s := s.(type) {
+	case *ast.FunctionDeclaration:
+		if s.Function.Name != nil && s.Function.Name.Name == name {
+			out = append(out, s.Function)
+		}
+	case *ast.VariableStatement:
+		bindings(s.List)
+	case *ast.LexicalDeclaration:
+		bindings(s.List)
+	case *ast.ExpressionStatement:
+		if a, ok := s.Expression.(*ast.AssignExpression); ok && is(a.Left, name.String()) {
+			out = append(out, a.Right)
+		}
+	}
+	return out
+}
+
+// watch makes a function tell the hook that it was called.
+func watch(e ast.Expression) bool {
+	switch fn := e.(type) {
+	case *ast.FunctionLiteral:
+		fn.Body.List = afterDirectives(fn.Body.List, fn.Body.LeftBrace)
+		return true
+	case *ast.ArrowFunctionLiteral:
+		switch b := fn.Body.(type) {
+		case *ast.BlockStatement:
+			b.List = afterDirectives(b.List, b.LeftBrace)
+			return true
+		case *ast.ExpressionBody:
+			at := b.Expression.Idx0()
+			b.Expression = &ast.SequenceExpression{Sequence: []ast.Expression{hookCall(at, HookRan, number(at, 0)), b.Expression}}
+			return true
+		}
+	}
+	return false
+}
+
+func afterDirectives(list []ast.Statement, at file.Idx) []ast.Statement {
+	n := 0
+	for n < len(list) && isDirective(list[n]) {
+		n++
+	}
+	call := &ast.ExpressionStatement{Expression: hookCall(at, HookRan, number(at, 0))}
+	return append(append(append([]ast.Statement{}, list[:n]...), call), list[n:]...)
+}
+
+func isDirective(s ast.Statement) bool {
+	e, ok := s.(*ast.ExpressionStatement)
+	if !ok {
+		return false
+	}
+	_, ok = e.Expression.(*ast.StringLiteral)
+	return ok
+}
+
+// boxReturns hands what top-level returns give to the hook: an async function
+// would wait for any thenable, which is data (CONTRACT section 2).
+func boxReturns(list []ast.Statement) {
+	for _, s := range list {
+		Walk(s, func(n any) bool {
+			switch n := n.(type) {
+			case *ast.ReturnStatement:
+				if n.Argument != nil {
+					n.Argument = hookCall(n.Return, HookReturn, n.Argument)
+				}
+			case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
+				return false
+			}
+			return true
+		})
+	}
+}
+
+// bodies gives the function that a script with a top-level return became inside
+// of a module: the one that begins by handing out the entry function.
+func bodies(tree *ast.Program, outer *ast.FunctionLiteral) (list []ast.Statement) {
+	Walk(tree, func(n any) bool {
+		fn, ok := n.(*ast.FunctionLiteral)
+		if !ok || fn == outer || fn.Body == nil || list != nil {
+			return list == nil
+		}
+		for i, s := range fn.Body.List {
+			if e, ok := s.(*ast.ExpressionStatement); ok && i < 2 {
+				if c, ok := e.Expression.(*ast.CallExpression); ok && is(c.Callee, HookName) {
+					list = fn.Body.List[i+1:]
+				}
+			}
+		}
+		return list == nil
+	})
+	return list
+}
