@@ -13,6 +13,9 @@ func (g *generator) generics() string {
 	}
 	var b strings.Builder
 	b.WriteString(filterTypes(g.hasOperator))
+	if len(g.params["aggregate"]) > 0 {
+		b.WriteString(aggregateTypes)
+	}
 	if len(g.params["collection"]) > 0 {
 		b.WriteString("  interface Query<T, R extends string, S extends string> { " + g.members("collection", typeNames{"T", "T", "R", "S"}) + " }\n")
 	}
@@ -52,7 +55,7 @@ func (g *generator) methods(ops []string, t typeNames) []string {
 		case "count":
 			out = append(out, "count(filter?: Filter<"+t.model+">, "+options+"): number;")
 		case "aggregate":
-			out = append(out, "aggregate(query: { "+g.members(op, t)+" }): { [column: string]: any }[];")
+			out = append(out, "/** columns: the groups, count, sumField ... */ aggregate("+strings.Replace(g.options(op, t), "options?", "query?", 1)+"): { [column: string]: any }[];")
 		case "new":
 			out = append(out, "/** a model with defaults, not stored */ \"new\"("+options+"): "+t.model+";")
 		case "upsert":
@@ -98,12 +101,12 @@ var inputs = []struct {
 }{
 	{"filter", func(t typeNames) string { return "Filter<" + t.model + ">" }},
 	{"q", text("string")},
-	{"groupBy", text("string | string[]")},
+	{"groupBy", groups},
 	{"having", text("{ [column: string]: any }")},
-	{"sum", text("string | string[]")},
-	{"avg", text("string | string[]")},
-	{"min", text("string | string[]")},
-	{"max", text("string | string[]")},
+	{"sum", fieldNames},
+	{"avg", fieldNames},
+	{"min", fieldNames},
+	{"max", fieldNames},
 	{"sort", text("string | string[]")},
 	{"limit", text("number")},
 	{"page", text("number")},
@@ -120,13 +123,34 @@ var inputs = []struct {
 
 func text(s string) func(typeNames) string { return func(typeNames) string { return s } }
 
+// ones are the fields and relationships that may have one value.
+func ones(t typeNames) string {
+	if t.relation == "never" {
+		return "Plain<" + t.model + ">"
+	}
+	return "Plain<" + t.model + "> | Exclude<" + t.relation + `, "all">`
+}
+
+// groups are what an aggregate groups by: also times in buckets.
+func groups(t typeNames) string { return "Groups<" + ones(t) + ">" }
+
+// fieldNames are names of fields.
+func fieldNames(t typeNames) string { return "Names<Plain<" + t.model + ">>" }
+
+// counts are what an aggregate counts, where others take a flag.
+func counts(t typeNames) string { return "boolean | { all?: boolean; distinct?: Names<" + ones(t) + "> }" }
+
 // members writes what an operation's input may hold, save what the method takes
 // by place.
 func (g *generator) members(op string, t typeNames) string {
 	var out []string
 	for _, in := range inputs {
 		if slices.Contains(g.params[op], in.name) && !slices.Contains(positional[op], in.name) {
-			out = append(out, in.name+"?: "+in.kind(t))
+			kind := in.kind
+			if op == "aggregate" && in.name == "count" {
+				kind = counts
+			}
+			out = append(out, in.name+"?: "+kind(t))
 		}
 	}
 	return strings.Join(out, "; ")

@@ -80,3 +80,11 @@ func filterTypes(has func(operator string) bool) string {
     : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
 `
 }
+
+// aggregateTypes are what the options of an aggregate are made of.
+const aggregateTypes = `  /** The fields of an entity, without its relationships. */
+  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
+  type Names<F extends string> = F | ` + "`${F},${string}`" + ` | readonly F[];
+  interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
+  type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
+`

@@ -63,6 +63,10 @@ func (c *checker) arguments(m value, args []ast.Expression) {
 	}
 	c.filter(m.entity, at(sig.filter), 0)
 	c.models(m.entity, at(sig.model))
+	if m.method == "aggregate" {
+		c.aggregate(m.entity, at(sig.options))
+		return
+	}
 	c.options(m.entity, at(sig.options))
 }
 

@@ -290,8 +290,22 @@ func (in *input) having(a *Aggregate) {
 		rows.Columns = append(rows.Columns, a.columns[1+i].inner)
 	}
 	tree, details := filter.Check(v, rows, alone{}, "/having")
+	for i := range details {
+		if strings.HasPrefix(details[i].Message, "unknown field") {
+			details[i].Message += a.columnsThere()
+		}
+	}
 	in.details = append(in.details, details...)
 	a.having = tree
+}
+
+// columnsThere ends a message about a column that is not there.
+func (a *Aggregate) columnsThere() string {
+	names := make([]string, len(a.columns))
+	for i := range a.columns {
+		names[i] = a.columns[i].name
+	}
+	return " (there are: " + strings.Join(names, ", ") + ")"
 }
 
 // positions reads the sort. What it leaves open is sorted by the groups, so that
@@ -308,7 +322,7 @@ func (in *input) positions(a *Aggregate) {
 			i := slices.Index(known, name)
 			switch {
 			case i < 0:
-				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+" (there are "+strings.Join(known, ", ")+")")
+				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsThere())
 				continue
 			case taken[i]:
 				in.fail(n.at, filter.Quote(name)+" is in the sort twice")

@@ -127,7 +127,7 @@ func TestWrongAggregates(t *testing.T) {
 		{"count of what", "Book", `{"count":{"distint":"title"}}`, "/count/distint", `did you mean "distinct"`},
 		{"nothing to compute", "Book", `{"count":false}`, "/count", "nothing to compute"},
 		{"having of no column", "Book", `{"groupBy":"genre","having":{"cuont":1}}`, "/having/cuont", `did you mean "count"`},
-		{"having of a field that is no column", "Book", `{"having":{"title":"x"}}`, "/having/title", "unknown field"},
+		{"having of a field that is no column", "Book", `{"sum":"pages","having":{"title":"x"}}`, "/having/title", "(there are: sumPages)"},
 		{"having of a secret", "Book", `{"having":{"secret":"x"}}`, "/having/secret", "unknown field"},
 		{"having of another type", "Book", `{"having":{"count":"x"}}`, "/having/count", "integer"},
 		{"having no object", "Book", `{"having":5}`, "/having", "object"},

@@ -24,6 +24,11 @@ declare namespace SDK {
   interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
   type With<T, R extends string> = [R] extends [never] ? never
     : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
+  /** The fields of an entity, without its relationships. */
+  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
+  type Names<F extends string> = F | `${F},${string}` | readonly F[];
+  interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
+  type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
   interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string | string[]; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> {
     collection(query?: Query<T, R, S> | S): Page<T>;
@@ -34,7 +39,7 @@ declare namespace SDK {
     /** throws not_found */ getById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T;
     findById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
-    aggregate(query: { filter?: Filter<T>; groupBy?: string | string[]; sum?: string | string[]; sort?: string | string[]; limit?: number; count?: boolean; set?: S }): { [column: string]: any }[];
+    /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: string | string[]; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
     /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): T;
     /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];

@@ -1,0 +1,231 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Names of members that the options of aggregate have.
+const (
+	groupBy  = "groupBy"
+	having   = "having"
+	counting = "count"
+	distinct = "distinct"
+)
+
+var measures = []string{"sum", "avg", "min", "max"}
+
+// columns are those of an aggregate's result, as far as literals tell them.
+type columns struct {
+	names []string
+	open  bool // there are others that only the run knows
+}
+
+// aggregate checks the options of an aggregate: what it groups by and computes
+// are fields, what it sorts by and has are columns of its result.
+func (c *checker) aggregate(e *wire.Entity, arg ast.Expression) {
+	if set, ok := arg.(*ast.StringLiteral); ok {
+		c.set(e, set)
+		return
+	}
+	got := columns{open: !whole(arg)}
+	counted := false
+	for key, v := range literalProperties(arg) {
+		switch {
+		case key.name == "set":
+			if set, ok := v.(*ast.StringLiteral); ok {
+				c.set(e, set)
+			}
+		case key.name == "filter":
+			c.filter(e, v, 0)
+		case key.name == groupBy:
+			c.groups(e, &got, v)
+		case key.name == counting:
+			counted = true
+			c.counts(e, &got, v)
+		case slices.Contains(measures, key.name):
+			c.measure(e, &got, key.name, v)
+		}
+	}
+	if !counted { // there where nothing else is computed
+		got.names = append(got.names, counting)
+	}
+	if got.open {
+		return
+	}
+	for key, v := range literalProperties(arg) {
+		switch key.name {
+		case having:
+			c.having(&got, v, 0)
+		case "sort":
+			for name, at := range names(v) {
+				c.column(&got, strings.TrimPrefix(name, "-"), at)
+			}
+		}
+	}
+}
+
+// whole tells that an object literal shows all its members; nothing at all has
+// none.
+func whole(e ast.Expression) bool {
+	if e == nil {
+		return true
+	}
+	o, ok := e.(*ast.ObjectLiteral)
+	if !ok {
+		return false
+	}
+	for _, p := range o.Value {
+		switch p := p.(type) {
+		case *ast.PropertyShort:
+		case *ast.PropertyKeyed:
+			if _, ok := literalKey(p); !ok {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// known tells that an expression is a name, or a list of names.
+func known(v ast.Expression) bool {
+	if list, ok := v.(*ast.ArrayLiteral); ok {
+		return !slices.ContainsFunc(list.Value, func(one ast.Expression) bool { return !known(one) })
+	}
+	_, ok := v.(*ast.StringLiteral)
+	return ok
+}
+
+// names gives the names in "a,b" or ["a", "b"], with the place of each literal.
+func names(v ast.Expression) func(yield func(string, file.Idx) bool) {
+	return func(yield func(string, file.Idx) bool) {
+		for lit := range stringLiterals(v) {
+			for name := range strings.SplitSeq(lit.Value.String(), ",") {
+				if name = strings.TrimSpace(name); name != "" && !yield(name, lit.Idx) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) groups(e *wire.Entity, got *columns, v ast.Expression) {
+	if list, ok := v.(*ast.ArrayLiteral); ok {
+		for _, one := range list.Value {
+			c.groups(e, got, one)
+		}
+		return
+	}
+	if o, ok := v.(*ast.ObjectLiteral); ok {
+		c.bucket(e, got, o)
+		return
+	}
+	got.open = got.open || !known(v)
+	for name, at := range names(v) {
+		c.path(e, name, at)
+		got.names = append(got.names, name)
+	}
+}
+
+// bucket reads {field, by, as}.
+func (c *checker) bucket(e *wire.Entity, got *columns, o *ast.ObjectLiteral) {
+	texts := map[string]string{}
+	for key, v := range literalProperties(o) {
+		lit, ok := v.(*ast.StringLiteral)
+		if !ok {
+			got.open = true
+			continue
+		}
+		texts[key.name] = lit.Value.String()
+		if key.name == "field" {
+			c.path(e, lit.Value.String(), lit.Idx)
+		}
+	}
+	got.open = got.open || !whole(o)
+	name := texts["as"]
+	if name == "" {
+		name = texts["field"] + capital(texts["by"])
+	}
+	got.names = append(got.names, name)
+}
+
+// counts reads true, or {all, distinct}.
+func (c *checker) counts(e *wire.Entity, got *columns, v ast.Expression) {
+	o, ok := v.(*ast.ObjectLiteral)
+	if !ok {
+		_, flag := v.(*ast.BooleanLiteral)
+		got.open = got.open || !flag
+		got.names = append(got.names, counting)
+		return
+	}
+	got.open = got.open || !whole(o)
+	for key, v := range literalProperties(o) {
+		switch key.name {
+		case "all":
+			got.names = append(got.names, counting)
+		case distinct:
+			c.measure(e, got, distinct, v)
+		}
+	}
+}
+
+func (c *checker) measure(e *wire.Entity, got *columns, call string, v ast.Expression) {
+	got.open = got.open || !known(v)
+	for name, at := range names(v) {
+		c.path(e, name, at)
+		got.names = append(got.names, call+capital(name))
+	}
+}
+
+func capital(name string) string {
+	r, size := utf8.DecodeRuneInString(name)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + name[size:]
+}
+
+// having checks a filter over columns.
+func (c *checker) having(got *columns, arg ast.Expression, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	if list, ok := arg.(*ast.ArrayLiteral); ok {
+		for _, one := range list.Value {
+			c.having(got, one, depth+1)
+		}
+		return
+	}
+	for key, v := range literalProperties(arg) {
+		switch {
+		case key.name == "$and" || key.name == "$or" || key.name == "$nor" || key.name == "$not":
+			c.having(got, v, depth+1)
+		case strings.HasPrefix(key.name, "$"):
+			c.operator(key.name, key.at)
+		case c.column(got, key.name, key.at):
+			for inner := range literalProperties(v) {
+				if strings.HasPrefix(inner.name, "$") {
+					c.operator(inner.name, inner.at)
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) column(got *columns, name string, at file.Idx) bool {
+	if slices.Contains(got.names, name) {
+		return true
+	}
+	c.fail(at, "", UnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), has(got.names))
+	return false
+}
