@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const readingStock = `
+const { Todo, Person, Label } = SDK.Entities;
+const ada = Person.upsert({ name: "Ada", email: "ada@example.org" });
+const labels = Label.upsertMany([{ name: "home" }, { name: "work" }]);
+Todo.deleteMany(["1"]);
+Todo.upsertMany([
+  { id: "t1", title: "Buy milk", notes: "The milk from the farm.", tags: ["food", "shop"], assignedUserId: ada.id, labels: labels.map((l) => l.id) },
+  { id: "t2", title: "Milk", tags: ["food"], effort: 2 },
+  { id: "t3", title: "Call the milkman", tags: [], dueDate: "2026-01-02T03:04:05Z", labels: [labels[0].id] },
+  { id: "t4", title: "Sleep", notes: "without milk" },
+  { id: "t5", title: "Buttermilk" },
+]);
+`
+
+func TestAScriptReads(t *testing.T) {
+	p := newApp(t).serve()
+	e := p.execute(readingStock)
+	require.True(t, e.Success, "%+v", e.Error)
+	e = p.execute(`
+const { Todo, Person } = SDK.Entities;
+const ids = (query) => Todo.collection({ ...query, fields: "id" }).items.map((t) => t.id).join(" ");
+const walk = (query) => {
+  const seen = [];
+  let cursor;
+  do {
+    const page = Todo.collection({ ...query, pageSize: 2, ...(cursor ? { cursor } : {}) });
+    seen.push(page.items.map((t) => t.id).join(" "));
+    cursor = page.nextCursor;
+  } while (cursor);
+  return seen;
+};
+const first = Todo.collection({ pageSize: 2 });
+({
+  ranked: ids({ q: "milk" }), sorted: ids({ q: "milk", sort: "title" }), both: ids({ q: "MILK bu" }), none: ids({ q: "ilk" }),
+  search: ids({ filter: { $or: [{ $search: "sleep" }, { assignedUser: { $search: "ada" } }] } }),
+  has: ids({ filter: { tags: { $has: "food" } } }), all: ids({ filter: { tags: { $all: ["food", "shop"] } } }), size: ids({ filter: { tags: { $size: 0 } } }),
+  at: ids({ filter: { tags: { $path: { "[0]": "food", "[1]": { $null: true } } } } }), untagged: ids({ filter: { tags: null } }),
+  walk: walk({ sort: "-dueDate,effort" }), found: walk({ q: "milk" }),
+  counts: [first.totalCount, Todo.collection({ cursor: first.nextCursor }).totalCount === undefined, Todo.collection({ cursor: first.nextCursor, count: true }).totalCount],
+  page: Todo.collection({ cursor: first.nextCursor }).page, rest: [...Todo.each({ cursor: first.nextCursor, pageSize: 2 })].map((t) => t.id),
+  nested: Todo.collection({ filter: { id: "t1" }, fields: ["title", "assignedUser.name", "labels.name"] }).items[0],
+  narrowed: Todo.getById("t1", { fields: "title", with: { labels: { limit: 1, sort: "-name", fields: "name" } } }),
+  of: Person.collection({ with: { todos: { fields: "title", filter: { tags: { $has: "shop" } } } }, fields: "name" }).items[0].todos.length,
+})`)
+	require.True(t, e.Success, "%+v", e.Error)
+	r := e.Result.(map[string]any)
+	require.Equal(t, "t2 t1 t3 t4", r["ranked"], "what is the word itself first, then titles before notes")
+	require.Equal(t, "t1 t3 t2 t4", r["sorted"])
+	require.Equal(t, "t1", r["both"])
+	require.Equal(t, "", r["none"], "words are found by their beginning")
+	require.Equal(t, "t1 t4", r["search"])
+	require.Equal(t, "t1 t2", r["has"])
+	require.Equal(t, "t1", r["all"])
+	require.Equal(t, "t3", r["size"])
+	require.Equal(t, "t2", r["at"])
+	require.Equal(t, "t4 t5", r["untagged"])
+	require.Equal(t, []any{"t3 t1", "t4 t5", "t2"}, r["walk"])
+	require.Equal(t, []any{"t2 t1", "t3 t4"}, r["found"])
+	require.Equal(t, []any{5.0, true, 5.0}, r["counts"])
+	require.Equal(t, 2.0, r["page"])
+	require.Equal(t, []any{"t3", "t4", "t5"}, r["rest"])
+	nested := r["nested"].(map[string]any)
+	require.Len(t, nested, 4)
+	require.Equal(t, "Ada", nested["assignedUser"].(map[string]any)["name"])
+	require.Equal(t, []any{map[string]any{"id": "1", "name": "home"}, map[string]any{"id": "2", "name": "work"}}, nested["labels"])
+	require.Equal(t, map[string]any{"id": "t1", "title": "Buy milk", "labels": []any{map[string]any{"id": "2", "name": "work"}}}, r["narrowed"])
+	require.Equal(t, 1.0, r["of"])
+}
+
+func TestToolsPageByCursor(t *testing.T) {
+	p := newApp(t).serve("--exposure", "full")
+	require.True(t, p.execute(readingStock).Success)
+	type page struct {
+		Items      []struct{ ID string }
+		Page       int
+		TotalCount *int
+		NextCursor *string
+	}
+	read := func(args input) page {
+		r := p.tool("todo.collection", args)
+		require.False(t, r.IsError, string(r.Structured))
+		require.Contains(t, string(r.Structured), `"nextCursor":`, "always there")
+		var out page
+		require.NoError(t, json.Unmarshal(r.Structured, &out))
+		return out
+	}
+	first := read(input{"pageSize": 3, "sort": "-id"})
+	require.NotNil(t, first.NextCursor)
+	require.Equal(t, 5, *first.TotalCount)
+	// The set may be named or not; it is the same query.
+	second := read(input{"pageSize": 3, "sort": "-id", "set": "default", "cursor": *first.NextCursor})
+	require.Equal(t, "t2", second.Items[0].ID)
+	require.Nil(t, second.NextCursor)
+	require.Nil(t, second.TotalCount)
+	for name, args := range map[string]input{
+		"another sort":   {"sort": "id", "cursor": *first.NextCursor},
+		"another filter": {"sort": "-id", "filter": input{"completed": false}, "cursor": *first.NextCursor},
+		"another set":    {"sort": "-id", "set": "archive", "cursor": *first.NextCursor},
+		"cut off":        {"sort": "-id", "cursor": (*first.NextCursor)[:20]},
+		"made up":        {"sort": "-id", "cursor": "eyJpZCI6InQxIn0"},
+		"no text":        {"cursor": 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := p.tool("todo.collection", args)
+			require.True(t, r.IsError)
+			var out struct{ Error executionFailure }
+			require.NoError(t, json.Unmarshal(r.Structured, &out))
+			require.Equal(t, string(fault.InvalidPayload), out.Error.Code)
+			require.Contains(t, string(r.Structured), `"/cursor"`)
+		})
+	}
+	r := p.tool("person.collection", input{"filter": input{"name": input{"$has": "x"}}})
+	require.True(t, r.IsError)
+	require.Contains(t, string(r.Structured), "does not apply")
+}
+
+// What a script deletes and inserts while it goes through the items moves none of
+// them.
+func TestEachWhileRowsComeAndGo(t *testing.T) {
+	p := newApp(t).serve("--codeMode.maxSdkCalls", "0")
+	e := p.execute(`
+const { Todo } = SDK.Entities;
+Todo.deleteMany(["1"]);
+Todo.upsertMany(Array.from({ length: 95 }, (_, i) => ({ id: "t" + String(i).padStart(3, "0"), title: "T" })));
+const seen = [];
+for (const t of Todo.each({ pageSize: 10, fields: "id" })) {
+  seen.push(t.id);
+  Todo.delete(t.id);
+  if (t.id < "u") Todo.upsert({ id: "a" + t.id, title: "behind" });
+}
+({ seen: seen.length, ordered: seen.every((id, i) => i == 0 || seen[i - 1] < id), left: Todo.count() })`)
+	require.True(t, e.Success, "%+v", e.Error)
+	require.Equal(t, map[string]any{"seen": 95.0, "ordered": true, "left": 95.0}, e.Result)
+}
+
+// Many rows pass through a worker that has room for few: neither it nor the host
+// keeps what it has seen.
+func TestEachOverManyRowsStaysFlat(t *testing.T) {
+	const rows = 20_000
+	p := newApp(t).serve("--exposure", "full", "--sandbox.cpuMs", "60000")
+	notes := strings.Repeat("words and words ", 128) // 2 KiB; 40 MB in all
+	for from := 0; from < rows; from += 1000 {
+		models := make([]input, 1000)
+		for i := range models {
+			models[i] = input{"id": fmt.Sprintf("t%05d", from+i), "title": "T", "notes": notes}
+		}
+		require.False(t, p.tool("todo.upsert-many", input{"models": models}).IsError)
+	}
+	const code = `
+let n = 0, bytes = 0;
+for (const t of SDK.Entities.Todo.each({ filter: { id: { $gte: "t" } } })) { n++; bytes += t.notes.length; }
+[n, bytes]`
+	e := p.execute(code, input{"limits": input{"maxMemoryBytes": 32 << 20}})
+	require.True(t, e.Success, "%+v", e.Error)
+	require.Equal(t, []any{float64(rows), float64(rows * len(notes))}, e.Result)
+}
