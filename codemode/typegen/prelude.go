@@ -63,22 +63,41 @@ func filterTypes(has func(operator string) bool) string {
     : NonNullable<T[K]> extends readonly (infer I)[] ? I extends { id?: string } ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : T[K]
     : NonNullable<T[K]> extends { id?: string } ? Ref | null : T[K] };
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { ` +
+  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? ` + anything(has) + ` : Condition<NonNullable<T[K]>>) | null } & { ` +
 		members([2]string{"$and", "Filter<T>[]"}, [2]string{"$or", "Filter<T>[]"}, [2]string{"$nor", "Filter<T>[]"}, [2]string{"$not", "Filter<T>"}, [2]string{"$search", "string"}) + ` };
   type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
     : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
-    : Filter<V>;
+    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? List<any> : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
+    : string extends keyof V ? Json : Filter<V>;
   interface Equal<V> { ` + members([2]string{"$eq", "V | null"}, [2]string{"$ne", "V | null"}, [2]string{"$in", "(V | null)[]"}, [2]string{"$nin", "(V | null)[]"}, [2]string{"$null", "boolean"}) + ` }
   interface Order<V> extends Equal<V> { ` + members([2]string{"$lt", "V"}, [2]string{"$lte", "V"}, [2]string{"$gt", "V"}, [2]string{"$gte", "V"}, [2]string{"$between", "[V, V]"}) + ` }
   interface Text<V> extends Order<V> { ` + members([2]string{"$contains", "string"}, [2]string{"$icontains", "string"}, [2]string{"$startsWith", "string"}, [2]string{"$endsWith", "string"}) + ` }
-  interface List<I> { ` + members([2]string{"$has", "I"}, [2]string{"$all", "I[]"}, [2]string{"$size", "number"}, [2]string{"$null", "boolean"}) + ` }
+  interface Json { ` + members([2]string{"$eq", "null"}, [2]string{"$ne", "null"}, [2]string{"$null", "boolean"}, [2]string{"$path", "Paths"}) + ` }
+  interface List<I> extends Json { ` + members([2]string{"$has", "I"}, [2]string{"$all", "I[]"}, [2]string{"$size", "number"}) + ` }
   interface ToMany<T> { ` + members([2]string{"$some", "Filter<T>"}, [2]string{"$every", "Filter<T>"}, [2]string{"$none", "Filter<T>"}, [2]string{"$exists", "boolean"}) + ` }
-  type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
+` + paths(has) + `  type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
   interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
   type With<T, R extends string> = [R] extends [never] ? never
     : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
 `
+}
+
+// anything is the condition of a field of which the schema says no type.
+func anything(has func(operator string) bool) string {
+	if has("$path") {
+		return "List<any>"
+	}
+	return "any"
+}
+
+// paths is the type of what looks into JSON: "a.b[0]" and a condition.
+func paths(has func(operator string) bool) string {
+	if !has("$path") {
+		return ""
+	}
+	return "  /** Paths such as \"a.b[0]\", each with a condition. */\n" +
+		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }\n" +
+		"  type Scalar = string | number | boolean;\n"
 }
 
 // aggregateTypes are what the options of an aggregate are made of.

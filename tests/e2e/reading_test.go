@@ -167,3 +167,37 @@ for (const t of SDK.Entities.Todo.each({ filter: { id: { $gte: "t" } } })) { n++
 	require.True(t, e.Success, "%+v", e.Error)
 	require.Equal(t, []any{float64(rows), float64(rows * len(notes))}, e.Result)
 }
+
+func TestFiltersOfJSONHoldUnderTSC(t *testing.T) {
+	a := newApp(t)
+	sdk := a.exec("", "sdk")
+	require.Zero(t, sdk.status, sdk.stderr)
+	a.script("koan.d.ts", sdk.stdout)
+	a.script("good.ts", `
+const { Todo } = SDK.Entities;
+let cursor: string | null | undefined;
+do {
+  const page = Todo.collection({ q: "milk", filter: { tags: { $has: "food", $all: ["a", "b"], $size: 2 }, $search: "x" }, pageSize: 200, ...(cursor ? { cursor } : {}) });
+  cursor = page.nextCursor;
+} while (cursor);
+Todo.count({ tags: { $path: { "[0]": "food", "a.b[1]": { $in: [1, "x", null], $contains: "y", $size: 3 } } } });
+Todo.count({ tags: null, $not: { tags: { $null: false, $ne: null } } });
+Todo.collection({ fields: ["title", "assignedUser.name"], with: { labels: { limit: 3, sort: "-name" } } });
+`)
+	out, err := typecheck(t, a.dir, "koan.d.ts", "good.ts")
+	require.NoError(t, err, out)
+	for name, code := range map[string]string{
+		"an element of another type": `SDK.Entities.Todo.count({ tags: { $has: 7 } });`,
+		"a list as a value":          `SDK.Entities.Todo.count({ tags: ["food"] });`,
+		"elements of a text":         `SDK.Entities.Todo.count({ title: { $has: "x" } });`,
+		"an operator of a path":      `SDK.Entities.Todo.count({ tags: { $path: { "[0]": { $contain: "x" } } } });`,
+		"a cursor of a number":       `SDK.Entities.Todo.collection({ cursor: 7 });`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a.script("bad.ts", code)
+			out, err := typecheck(t, a.dir, "koan.d.ts", "bad.ts")
+			require.Error(t, err, "tsc accepts %s", code)
+			require.Contains(t, out, "bad.ts(1,")
+		})
+	}
+}

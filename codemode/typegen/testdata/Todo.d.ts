@@ -10,16 +10,20 @@ declare namespace SDK {
     : NonNullable<T[K]> extends readonly (infer I)[] ? I extends { id?: string } ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : T[K]
     : NonNullable<T[K]> extends { id?: string } ? Ref | null : T[K] };
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? any : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
+  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? List<any> : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
     : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? any : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
-    : Filter<V>;
+    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? List<any> : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
+    : string extends keyof V ? Json : Filter<V>;
   interface Equal<V> { $eq?: V | null; $ne?: V | null; $in?: (V | null)[]; $nin?: (V | null)[]; $null?: boolean }
   interface Order<V> extends Equal<V> { $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V] }
   interface Text<V> extends Order<V> { $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }
-  interface List<I> { $has?: I; $all?: I[]; $size?: number; $null?: boolean }
+  interface Json { $eq?: null; $ne?: null; $null?: boolean; $path?: Paths }
+  interface List<I> extends Json { $has?: I; $all?: I[]; $size?: number }
   interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
+  /** Paths such as "a.b[0]", each with a condition. */
+  interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }
+  type Scalar = string | number | boolean;
   type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
   interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
   type With<T, R extends string> = [R] extends [never] ? never
