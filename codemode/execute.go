@@ -99,6 +99,9 @@ func (e *execution) run(ctx context.Context) error {
 	}
 	timed, cancel := context.WithTimeout(ctx, e.wall)
 	defer cancel()
+	if e.in.DryRun || e.spec.Record {
+		timed = run.WithBeforeCommit(timed, e.changesFit)
+	}
 	e.outcome, err = r.Execute(timed, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		defer func() {
 			r.Annotate("cpuMs", math.Round(e.cpuMs*1000)/1000)
@@ -168,6 +171,9 @@ func (e *execution) admitOnly() error {
 	return nil
 }
 
+// minMemory is the least limit of memory that is kept to, in bytes.
+const minMemory = 1 << 20
+
 // narrow applies the caller's own limits: lower ones count, higher ones are
 // clamped with a warning.
 func (e *execution) narrow() {
@@ -182,12 +188,34 @@ func (e *execution) narrow() {
 		return int64(asked)
 	}
 	own := e.in.Limits
+	if 0 < own.MaxMemoryBytes && own.MaxMemoryBytes < minMemory {
+		e.notes = append(e.notes, wire.Log{Level: "warn", Message: fmt.Sprintf("limits.maxMemoryBytes is below what any script needs; %d is used", minMemory)})
+		own.MaxMemoryBytes = minMemory
+	}
 	e.wall = time.Duration(lower("timeoutMs", own.TimeoutMs, e.wall.Milliseconds())) * time.Millisecond
 	e.own.MemoryBytes = lower("maxMemoryBytes", own.MaxMemoryBytes, e.own.MemoryBytes)
 	e.own.MaxLogBytes = int(lower("maxLogBytes", own.MaxLogBytes, int64(e.own.MaxLogBytes)))
 	if e.p.config.maxCalls > 0 {
 		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.p.config.maxCalls)))
 	}
+}
+
+// changesFactor is how many results' room the list of changes may take.
+const changesFactor = 4
+
+// changesFit refuses, before the commit, a list of changes that cannot be sent:
+// one above four times codeMode.maxResultBytes.
+func (e *execution) changesFit(_ run.Return, o *run.Outcome) error {
+	most := changesFactor * e.own.MaxResultBytes
+	b, err := wire.Marshal(o.Changes)
+	switch {
+	case err != nil:
+		return fault.New(fault.Internal, "the changes are not JSON").Because(err)
+	case len(b) > most:
+		return fault.Newf(fault.ResultTooLarge, "the list of changes has %d bytes, at most %d are allowed", len(b), most).
+			WithHint("Change less in one run, or leave `include: [\"changes\"]` out; changeCounts are always there.")
+	}
+	return nil
 }
 
 func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }

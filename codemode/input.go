@@ -18,6 +18,9 @@ type member struct {
 	schema   map[string]any
 	required bool
 	check    func(v any) (message, expected string)
+	// inside says what is wrong with the parts of a value that passed check; their
+	// paths are below the member's.
+	inside func(v any) []fault.Detail
 }
 
 // members are the parts of an input object; nothing else may stand in it.
@@ -53,10 +56,8 @@ func (ms members) check(input json.RawMessage) error {
 		switch {
 		case !ok && m.required:
 			wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " is missing", Expected: m.schema["type"].(string)})
-		case ok && m.check != nil:
-			if message, expected := m.check(v); message != "" {
-				wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " " + message, Expected: expected, Received: typeOf(v)})
-			}
+		case ok:
+			wrong = append(wrong, m.problems(v)...)
 		}
 	}
 	for name := range in {
@@ -69,6 +70,24 @@ func (ms members) check(input json.RawMessage) error {
 	}
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].Path < wrong[j].Path })
 	return fault.Invalid(wrong...)
+}
+
+// problems are what is wrong with a value of the member.
+func (m member) problems(v any) []fault.Detail {
+	path := "/" + m.name
+	if m.check != nil {
+		if message, expected := m.check(v); message != "" {
+			return []fault.Detail{{Path: path, Message: quoted(m.name) + " " + message, Expected: expected, Received: typeOf(v)}}
+		}
+	}
+	if m.inside == nil {
+		return nil
+	}
+	found := m.inside(v)
+	for i := range found {
+		found[i].Path = path + found[i].Path
+	}
+	return found
 }
 
 func escape(name string) string {
@@ -142,22 +161,54 @@ func texts(name, description string, values ...string) member {
 	return member{
 		name: name, schema: map[string]any{"type": "array", "items": items, "description": description},
 		check: func(v any) (string, string) {
-			list, ok := v.([]any)
-			if !ok {
+			if _, ok := v.([]any); !ok {
 				return "must be a list", "array"
 			}
-			for i, one := range list {
+			return "", ""
+		},
+		inside: func(v any) (wrong []fault.Detail) {
+			for i, one := range v.([]any) {
 				message, expected := isString(one)
 				if len(values) > 0 {
 					message, expected = oneOf(one, values)
 				}
 				if message != "" {
-					return "item " + strconv.Itoa(i) + " " + message, expected
+					at := strconv.Itoa(i)
+					wrong = append(wrong, fault.Detail{Path: "/" + at, Message: "item " + at + " of " + quoted(name) + " " + message, Expected: expected, Received: typeOf(one)})
 				}
 			}
-			return "", ""
+			return wrong
 		},
 	}
+}
+
+// maxArgsDepth is how deep `args` may be nested.
+const maxArgsDepth = 200
+
+// anyValue is any JSON that the engine can take.
+func anyValue(name, description string) member {
+	return member{name: name, schema: map[string]any{"description": description}, check: func(v any) (string, string) {
+		if deeper(v, maxArgsDepth) {
+			return "is nested deeper than " + strconv.Itoa(maxArgsDepth) + " levels", ""
+		}
+		return "", ""
+	}}
+}
+
+func deeper(v any, levels int) bool {
+	below := func(v any) bool { return levels == 0 || deeper(v, levels-1) }
+	switch v := v.(type) {
+	case []any:
+		return levels == 0 || slices.ContainsFunc(v, below)
+	case map[string]any:
+		for _, one := range v {
+			if below(one) {
+				return true
+			}
+		}
+		return levels == 0
+	}
+	return false
 }
 
 // whole is a whole number from 1 to most.

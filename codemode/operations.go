@@ -7,12 +7,13 @@ import (
 
 	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // executeMembers are the input of koan.code.execute.
 var executeMembers = members{
 	{name: "code", required: true, check: isString, schema: map[string]any{"type": "string", "description": "The script's source: statements, or one function expression."}},
-	{name: "args", schema: map[string]any{"description": "Any JSON value; the script sees it as SDK.args."}},
+	anyValue("args", "Any JSON value; the script sees it as SDK.args."),
 	text("set", "The dataset of every call that names none."),
 	choice("language", "Both are accepted when absent.", "javascript", "typescript"),
 	text("entryFunction", "A function of the script to call after its statements. A function named run is called when no statement calls it."),
@@ -38,18 +39,18 @@ func limitsMember() member {
 		name:   "limits",
 		schema: map[string]any{"type": "object", "properties": properties, "description": "Limits of this run; they only lower the server's."},
 		check: func(v any) (string, string) {
-			in, ok := v.(map[string]any)
-			if !ok {
+			if _, ok := v.(map[string]any); !ok {
 				return "must be an object", "object"
 			}
+			return "", ""
+		},
+		inside: func(v any) (wrong []fault.Detail) {
 			for _, m := range parts {
-				if one, ok := in[m.name]; ok {
-					if message, expected := m.check(one); message != "" {
-						return m.name + " " + message, expected
-					}
+				if one, ok := v.(map[string]any)[m.name]; ok {
+					wrong = append(wrong, m.problems(one)...)
 				}
 			}
-			return "", ""
+			return wrong
 		},
 	}
 }

@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -49,7 +50,7 @@ func (e *execution) success() (json.RawMessage, error) {
 		out.Changes = &changes
 	}
 	if slices.Contains(e.in.Include, includeCalls) {
-		calls := orEmpty(e.outcome.Calls)
+		calls := bounded(e.outcome.Calls)
 		out.Calls = &calls
 	}
 	return wire.Marshal(out)
@@ -59,10 +60,44 @@ func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
 	out := failed{Error: f, Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
 		out.Committed = e.outcome.Committed
-		out.Calls = orEmpty(e.outcome.Calls)
-		out.OutsideEffects = orEmpty(e.outcome.OutsideEffects)
+		out.Calls = bounded(e.outcome.Calls)
+		out.OutsideEffects = bounded(e.outcome.OutsideEffects)
 	}
 	return wire.Marshal(out)
+}
+
+const (
+	// maxCalls is how many calls a reply lists at most.
+	maxCalls = 1000
+	// maxCallsBytes bounds their JSON.
+	maxCallsBytes = 64 << 10
+)
+
+// bounded gives the first calls that a reply has room for. When some are left
+// out, a last record stands for them: its tool is "…", it is ok when all of them
+// were, it lasted as long as they did together, and its error says how many.
+func bounded(calls []run.CallRecord) []run.CallRecord {
+	out := []run.CallRecord{}
+	size := 0
+	for i, c := range calls {
+		b, err := wire.Marshal(c)
+		if size += len(b) + 1; err == nil && i < maxCalls && size <= maxCallsBytes {
+			out = append(out, c)
+			continue
+		}
+		rest := run.CallRecord{ServerID: c.ServerID, ToolName: "…", OK: true}
+		failed := 0
+		for _, c := range calls[i:] {
+			rest.DurationMs += c.DurationMs
+			if !c.OK {
+				rest.OK = false
+				failed++
+			}
+		}
+		rest.Error = fmt.Sprintf("%d more calls are left out, %d of them failed", len(calls)-i, failed)
+		return append(out, rest)
+	}
+	return out
 }
 
 // orEmpty makes nil an empty list, which JSON tells apart.

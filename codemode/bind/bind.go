@@ -76,6 +76,10 @@ func entity(r *catalog.Resource) wire.Entity {
 	}
 	for _, edge := range r.Edges {
 		e.Edges = append(e.Edges, edge.Name)
+		if e.Targets == nil {
+			e.Targets = map[string]string{}
+		}
+		e.Targets[edge.Name] = edge.Target
 	}
 	return e
 }

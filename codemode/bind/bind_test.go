@@ -42,7 +42,7 @@ func TestBind(t *testing.T) {
 	require.Equal(t, v.Version(), b.Version)
 	require.Equal(t, []wire.Entity{{
 		Name: "Todo", Ops: []string{"collection", "get-by-id"}, ReadOnly: true,
-		Fields: []string{"id", "title"}, Edges: []string{"next"}, Sets: []string{"tenant-7"},
+		Fields: []string{"id", "title"}, Edges: []string{"next"}, Targets: map[string]string{"next": "Todo"}, Sets: []string{"tenant-7"},
 	}}, b.Entities)
 	require.Equal(t, []wire.Domain{
 		{Name: "_3d", Functions: []wire.Function{{Name: "_1st", ID: "plugin::3d.1st"}}},

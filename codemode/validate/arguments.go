@@ -43,6 +43,9 @@ var signatures = map[string]signature{
 // operators that a filter may hold (CONTRACT section 3).
 var operators = strings.Fields("$eq $ne $in $nin $lt $lte $gt $gte $between $contains $icontains $startsWith $endsWith $null $has $all $size $path $and $or $nor $not $some $every $none $exists $search")
 
+// quantifiers hold a filter of the entity that they stand in.
+var quantifiers = []string{"$not", "$some", "$every", "$none"}
+
 // maxDepth bounds how deep literals are looked into.
 const maxDepth = 32
 
@@ -60,6 +63,9 @@ func (c *checker) arguments(m value, args []ast.Expression) {
 			return nil
 		}
 		return args[i]
+	}
+	if set, ok := at(sig.filter).(*ast.StringLiteral); ok && len(args) == 1 && m.method == "count" {
+		c.set(m.entity, set) // a lone string is the set
 	}
 	c.filter(m.entity, at(sig.filter), 0)
 	c.models(m.entity, at(sig.model))
@@ -122,12 +128,15 @@ func (c *checker) filter(e *wire.Entity, arg ast.Expression, depth int) {
 					c.filter(e, one, depth+1)
 				}
 			}
-		case key.name == "$not":
+		case slices.Contains(quantifiers, key.name): // e is the edge's target here
 			c.filter(e, v, depth+1)
 		case strings.HasPrefix(key.name, "$"):
 			c.operator(key.name, key.at)
 		case c.path(e, key.name, key.at):
 			first, _, nested := strings.Cut(key.name, ".")
+			if target := c.leadsTo(e, first); target != nil && !nested {
+				c.filter(target, v, depth+1)
+			}
 			if !nested && slices.Contains(e.Fields, first) {
 				for inner := range literalProperties(v) {
 					if strings.HasPrefix(inner.name, "$") {
@@ -145,10 +154,22 @@ func (c *checker) operator(name string, at file.Idx) {
 	}
 }
 
-// path reports a path whose first step is neither a field nor an edge.
+// leadsTo gives the entity that an edge leads to, nil where that is not known: the
+// caller may not see it.
+func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
+	if name, ok := e.Targets[edge]; ok && !slices.Contains(e.Fields, edge) {
+		return c.byName[name]
+	}
+	return nil
+}
+
+// path reports a path with a step that is neither a field nor an edge.
 func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
-	first, _, _ := strings.Cut(path, ".")
+	first, rest, nested := strings.Cut(path, ".")
 	if slices.Contains(e.Fields, first) || slices.Contains(e.Edges, first) {
+		if target := c.leadsTo(e, first); target != nil && nested {
+			return c.path(target, rest, at)
+		}
 		return true
 	}
 	known := slices.Concat(e.Fields, e.Edges)
@@ -193,15 +214,27 @@ func (c *checker) with(e *wire.Entity, v ast.Expression) {
 			}
 		}
 	}
-	for key := range literalProperties(v) {
-		c.relationship(e, key.name, key.at)
+	for key, one := range literalProperties(v) {
+		target := c.relationship(e, key.name, key.at)
+		if _, ok := one.(*ast.ObjectLiteral); ok && target != nil {
+			c.options(target, one)
+		}
 	}
 }
 
-func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) {
-	first, _, _ := strings.Cut(path, ".")
-	if first == "all" || slices.Contains(e.Edges, first) {
-		return
+// relationship checks a path of edges and gives the entity at its end, nil where
+// that is not known.
+func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.Entity {
+	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
+		switch {
+		case first == "all":
+			return nil
+		case !slices.Contains(e.Edges, first):
+			c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), has(e.Edges))
+			return nil
+		}
+		if e = c.leadsTo(e, first); e == nil || !more {
+			return e
+		}
 	}
-	c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), has(e.Edges))
 }

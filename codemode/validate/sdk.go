@@ -34,7 +34,9 @@ type value struct {
 
 var outMembers = []string{"answer", "info", "warn", "error", "progress"}
 
-var sdkMembers = []string{"Entities", "Out", "Servers", "args", "run"}
+// sdkMembers are there in every run. SDK.Servers is not: this build has no
+// upstream servers, and a domain of that name cannot be.
+var sdkMembers = []string{"Entities", "Out", "args", "run"}
 
 // inherited are members that every object has.
 var inherited = map[string]bool{

@@ -56,13 +56,15 @@ type Bindings struct {
 // Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"); the worker
 // derives the methods: collection gives collection, firstPage, page, each, all;
 // get-by-id gives getById and findById; the others give their camelCase name.
-// Fields, Edges and Sets are there for validate.
+// Fields, Edges, Targets and Sets are there for validate.
 type Entity struct {
 	Name     string   `json:"name"`
 	Ops      []string `json:"ops"`
 	ReadOnly bool     `json:"readOnly,omitempty"`
 	Fields   []string `json:"fields,omitempty"`
 	Edges    []string `json:"edges,omitempty"`
+	// Targets says which entity an edge leads to, by the edge's name.
+	Targets map[string]string `json:"targets,omitempty"`
 	Sets     []string `json:"sets,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -106,6 +107,17 @@ func CPUExceeded(limit time.Duration) *fault.Fault {
 
 // MemoryExceeded is the fault of a script that used more memory than it may.
 func MemoryExceeded(limit int64) *fault.Fault {
-	return fault.Newf(fault.MemoryExceeded, "the script used more than %d MB of memory (sandbox.memoryMb)", limit>>20).
+	return fault.Newf(fault.MemoryExceeded, "the script used more than %s of memory (sandbox.memoryMb, limits.maxMemoryBytes)", size(limit)).
 		WithDetails(map[string]any{"limitBytes": limit})
+}
+
+// size shows a number of bytes in the largest unit that is exact.
+func size(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

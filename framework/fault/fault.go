@@ -55,10 +55,19 @@ func Newf(c Code, format string, args ...any) *Fault {
 	return New(c, fmt.Sprintf(format, args...))
 }
 
+// MaxDetails is how many details a fault of Invalid has at most.
+const MaxDetails = 50
+
 // Invalid makes an invalid_payload fault out of everything that is wrong with an
-// input. With one detail its path and message become the fault's own.
+// input. With one detail its path and message become the fault's own. Of more
+// than MaxDetails the last one says how many are left out.
 func Invalid(details ...Detail) *Fault {
 	f := New(InvalidPayload, "")
+	all := len(details)
+	if all > MaxDetails {
+		left := Detail{Message: fmt.Sprintf("and %d more", all-MaxDetails+1)}
+		details = append(append([]Detail{}, details[:MaxDetails-1]...), left)
+	}
 	f.Details = details
 	switch len(details) {
 	case 0:
@@ -72,7 +81,7 @@ func Invalid(details ...Detail) *Fault {
 				parts[i] = d.Path + ": " + d.Message
 			}
 		}
-		f.Message = fmt.Sprintf("%d problems: %s", len(details), strings.Join(parts, "; "))
+		f.Message = fmt.Sprintf("%d problems: %s", all, strings.Join(parts, "; "))
 	}
 	return f
 }

@@ -98,3 +98,18 @@ func TestDidYouMean(t *testing.T) {
 	require.Equal(t, `; did you mean "title"?`, fault.DidYouMean("titel", names))
 	require.Empty(t, fault.DidYouMean("zzz", names))
 }
+
+func TestInvalidIsBounded(t *testing.T) {
+	details := make([]fault.Detail, 20_000)
+	for i := range details {
+		details[i] = fault.Detail{Path: fmt.Sprint("/", i), Message: "no such field"}
+	}
+	f := fault.Invalid(details...)
+	kept := f.Details.([]fault.Detail)
+	require.Len(t, kept, fault.MaxDetails)
+	require.Equal(t, "/48", kept[48].Path)
+	require.Equal(t, fault.Detail{Message: "and 19951 more"}, kept[49])
+	require.Contains(t, f.Message, "20000 problems: /0: ")
+	require.Less(t, len(f.Message), 2000)
+	require.Len(t, fault.Invalid(details[:fault.MaxDetails]...).Details, fault.MaxDetails)
+}

@@ -86,9 +86,19 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {
-		rec.Error = err.Error()
+		rec.Error = shortened(err.Error())
 	}
 	return rec
+}
+
+// maxCallError bounds the error's text in a CallRecord, in characters.
+const maxCallError = 300
+
+func shortened(text string) string {
+	if r := []rune(text); len(r) > maxCallError {
+		return string(r[:maxCallError]) + "…"
+	}
+	return text
 }
 
 type callKey struct{}

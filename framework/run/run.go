@@ -42,7 +42,7 @@ type CallRecord struct {
 	ToolName   string `json:"toolName"`
 	OK         bool   `json:"ok"`
 	DurationMs int64  `json:"durationMs"`
-	Error      string `json:"error,omitempty"`
+	Error      string `json:"error,omitempty"` // at most 300 characters
 
 	Elapsed time.Duration `json:"-"`
 }
@@ -271,8 +271,18 @@ func Digest(b []byte) string {
 type beforeCommitKey struct{}
 
 // WithBeforeCommit lets check look at what a run is about to give before it
-// commits; an error rolls back and becomes the run's.
+// commits; an error rolls back and becomes the run's. A check that ctx has already
+// comes first.
 func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) context.Context {
+	if first, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
+		second := check
+		check = func(ret Return, o *Outcome) error {
+			if err := first(ret, o); err != nil {
+				return err
+			}
+			return second(ret, o)
+		}
+	}
 	return context.WithValue(ctx, beforeCommitKey{}, check)
 }
 
