@@ -2,9 +2,7 @@ package read
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 
@@ -186,9 +184,27 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 		c.value(b, t)
 		b.Raw(")")
 	case sum, average, least, greatest:
-		b.Raw(string(c.call)).Raw("(")
-		c.value(b, t)
-		b.Raw(")")
+		if c.field.Type == catalog.TypeDecimal && (c.call == sum || c.call == average) {
+			between(b, b.Dialect.Computed(), func() { c.over(b, t) })
+			return
+		}
+		c.over(b, t)
+	}
+}
+
+func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
+	b.Raw(string(c.call)).Raw("(")
+	c.value(b, t)
+	b.Raw(")")
+}
+
+// between appends an expression between each two pieces.
+func between(b *sqltext.Builder, pieces []string, expression func()) {
+	for i, piece := range pieces {
+		if i > 0 {
+			expression()
+		}
+		b.Raw(piece)
 	}
 }
 
@@ -197,12 +213,7 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
-		for i, piece := range b.Dialect.Bucket(c.by) {
-			if i > 0 {
-				b.Column(t, c.of.column.Name)
-			}
-			b.Raw(piece)
-		}
+		between(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
 	case c.of.column.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(t, c.of.column.Name).Raw(after)
@@ -218,36 +229,9 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	for i := range a.columns {
 		c := &a.columns[i]
 		made := newOutput(separator(i, "{"), &c.field, &c.inner)
-		dest[i] = &figure{cell{out: out, kind: made.kind, key: made.key}, c.computed() && c.field.Type == catalog.TypeDecimal}
+		dest[i] = &cell{out: out, kind: made.kind, key: made.key}
 	}
 	return dest
-}
-
-// computed tells that the database made a new number.
-func (c *column) computed() bool { return c.call == sum || c.call == average }
-
-// digits is how many digits of a decimal that was computed with binary floats
-// are true.
-const digits = 15
-
-// figure is a cell of a computed column.
-type figure struct {
-	cell
-	round bool // a decimal that was computed with binary floats
-}
-
-var _ sql.Scanner = (*figure)(nil)
-
-// Scan implements sql.Scanner.
-func (f *figure) Scan(src any) error {
-	if v, ok := src.(float64); ok && f.round {
-		if math.IsInf(v, 0) {
-			src = nil
-		} else if x, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64); err == nil {
-			src = x
-		}
-	}
-	return f.cell.Scan(src)
 }
 
 // trouble names the one thing that data can do to an aggregate: sums of integers

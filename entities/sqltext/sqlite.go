@@ -54,6 +54,15 @@ func sqliteBucket(before, after string, length int, rest string) []string {
 	}
 }
 
+// sqliteComputed are the pieces of Computed: 15 digits are true. Integers are
+// exact, and infinity is no decimal.
+var sqliteComputed = []string{
+	"CASE WHEN typeof(", ")='integer' THEN ", " WHEN abs(", ")<1e300 THEN CAST(printf('%.15g',", ") AS NUMERIC) END",
+}
+
+// Computed implements Dialect.
+func (SQLite) Computed() []string { return sqliteComputed }
+
 // Bucket implements Dialect.
 func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
 

@@ -35,6 +35,10 @@ type Dialect interface {
 	// into: its start in UTC, in the form of a time. The time stands between each
 	// two pieces.
 	Bucket(u Unit) []string
+	// Computed gives the pieces of an expression that takes from a decimal what
+	// computing with binary floats put behind its true digits, so that it compares
+	// as it is shown. The number stands between each two pieces.
+	Computed() []string
 	// NullsFirst tells that an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.
 	NullsFirst() bool

@@ -33,15 +33,18 @@ type row struct {
 }
 
 var suites = []suite{
-	{"./entities/read", "GetByID|Collection20", []row{
+	{"./entities/read", "GetByID|Collection20|Aggregate", []row{
 		{"GetByID", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
 		{"Collection20", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
 		{"Collection20With2Edges", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
+		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
 	}},
-	{"./entities", "Get|Collection20", []row{
+	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery", []row{
 		{"Get", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
 		{"GetInScript", "get-by-id within a run", "prepared database/sql", "ratio", ""},
 		{"Collection20", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
+		{"Aggregate", "aggregate of 10,000 rows within a run", "prepared database/sql", "ratio", ""},
+		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
 	{"./codemode/sandbox", "Script", []row{
 		{"Script/0", "script, 0 calls, fresh confined worker", "goja in the same process", "ratio", ""},
