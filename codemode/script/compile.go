@@ -60,7 +60,7 @@ func (p *Program) plain(code string) error {
 		return errAwait
 	}
 	p.inspect(tree)
-	compiled, err := goja.CompileAST(tree, false)
+	compiled, err := p.compile(tree)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (p *Program) loneFunction(code string) bool {
 	if !ok || !isFunction(s.Expression) {
 		return false
 	}
-	compiled, err := goja.CompileAST(tree, false)
+	compiled, err := p.compile(tree)
 	if err != nil {
 		return false
 	}
@@ -144,7 +144,7 @@ func (p *Program) body(code string) bool {
 	boxReturns(list)
 	p.Entry = p.entryOf(list, p.instrument(tree, list))
 	keepLast(list, func(*ast.ExpressionStatement) bool { return true })
-	compiled, err := goja.CompileAST(tree, false)
+	compiled, err := p.compile(tree)
 	if err != nil {
 		return false
 	}
@@ -219,6 +219,13 @@ func (p *Program) syntax(err error) *Error {
 	if errors.As(err, &list) && len(list) > 0 {
 		line, column, _ := p.Position(list[0].Position.Line, list[0].Position.Column)
 		return failure(p.user, list[0].Message, line, column)
+	}
+	var re *patternError
+	if errors.As(err, &re) {
+		line, column, _ := p.Position(re.at.Line, re.at.Column)
+		e := failure(p.user, re.why.Message, line, column)
+		e.Hint = re.why.Hint
+		return e
 	}
 	var ce *goja.CompilerSyntaxError
 	if errors.As(err, &ce) && ce.File != nil {

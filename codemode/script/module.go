@@ -3,7 +3,6 @@ package script
 import (
 	"strings"
 
-	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
@@ -144,7 +143,7 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 	}
 	p.Entry = p.entryOf(own, p.instrument(tree, own))
 	keepLast(fn.Body.List, func(s *ast.ExpressionStatement) bool { return p.isOwn(tree, s) })
-	compiled, err := goja.CompileAST(tree, false)
+	compiled, err := p.compile(tree)
 	if err != nil {
 		return p.syntax(err)
 	}
@@ -164,7 +163,15 @@ func (p *Program) own(tree *ast.Program, list []ast.Statement) []ast.Statement {
 }
 
 func (p *Program) isOwn(tree *ast.Program, s ast.Statement) bool {
-	at := tree.File.Position(int(s.Idx0()) - tree.File.Base())
-	_, _, ok := p.Position(at.Line, at.Column)
-	return ok
+	offset := int(s.Idx0()) - tree.File.Base()
+	at := tree.File.Position(offset)
+	if _, _, ok := p.Position(at.Line, at.Column); ok {
+		return true
+	}
+	// esbuild maps no literal and no await, so the first statement can be without a
+	// position. It stands between the name of its module and the hook.
+	_, expression := s.(*ast.ExpressionStatement)
+	text := tree.File.Source()
+	from := strings.Index(text, "\n// "+userSource+"\n")
+	return expression && from >= 0 && offset > from && offset < strings.LastIndex(text, "\n"+HookName+"(0,")
 }

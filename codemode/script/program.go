@@ -32,6 +32,9 @@ type Program struct {
 	// Entry names the function to call after the script when it exists, "" for
 	// none.
 	Entry string
+	// Patterns are the sources of the regular expressions that were rewritten for
+	// the engine, by what they became.
+	Patterns map[string]string
 	// Hooked tells that a Plain program needs the hook.
 	Hooked bool
 

@@ -2,19 +2,24 @@ package worker
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync"
 
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker/builtins"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // base is what is taken from a fresh engine before a script can change it.
 type base struct {
-	stringify  goja.Callable
-	errorClass *goja.Object
-	koanError  *goja.Object // KoanError.prototype
+	stringify   goja.Callable
+	errorClass  *goja.Object
+	koanError   *goja.Object // KoanError.prototype
+	syntaxError *goja.Object
+	iterator    *goja.Object // %IteratorPrototype%
+	regexp      *goja.Object // RegExp.prototype
 }
 
 // prelude gives the class of faults, and the prototypes through whose
@@ -29,7 +34,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
   }
   Object.defineProperty(KoanError.prototype, "name", { value: "KoanError", writable: true, configurable: true });
   return [KoanError, JSON.stringify, Error,
-    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {})];
+    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError];
 })()`, false)
 })
 
@@ -57,6 +62,8 @@ func prepare() (*session, error) {
 	s.hide(g, "clearTimeout", s.function("clearTimeout", 1, s.clearTimeout))
 	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))
 	s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object))
+	s.base.syntaxError = parts[5].(*goja.Object)
+	s.base.iterator = parts[4].(*goja.Object).Get("prototype").(*goja.Object).Prototype()
 	s.vm.SetPromiseRejectionTracker(s.trackRejection)
 	s.vm.SetAsyncContextTracker(jobs{s})
 	return s, nil
@@ -69,6 +76,37 @@ func (s *session) seed() {
 	random := rand.New(rand.NewPCG(s.job.Seed, 0))
 	s.vm.SetRandSource(random.Float64)
 }
+
+// complete adds what the engine lacks of the language and of the Web, as far as
+// the script may use it.
+func (s *session) complete() error {
+	s.patterns = s.program.Patterns
+	if len(s.patterns) > 0 || strings.Contains(s.job.Code, "RegExp") || strings.Contains(s.job.Code, "constructor") {
+		if err := s.fixRegExp(); err != nil {
+			return err
+		}
+	}
+	return s.builtins()
+}
+
+func (s *session) builtins() error {
+	warned := map[string]bool{}
+	return builtins.Install(s.vm, s.job.Code, s.base.iterator, builtins.Host{
+		Function: func(name string, length int, f func(goja.FunctionCall) goja.Value) *goja.Object {
+			return s.function(name, length, f)
+		},
+		Warn: func(message string) {
+			if !warned[message] && len(warned) < maxWarnings {
+				warned[message] = true
+				s.log("warn", message)
+			}
+		},
+		OriginMs: func() int64 { return s.clock.start / 1000 },
+	})
+}
+
+// maxWarnings bounds what the built-ins say in the logs.
+const maxWarnings = 20
 
 // hide defines a global that does not show in an enumeration, as the built-ins.
 func (s *session) hide(o *goja.Object, name string, v goja.Value) {

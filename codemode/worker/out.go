@@ -111,13 +111,18 @@ func (s *session) logger(level string) native {
 		for i, a := range c.Arguments {
 			parts[i] = s.display(a)
 		}
-		entry := wire.Log{Level: level, Message: strings.Join(parts, " "), TimeMs: s.clock.sinceStartMs()}
-		for _, l := range s.logs.Admit(entry) {
-			s.watch.Pause()
-			s.port.Log(l)
-			s.watch.Resume()
-		}
+		s.log(level, strings.Join(parts, " "))
 		return goja.Undefined()
+	}
+}
+
+// log writes an entry into the run's logs.
+func (s *session) log(level, message string) {
+	entry := wire.Log{Level: level, Message: message, TimeMs: s.clock.sinceStartMs()}
+	for _, l := range s.logs.Admit(entry) {
+		s.watch.Pause()
+		s.port.Log(l)
+		s.watch.Resume()
 	}
 }
 

@@ -134,6 +134,7 @@ func (b entityOp) each(c goja.FunctionCall) goja.Value {
 	s := b.s
 	w := b.walk(c.Argument(0), false)
 	it := s.vm.NewObject()
+	_ = it.SetPrototype(s.base.iterator) // for the iterator helpers
 	step := func(v goja.Value, done bool) goja.Value {
 		o := s.vm.NewObject()
 		s.define(o, "value", v)

@@ -29,6 +29,9 @@ type session struct {
 	logs    wire.LogBudget
 	watch   *watch
 	scratch []byte
+	// patterns are the sources of rewritten regular expressions, by what they
+	// became.
+	patterns map[string]string
 
 	faults     map[*goja.Object]*fault.Fault // what was thrown into the script
 	rejections []*goja.Promise               // rejected, and nobody handled it
@@ -89,6 +92,9 @@ func (s *session) outcome() (err error) {
 		return compileFault(err)
 	}
 	s.seed()
+	if err := s.complete(); err != nil {
+		return err
+	}
 	s.vm.SetMaxCallStackSize(s.job.Limits.MaxRecursion)
 	if err := s.bind(); err != nil {
 		return err
