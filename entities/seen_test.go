@@ -41,6 +41,10 @@ func TestEdgesEndWhereRightsEnd(t *testing.T) {
 				_, err := read.DecodeCollection([]byte(input), graph.Entity("Book"), g)
 				require.Equal(t, c.sees, err == nil, input)
 			}
+			for _, input := range []string{`{"groupBy":"author"}`, `{"count":{"distinct":"author"}}`, `{"min":"author"}`, `{"filter":{"author":{"name":"x"}}}`} {
+				_, err := read.DecodeAggregate([]byte(input), graph.Entity("Book"), g)
+				require.Equal(t, c.sees, err == nil, input)
+			}
 			got, err := read.DecodeCollection([]byte(`{"with":"all"}`), graph.Entity("Book"), g)
 			require.NoError(t, err)
 			require.NotNil(t, got)

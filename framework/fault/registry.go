@@ -123,7 +123,7 @@ func init() {
 	entry(Timeout, "The script passed its CPU or wall-clock limit.", "Do less in one run: filter in the query, use fewer calls, or split the job.", Fix, 408, rpcInternal, classLimit, endsRun)
 	entry(MemoryExceeded, "The script passed its memory limit.", "Read less at once: use `fields`, `filter` and `each` instead of loading everything.", Fix, 422, rpcInternal, classLimit, endsRun)
 	entry(NeverSettled, "The script waits for a promise that nothing can settle.", "Await only calls and timers; give every `new Promise` a resolve that is reached.", Fix, 422, rpcInternal, classBase)
-	entry(SDKCallsExceeded, "The script made more calls than allowed.", "Use `upsertMany`, `deleteMany`, `with` or a filter instead of one call per row.", Fix, 429, rpcInternal, classLimit, endsRun)
+	entry(SDKCallsExceeded, "The script made more calls than allowed.", "Use `upsertMany`, `updateByQuery`, `deleteByQuery`, `aggregate`, `with` or a filter instead of one call per row.", Fix, 429, rpcInternal, classLimit, endsRun)
 	entry(ParallelCallsExceeded, "More calls were in flight at once than allowed.", "Await calls in smaller groups.", Fix, 429, rpcInternal, classLimit, endsRun)
 	entry(MissingAnswer, "The script ended without SDK.Out.answer().", "Call SDK.Out.answer(...) with what the user should see before the script ends.", Fix, 422, rpcInternal, classBase)
 	entry(ResultTooLarge, "The result cannot be returned: it is too large or not JSON.", "Return counts, ids or the few fields that are needed, without circular references.", Fix, 422, rpcInternal, classLimit)
