@@ -174,15 +174,16 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 	return ids, nil
 }
 
-// updateOne changes a row that is still there. It counts if the change took
-// place: a rule of the app may do something else instead.
+// updateOne changes a row. It counts if the change took place: a rule of the app
+// may do something else instead, or may have removed the row with an earlier one.
 func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
-	there, err := t.exists(ctx, k, id)
-	if err != nil || !there {
-		return false, err
+	if t.hooked(k) {
+		if there, err := t.exists(ctx, k, id); err != nil || !there {
+			return false, err
+		}
 	}
 	mark, own := len(t.changes), *changes
-	if _, err := e.change(ctx, t, k, id, &own, false, nil); err != nil {
+	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := k.FormatID(id)

@@ -65,7 +65,7 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 	return out, err
 }
 
-// change writes to an entity that exists.
+// change writes to an entity that exists, and gives what it became.
 func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
 		if missing := m.missing(k); len(missing) > 0 {
@@ -73,17 +73,23 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 		}
 		e.reset(k, m)
 	}
-	if err := e.immutable(ctx, t, k, id, m); err != nil {
+	if err := e.write(ctx, t, k, id, m, ifVersion); err != nil {
 		return nil, err
+	}
+	return e.stored(ctx, t, k, id)
+}
+
+// write puts a model into an entity that exists. It takes from the model what
+// would change nothing.
+func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) error {
+	if err := e.immutable(ctx, t, k, id, m); err != nil {
+		return err
 	}
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
-		return nil, err
+		return err
 	}
-	if err := e.narrow(ctx, t, k, id, m); err != nil {
-		return nil, err
-	}
-	if m.empty() {
-		return e.stored(ctx, t, k, id)
+	if err := e.narrow(ctx, t, k, id, m); err != nil || m.empty() {
+		return err
 	}
 	var where []func(*sql.Selector)
 	if ifVersion != nil {
@@ -91,12 +97,12 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 	}
 	w := k.Update(t.ent, id, where...)
 	if err := m.apply(k, w, false); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := w.Save(ctx); err != nil {
-		return nil, e.trouble(ctx, t, k, m, err)
+		return e.trouble(ctx, t, k, m, err)
 	}
-	return e.stored(ctx, t, k, id)
+	return nil
 }
 
 // reset completes a model that replaces an entity: what is absent gets its
