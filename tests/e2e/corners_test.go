@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// TestCornersOfScripts are defects that an attack from outside has found.
+func TestCornersOfScripts(t *testing.T) {
+	p := newApp(t).serve()
+	for code, result := range map[string]any{
+		`let n = 0; function run(){ return ++n } run.call(null); n`:           1.0,
+		`let n = 0; function run(){ return "r" } function other(){ run() } n`: "r",
+		`return {then(r){ r(43) }, a: 1}`:                                     map[string]any{"a": 1.0},
+		`"<".repeat(100000)`:                                                  strings.Repeat("<", 100_000),
+		`["\ud800"]`:                                                          []any{"\ufffd"},
+		`Array.prototype[Symbol.iterator] = 1; SDK.Entities.Todo.all().length === SDK.Entities.Todo.count()`: true,
+		"````js title=\"x\"\n7\n````": 7.0,
+	} {
+		e := p.execute(code)
+		require.True(t, e.Success, "%s: %+v", code, e.Error)
+		require.Equal(t, result, e.Result, code)
+	}
+
+	e := p.execute(`const m = {title: "x"}; for (let i = 0; i < 20000; i++) m["f" + i] = 1; SDK.Entities.Todo.upsert(m)`)
+	require.Equal(t, string(fault.InvalidPayload), e.Error.Code)
+	require.Len(t, e.Error.Details, fault.MaxDetails)
+	require.Less(t, len(e.Error.Message), 32<<10)
+
+	e = p.execute("try { SDK.Out.answer('x'.repeat(300000)) } catch {}\nSDK.Entities.Todo.upsert({title: 'never'})")
+	require.Equal(t, string(fault.ResultTooLarge), e.Error.Code)
+	require.Equal(t, 1, e.Error.Line)
+	require.False(t, e.Committed)
+
+	e = p.execute("1", input{"limits": input{"timeoutMs": "x"}})
+	require.Equal(t, "/limits/timeoutMs", e.Error.Path)
+	e = p.execute("await null;\n throw 'late'")
+	require.Equal(t, 2, e.Error.Line)
+}
