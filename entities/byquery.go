@@ -111,7 +111,7 @@ var (
 )
 
 func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
-	matching := read.FilterSchema(k.Entity, e.app.Graph)
+	matching := read.FilterByName(k.Entity, e.app.Graph)
 	p["filter"] = described(matching, matching["description"].(string)+" {} is every one.")
 	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
 	p["set"] = read.SetSchema(&k.Entity.Resource)

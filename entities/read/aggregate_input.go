@@ -356,7 +356,7 @@ func AggregateSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"description": "true: the column count. {distinct: \"f\"}: different values, the column distinctF; all: true adds count.",
 	}
 	return inputSchema(object{
-		"filter": filterSchema(e, g), "groupBy": by, "count": counts,
+		"filter": FilterByName(e, g), "groupBy": by, "count": counts,
 		"sum": list("Fields; of effort the column sumEffort. The same for avg, min, max."), "avg": list("Fields."), "min": list("Fields."), "max": list("Fields."),
 		"having": object{"type": "object", "description": "A filter over the columns of the result: {count: {$gt: 1}}."},
 		"sort":   list("Columns of the result: \"-count\"."),

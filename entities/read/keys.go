@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
@@ -49,5 +50,9 @@ func (e *Engine) Matches(ctx context.Context, q Querier, entity *descriptor.Enti
 	return e.number(ctx, q, b)
 }
 
-// FilterSchema is the schema of a filter as an input takes it.
-func FilterSchema(e *descriptor.Entity, g filter.Graph) map[string]any { return filterSchema(e, g) }
+// FilterByName is the schema of a filter of which collection shows the whole: a
+// listed tool pays for every field that it spells out.
+func FilterByName(e *descriptor.Entity, g filter.Graph) map[string]any {
+	names := append(filter.FieldNames(e), filter.EdgeNames(e, g)...)
+	return object{"type": "object", "description": "A filter, as collection takes it, over " + strings.Join(names, ", ") + `: {field: value}, {field: {"$gte": value}}.`}
+}
