@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/wire"
+)
+
+var expected = regexp.MustCompile(`(?m)^// => (.+)$`)
+
+// TestLanguage runs scripts as models write them, each with its result in its
+// first line. None may have a finding: a false alarm is a defect.
+func TestLanguage(t *testing.T) {
+	files, err := filepath.Glob("testdata/language/*.[jt]s")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 60)
+	executors(t, func(t *testing.T, x wire.Executor) {
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				code, err := os.ReadFile(file)
+				require.NoError(t, err)
+				want := expected.FindSubmatch(code)
+				require.NotNil(t, want)
+				r := execute(t, x, job(string(code)), newHost())
+				require.Nil(t, r.Fault, "%v", r.Fault)
+				require.JSONEq(t, string(want[1]), string(r.Result))
+
+				check := job(string(code))
+				check.Task = wire.Validate
+				require.Empty(t, execute(t, x, check, newHost()).Diagnostics)
+			})
+		}
+	})
+}

@@ -1,0 +1,2 @@
+// => ["1,234,567.891","$1,234.50","€0.99","12.5%","1.2K","¥1,235"]
+[(1234567.891).toLocaleString(), (1234.5).toLocaleString("en-US", { style: "currency", currency: "USD" }), new Intl.NumberFormat("en-US", { style: "currency", currency: "EUR" }).format(0.99), (0.125).toLocaleString("en-US", { style: "percent", minimumFractionDigits: 1 }), new Intl.NumberFormat("en", { notation: "compact" }).format(1234), (1234.5).toLocaleString("en-US", { style: "currency", currency: "JPY" })];

@@ -1,0 +1,3 @@
+// => {"n":1}
+const target = { n: 1 };
+new WeakRef(target).deref();
