@@ -138,7 +138,9 @@ func groups(t typeNames) string { return "Groups<" + ones(t) + ">" }
 func fieldNames(t typeNames) string { return "Names<Plain<" + t.model + ">>" }
 
 // counts are what an aggregate counts, where others take a flag.
-func counts(t typeNames) string { return "boolean | { all?: boolean; distinct?: Names<" + ones(t) + "> }" }
+func counts(t typeNames) string {
+	return "boolean | { all?: boolean; distinct?: Names<" + ones(t) + "> }"
+}
 
 // members writes what an operation's input may hold, save what the method takes
 // by place.
