@@ -7,10 +7,12 @@
 //	  ordered    $lt $lte $gt $gte $between [lowest, highest], both included
 //	  text       $contains $startsWith $endsWith, exact; $icontains, where upper
 //	             and lower case are the same (on SQLite for ASCII letters only)
-//	  JSON       compared with null only
+//	  JSON       $has $all $size of a list; $path {"a.b[0]": a value or operators};
+//	             as a whole compared with null only
 //	to one       a filter of the target (null: none there), $exists
 //	to many      $some $every $none with a filter of the target, $exists
 //	logic        $and $or $nor with lists, $not with a filter
+//	words        $search, in the searchable fields
 //
 // A filter has two-valued logic: what does not match is what `$not` gives, nulls
 // included. So `$ne` and `$nin` match nulls, and SQL's third value never shows.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -200,4 +201,24 @@ Todo.collection({ fields: ["title", "assignedUser.name"], with: { labels: { limi
 			require.Contains(t, out, "bad.ts(1,")
 		})
 	}
+}
+
+// Every example in the tables of the reference of filters runs as it stands.
+func TestExamplesOfFiltersRun(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/reference/filter.md")
+	require.NoError(t, err)
+	var examples []string
+	for line := range strings.Lines(string(doc)) {
+		for i, code := range strings.Split(line, "`") {
+			if strings.HasPrefix(line, "|") && i%2 == 1 && strings.HasPrefix(code, "{") {
+				examples = append(examples, code)
+			}
+		}
+	}
+	require.Greater(t, len(examples), 25)
+	p := newApp(t).serve()
+	require.True(t, p.execute(readingStock).Success)
+	e := p.execute("const counts = [" + strings.Join(examples, ",\n") + "].map((f) => SDK.Entities.Todo.count(f)); counts.length")
+	require.True(t, e.Success, "%+v", e.Error)
+	require.Equal(t, float64(len(examples)), e.Result)
 }
