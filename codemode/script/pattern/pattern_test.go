@@ -99,6 +99,7 @@ func TestRefused(t *testing.T) {
 		"negated with strings": {`[^\q{ab}]`, "v", "strings", ""},
 		"range of classes":     {`[\d-z]`, "v", "no range", ""},
 		"open v":               {`[a--`, "v", "not closed", ""},
+		"too large":            {strings.Repeat(`\p{L}`, 200), "u", "larger than", ""},
 		"too deep":             {strings.Repeat("[", 100), "v", "in each other", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,9 +82,15 @@ func (r *rewriter) pattern() error {
 		if err != nil {
 			return err
 		}
+		if r.out.Len() > maxRewritten {
+			return invalid("it is larger than %d bytes with its Unicode properties written out", maxRewritten)
+		}
 	}
 	return nil
 }
+
+// maxRewritten bounds a rewritten pattern, in bytes. \p{L} is about 8 KB.
+const maxRewritten = 512 << 10
 
 // propertyAhead tells whether a property escape begins here.
 func (r *rewriter) propertyAhead() bool {
