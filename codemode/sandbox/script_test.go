@@ -184,6 +184,7 @@ func TestInputs(t *testing.T) {
 		"deleteMany":       {`T.deleteMany(["1"], "other")`, `{"ids":["1"],"set":"other"}`},
 		"aggregate":        {`T.aggregate({groupBy: ["a"], count: true})`, `{"groupBy":["a"],"count":true}`},
 		"each":             {`for (const x of T.each({filter: {a: 1}})) break`, `{"filter":{"a":1},"page":1,"pageSize":200,"count":false}`},
+		"each behind":      {`for (const x of T.each({cursor: "c"})) break`, `{"cursor":"c","pageSize":200,"count":false}`},
 		"all":              {`T.all("other")`, `{"set":"other","page":1,"pageSize":200,"count":true}`},
 		"dates":            {`T.upsert({at: new Date(0)})`, `{"model":{"at":"1970-01-01T00:00:00.000Z"}}`},
 	}

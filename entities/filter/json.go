@@ -240,11 +240,11 @@ func (p *parser) jsonList(here place, v any, at string, negate bool) node {
 	if !ok {
 		return nil
 	}
-	any := &group{or: true}
+	either := &group{or: true}
 	lists := map[sqltext.JSONType]*oneOf{}
 	for i, item := range items {
 		if item == nil {
-			any.of = append(any.of, &nothing{here})
+			either.of = append(either.of, &nothing{here})
 			continue
 		}
 		arg, as, ok := p.scalar(item, at+"/"+strconv.Itoa(i))
@@ -253,11 +253,11 @@ func (p *parser) jsonList(here place, v any, at string, negate bool) node {
 		}
 		if lists[as] == nil {
 			lists[as] = &oneOf{operand: typed{here, as}}
-			any.of = append(any.of, lists[as])
+			either.of = append(either.of, lists[as])
 		}
 		lists[as].values = append(lists[as].values, arg)
 	}
-	return negated(any, negate)
+	return negated(either, negate)
 }
 
 func (p *parser) jsonBetween(here place, v any, at string) node {
