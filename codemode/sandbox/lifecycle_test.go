@@ -61,17 +61,6 @@ func TestWaitingForTheHostIsNotCPU(t *testing.T) {
 	})
 }
 
-func TestCPULimitKeepsTheLine(t *testing.T) {
-	executors(t, func(t *testing.T, x wire.Executor) {
-		j := job("let n = 0;\nfor (;;) {\n  n++;\n}")
-		j.Limits.CPUMs = 100
-		r := execute(t, x, j, newHost())
-		require.Equal(t, fault.Timeout, r.Fault.Code)
-		require.NotNil(t, r.Fault.Details)
-		require.Contains(t, []int{2, 3}, r.Fault.Line)
-	})
-}
-
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)

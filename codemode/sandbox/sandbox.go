@@ -75,10 +75,8 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	if err != nil {
 		return &wire.Result{}, err
 	}
-	select {
-	case <-s.closing:
-		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
-	default:
+	if s.closed() {
+		return &wire.Result{}, errClosing
 	}
 	s.running.Add(1)
 	defer s.running.Done()
@@ -88,17 +86,35 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	case <-ctx.Done():
 		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
 	case <-s.closing:
-		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
+		return &wire.Result{}, errClosing
 	}
 	var unaccepted error
 	for range handOvers {
 		r, err := s.handOver(ctx, job, host)
+		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
+			return r, errClosing
+		}
 		if !errors.Is(err, errUnaccepted) {
 			return r, err
+		}
+		if s.closed() {
+			return &wire.Result{}, errClosing
 		}
 		unaccepted = err
 	}
 	return &wire.Result{Fault: fault.New(fault.ExecutionError, "no worker took the script").Because(unaccepted)}, nil
+}
+
+// errClosing is what a job gets that comes while the sandbox is being closed.
+var errClosing = fault.New(fault.Cancelled, "the sandbox is closed")
+
+func (s *Sandbox) closed() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // handOvers is how many workers a job is given to before one has to take it: an
@@ -118,7 +134,7 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 	}
 	e := &execution{
-		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace,
+		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: func() int { return len(s.slots) },
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
 	}
 	return e.run()

@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 		"option given twice":        {"SDK.Entities.Todo.getById('1', {id: '2'})", fault.InvalidPayload, 1, 26, "twice"},
 		"toString throws":           {"throw {toString(){ throw 1 }}", fault.JavaScriptError, 1, 1, "cannot be read"},
 		"closing bracket":           {"}); (function(){", fault.SyntaxError, 1, 1, ""},
-		"call too large":            {"SDK.Vision.detect({a: 'x'.repeat(9e6)})", fault.CallTooLarge, 1, 18, "8388608"},
+		"call too large":            {"SDK.Vision.detect({a: 'x'.repeat(2e6)})", fault.CallTooLarge, 1, 18, "1048576"},
 		"an Error from elsewhere":   {"const e = new Error('made here');\nthrow e", fault.JavaScriptError, 1, 11, "made here"},
 		"catching does not undo it": {"try { null.x } catch {}\nthrow new RangeError('r')", fault.JavaScriptError, 2, 7, "RangeError: r"},
 	}
@@ -146,7 +146,9 @@ func TestFaults(t *testing.T) {
 				if name == "all() is bounded" {
 					h.rows = 10_001
 				}
-				r := execute(t, x, job(c.code), h)
+				j := job(c.code)
+				j.Limits.MaxCallBytes = 1 << 20
+				r := execute(t, x, j, h)
 				require.NotNil(t, r.Fault)
 				require.Equal(t, c.fault, r.Fault.Code, "%v", r.Fault)
 				require.Contains(t, r.Fault.Message, c.message)

@@ -65,7 +65,7 @@ type Entity struct {
 	Edges    []string `json:"edges,omitempty"`
 	// Targets says which entity an edge leads to, by the edge's name.
 	Targets map[string]string `json:"targets,omitempty"`
-	Sets     []string `json:"sets,omitempty"`
+	Sets    []string          `json:"sets,omitempty"`
 }
 
 // Domain is SDK.<Name> with its functions.

@@ -1,0 +1,19 @@
+package sandbox
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTurns(t *testing.T) {
+	jobs := 1
+	w := turns{crowd: func() int { return jobs }}
+	require.Equal(t, 100*time.Millisecond, w.due(100*time.Millisecond), "alone, all of the time is its due")
+	jobs = 4 * runtime.NumCPU()
+	require.Equal(t, 150*time.Millisecond, w.due(400*time.Millisecond), "among four times as many jobs as cores, a sixth")
+	jobs = runtime.NumCPU()
+	require.Equal(t, 250*time.Millisecond, w.due(500*time.Millisecond))
+}
