@@ -300,7 +300,30 @@ func (f *Folder) create(ctx context.Context, set string) error {
 			return err
 		}
 	}
+	if err := logged(ctx, draft); err != nil {
+		_ = os.Remove(draft)
+		return err
+	}
 	return os.Rename(draft, f.file(set))
+}
+
+// logged puts a file into WAL mode for good. Connections that found it in another
+// mode would each try to change it, which SQLite refuses to all but one without
+// waiting.
+func logged(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("%s stays in journal mode %s: its file system cannot share memory", file, mode)
+	}
+	return nil
 }
 
 // fill lets the app put its first data into a draft. Nobody else knows the file,

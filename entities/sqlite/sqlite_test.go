@@ -256,6 +256,9 @@ func TestManyProcessesCreateASetOnce(t *testing.T) {
 	}
 	group.Wait()
 	require.EqualValues(t, 1, filled.Load())
+	header, err := os.ReadFile(filepath.Join(path, "default.db"))
+	require.NoError(t, err)
+	require.Equal(t, []byte{2, 2}, header[18:20], "in WAL mode from its first day, so that nobody has to change it")
 	left, err := os.ReadDir(path)
 	require.NoError(t, err)
 	for _, file := range left {
