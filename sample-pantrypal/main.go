@@ -1,5 +1,5 @@
-// PantryPal knows what is in the house and what can be cooked from it: the
-// sample app of Koan for Go.
+// Command pantrypal knows what is in the house and what can be cooked from it:
+// the sample app of Koan for Go.
 //
 // What belongs here: the app's parts, put together. What must never: anything
 // that a part does.

@@ -85,7 +85,7 @@ func TestImportsAreRefused(t *testing.T) {
 		"file":     "1;\nimport x from './etc/passwd'",
 		"absolute": "1;\nimport '/etc/passwd'",
 		"dynamic":  "1;\nawait import('fs')",
-		"stub":     "1;\nimport * as me from 'script'",
+		"starter":  "1;\nimport * as me from 'script'",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Compile(Source{Code: code})

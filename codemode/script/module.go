@@ -12,7 +12,7 @@ const (
 	userModule    = "script"
 	userNamespace = "koan"
 	userSource    = userNamespace + ":" + userModule // as source maps name it
-	stub          = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
+	starter       = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
 )
 
 // supported is what goja can and cannot parse, for a target that is otherwise
@@ -47,7 +47,7 @@ func (p *Program) module(code, language string) error {
 // for is refused, or esbuild would read it from the disk.
 func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 	return api.Build(api.BuildOptions{
-		Stdin:         &api.StdinOptions{Contents: stub, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
+		Stdin:         &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
 		AbsWorkingDir: "/",
 		Bundle:        true,
 		Write:         false,

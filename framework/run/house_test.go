@@ -1,0 +1,195 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// counter is a store of one number per set, with snapshots and first-committer
+// wins, as small as a transactional store can be.
+type counter struct {
+	mu       sync.Mutex
+	value    map[string]int
+	version  map[string]int
+	receipts []run.Receipt
+}
+
+func newCounter() *counter { return &counter{value: map[string]int{}, version: map[string]int{}} }
+
+type counterTx struct {
+	c       *counter
+	set     string
+	value   int
+	version int
+	writing bool
+	changes []run.Change
+	ended   bool
+}
+
+func (c *counter) Begin(_ context.Context, _ *run.Attempt, set string) (run.Tx, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &counterTx{c: c, set: set, value: c.value[set], version: c.version[set]}, nil
+}
+
+func (t *counterTx) Write(context.Context) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	if t.c.version[t.set] != t.version {
+		return run.ErrStale
+	}
+	t.writing = true
+	return nil
+}
+
+func (t *counterTx) Savepoint(context.Context, bool) (func(bool) error, error) {
+	value, n := t.value, len(t.changes)
+	return func(ok bool) error {
+		if !ok {
+			t.value, t.changes = value, t.changes[:n]
+		}
+		return nil
+	}, nil
+}
+
+func (t *counterTx) State() (locked, wrote bool) { return t.writing, t.writing }
+
+func (t *counterTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+
+func (t *counterTx) Commit(_ context.Context, r run.Receipt) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.ended = true
+	if !t.writing {
+		return nil
+	}
+	if t.c.version[t.set] != t.version {
+		return run.ErrStale
+	}
+	t.c.value[t.set] = t.value
+	t.c.version[t.set]++
+	t.c.receipts = append(t.c.receipts, r)
+	return nil
+}
+
+func (t *counterTx) Rollback(context.Context) error { t.ended = true; return nil }
+
+// house is a catalog over a counter: read, add, a slow outside call, one that
+// fails, and a script operation whose body each test gives.
+type house struct {
+	engine *run.Engine
+	store  *counter
+	view   *catalog.View
+	body   func(ctx context.Context, a *run.Attempt) (run.Return, error)
+	spec   run.Spec
+	slow   time.Duration
+	slowN  atomic.Int64
+}
+
+func newHouse(t *testing.T, o run.Options) *house {
+	t.Helper()
+	h := &house{engine: run.NewEngine(o), store: newCounter(), spec: run.Spec{Atomic: true}}
+	object := json.RawMessage(`{"type":"object"}`)
+	target := func(in json.RawMessage, set string) (catalog.Target, error) {
+		var v struct{ Set string }
+		if err := json.Unmarshal(in, &v); err != nil {
+			return catalog.Target{}, err
+		}
+		if v.Set == "" {
+			v.Set = set
+		}
+		return catalog.Target{Entity: "Counter", Set: v.Set}, nil
+	}
+	serial := func(op string, write bool, fn func(tx *counterTx, in json.RawMessage) error) *catalog.Operation {
+		return &catalog.Operation{
+			ID: catalog.EntityID("Counter", op), Input: json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"},"set":{"type":"string"}},"additionalProperties":false}`),
+			Output: object, Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Target: target, Scopes: []string{"counter"},
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				var out json.RawMessage
+				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {
+					err := fn(tx.(*counterTx), c.Input())
+					out = json.RawMessage(strconv.Itoa(tx.(*counterTx).value))
+					return err
+				})
+				return out, err
+			},
+		}
+	}
+	ops := []*catalog.Operation{
+		serial("read", false, func(*counterTx, json.RawMessage) error { return nil }),
+		serial("add", true, func(tx *counterTx, in json.RawMessage) error {
+			var v struct{ By int }
+			_ = json.Unmarshal(in, &v)
+			tx.value += v.By
+			tx.changes = append(tx.changes, run.Change{Entity: "Counter", Set: tx.set, ID: "1", Action: run.Update})
+			if v.By < 0 {
+				return fault.New(fault.InvalidPayload, "only upwards")
+			}
+			return nil
+		}),
+		{
+			ID: catalog.PluginID("world", "send"), Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				select {
+				case <-time.After(h.slow):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				return json.RawMessage(strconv.FormatInt(h.slowN.Add(1), 10)), nil
+			},
+		},
+		{
+			ID: catalog.PluginID("world", "panic"), Input: object, Output: object, Reach: catalog.Everywhere,
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { panic("a secret") },
+		},
+		{
+			ID: catalog.CodeID("koan", "execute"), Input: object, Output: object, Reach: catalog.ReachTools,
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				r, err := run.Open(ctx, h.spec)
+				if err != nil {
+					return nil, err
+				}
+				_, err = r.Execute(ctx, h.body)
+				return json.RawMessage(`{"body":true}`), err
+			},
+		},
+	}
+	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops, Resources: []*catalog.Resource{{Name: "Counter", Operations: []string{"read", "add"}}}})
+	require.NoError(t, err)
+	h.view = s.View(auth.Local(), exposure.Full, false)
+	return h
+}
+
+func (h *house) script(ctx context.Context, body run.Body) (*run.Outcome, error) {
+	h.body = body
+	return h.again(ctx, body)
+}
+
+// again runs a body without touching the house, for tests in parallel.
+func (h *house) again(ctx context.Context, _ run.Body) (*run.Outcome, error) {
+	_, o, err := h.engine.Invoke(ctx, run.Request{View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
+	return o, err
+}
+
+func call(ctx context.Context, a *run.Attempt, id catalog.ID, input string) (json.RawMessage, error) {
+	return a.Invoke(ctx, a.Next(), id, json.RawMessage(input))
+}
+
+var (
+	read = catalog.EntityID("Counter", "read")
+	add  = catalog.EntityID("Counter", "add")
+	send = catalog.PluginID("world", "send")
+)
