@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/koan-go/koan/codemode/script"
@@ -39,6 +41,7 @@ func serve() int {
 	time.Local = time.UTC // a script's local time is the same everywhere
 	in, out := pipes()
 	warmUp()
+	spareThreads(threads)
 	s, err := prepare()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
@@ -79,6 +82,29 @@ func serve() int {
 // the system they have read then, and a script does not pay for it.
 func warmUp() {
 	_, _ = script.Compile(script.Source{Code: "const a: number = 1; export const b = await a;"})
+}
+
+// threads is how many threads a worker has in hand.
+const threads = 5
+
+// spareThreads has the runtime start threads and keep them. One that starts while
+// a script runs, as on a busy machine, takes a stack of megabytes in a program
+// that links C, and that stack would count as memory of the script.
+func spareThreads(n int) {
+	var started, ended sync.WaitGroup
+	release := make(chan struct{})
+	for range n {
+		started.Add(1)
+		ended.Go(func() {
+			runtime.LockOSThread() // nobody else runs on it until it is given back
+			defer runtime.UnlockOSThread()
+			started.Done()
+			<-release
+		})
+	}
+	started.Wait()
+	close(release)
+	ended.Wait()
 }
 
 // host is the worker's end of the pipes.
