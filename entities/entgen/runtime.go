@@ -14,11 +14,11 @@ import (
 // generated file does so for the app, unless the schemas import ent themselves,
 // which would be a circle; then it checks that the app did.
 func (m *model) readRuntime() error {
-	stub, err := os.ReadFile(filepath.Join(m.graph.Target, "runtime.go"))
+	generated, err := os.ReadFile(filepath.Join(m.graph.Target, "runtime.go"))
 	if err != nil {
 		return fmt.Errorf("koan: %w", err)
 	}
-	m.runtime = bytes.Contains(stub, []byte("stitching logic is generated in"))
+	m.runtime = bytes.Contains(generated, []byte("stitching logic is generated in"))
 	if !m.runtime {
 		return nil
 	}
