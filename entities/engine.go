@@ -8,15 +8,14 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// engine is what all operations share. It is immutable.
+// engine is what all operations share. Once started it is immutable.
 type engine struct {
 	app    *shim.App
 	opts   Options
-	reader *read.Engine
+	reader *read.Engine     // from the start on
 	byType map[string]*kind // by ent type: all
 	byName map[string]*kind // by resource: the exposed ones
 }
@@ -38,7 +37,7 @@ type edge struct {
 // newEngine indexes an app. A pattern or schema that does not compile is a
 // programmer's mistake and panics.
 func newEngine(app *shim.App, o Options) *engine {
-	e := &engine{app: app, opts: o, reader: read.New(sqltext.SQLite{}), byType: map[string]*kind{}, byName: map[string]*kind{}}
+	e := &engine{app: app, opts: o, byType: map[string]*kind{}, byName: map[string]*kind{}}
 	for _, s := range app.Kinds {
 		k := &kind{Kind: s, rules: map[string]rules{}}
 		e.byType[s.Type] = k

@@ -15,7 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/sqlite"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -84,21 +87,18 @@ func (p *Provider) Settings() []catalog.Setting {
 // set where an entity lives in it, so that an empty folder fills itself and one
 // that cannot be written is known before the first call.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
-	path, err := folder(host.Settings().String(settingDatabase), host.App())
+	s, err := newStore(opener(host.Settings().String(settingDatabase), host.App()), p.app, p.engine)
 	if err != nil {
 		return err
 	}
-	s, err := openStore(path, p.app, p.engine)
-	if err != nil {
-		return err
-	}
+	p.engine.reader = read.New(s.backend.Dialect())
 	for _, e := range p.app.Graph.Entities {
 		if !declared(&e.Resource, defaultSet) {
 			continue
 		}
-		_, _, release, err := s.folder.Use(ctx, defaultSet)
+		_, _, release, err := s.backend.Use(ctx, defaultSet)
 		if err != nil {
-			_ = s.folder.Close()
+			_ = s.backend.Close()
 			return err
 		}
 		release()
@@ -106,6 +106,17 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	}
 	p.store = s
 	return nil
+}
+
+// opener chooses the backend that the setting names.
+func opener(database, app string) func(backend.Schema) (backend.Backend, error) {
+	return func(s backend.Schema) (backend.Backend, error) {
+		path, err := folder(database, app)
+		if err != nil {
+			return nil, err
+		}
+		return sqlite.OpenFolder(path, s)
+	}
 }
 
 // folder reads the setting.
@@ -137,7 +148,7 @@ func (p *Provider) Stop(context.Context) error {
 	if p.store == nil {
 		return nil
 	}
-	return p.store.folder.Close()
+	return p.store.backend.Close()
 }
 
 // Checks implements catalog.Checker.
@@ -146,7 +157,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	if p.store == nil {
 		return []catalog.Check{c}
 	}
-	sets, err := p.store.folder.Sets()
+	sets, err := p.store.backend.Sets(ctx)
 	if err == nil {
 		for _, set := range sets[:min(len(sets), maxChecked)] {
 			if err = p.check(ctx, set); err != nil {
@@ -158,13 +169,13 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
 		return []catalog.Check{c}
 	}
-	c.OK, c.Detail = true, fmt.Sprintf("SQLite in %s, %d sets: %s", p.store.folder.Path(), len(sets), strings.Join(sets, ", "))
+	c.OK, c.Detail = true, fmt.Sprintf("%s, %d sets: %s", p.store.backend.Place(), len(sets), strings.Join(sets, ", "))
 	return []catalog.Check{c}
 }
 
 // check opens a set and asks it something.
 func (p *Provider) check(ctx context.Context, set string) error {
-	d, _, release, err := p.store.folder.Use(ctx, set)
+	d, _, release, err := p.store.backend.Use(ctx, set)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -326,12 +327,14 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 
 // referring gives the ids of the rows whose column refers to an id.
 func (t *tx) referring(ctx context.Context, k *kind, column string, id any) ([]any, error) {
-	return t.ids(ctx, k, "SELECT "+quote(k.Entity.Key.Name)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(column)+" = ? ORDER BY 1", id)
+	b := t.statement()
+	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(column).Raw(" = ").Arg(id).Raw(" ORDER BY 1")
+	return t.ids(ctx, k, b)
 }
 
 // ids reads the ids that a query gives.
-func (t *tx) ids(ctx context.Context, k *kind, query string, args ...any) ([]any, error) {
-	rows, err := t.sql.QueryContext(ctx, query, args...)
+func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error) {
+	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -394,8 +397,10 @@ func values(in []ent.Value) []any {
 	return out
 }
 
-// quote makes an identifier of a descriptor safe to stand in SQL.
-func quote(name string) string { return `"` + name + `"` }
+// statement begins the text of a statement in the database's dialect.
+func (t *tx) statement() *sqltext.Builder {
+	return &sqltext.Builder{Dialect: t.store.backend.Dialect()}
+}
 
 // session gives the transaction that a write is part of, nil outside of a run.
 func session(ctx context.Context) *tx {

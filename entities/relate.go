@@ -40,7 +40,9 @@ func (t *tx) related(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any
 	if ed.edge.Relation != descriptor.M2M {
 		return t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
 	}
-	return t.ids(ctx, ed.target, "SELECT "+quote(ed.edge.JoinTarget)+" FROM "+quote(ed.edge.JoinTable)+" WHERE "+quote(ed.edge.JoinOwn)+" = ? ORDER BY 1", k.bound(id))
+	b := t.statement()
+	b.Raw("SELECT ").Name(ed.edge.JoinTarget).Raw(" FROM ").Name(ed.edge.JoinTable).Raw(" WHERE ").Name(ed.edge.JoinOwn).Raw(" = ").Arg(k.bound(id)).Raw(" ORDER BY 1")
+	return t.ids(ctx, ed.target, b)
 }
 
 // without gives the ids that are not among others, each once.
@@ -62,8 +64,9 @@ func (t *tx) count(ctx context.Context, rows []pending) error {
 		if column == "" {
 			continue
 		}
-		_, err := t.sql.ExecContext(ctx, "UPDATE "+quote(p.kind.Entity.Table)+" SET "+quote(column)+" = "+quote(column)+" + 1 WHERE "+quote(p.kind.Entity.Key.Name)+" = ?", p.kind.bound(p.id))
-		if err != nil {
+		b := t.statement()
+		b.Raw("UPDATE ").Name(p.kind.Entity.Table).Raw(" SET ").Name(column).Raw(" = ").Name(column).Raw(" + 1 WHERE ").Name(p.kind.Entity.Key.Name).Raw(" = ").Arg(p.kind.bound(p.id))
+		if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 			return err
 		}
 	}

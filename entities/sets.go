@@ -3,8 +3,8 @@ package entities
 import (
 	"strings"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
-	"github.com/koan-go/koan/entities/sqlite"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -14,7 +14,7 @@ const defaultSet = "default"
 
 // declared tells whether an entity lives in a set.
 func declared(r *catalog.Resource, set string) bool {
-	if !sqlite.ValidSet.MatchString(set) {
+	if !backend.ValidSet.MatchString(set) {
 		return false
 	}
 	if len(r.Sets) == 0 {

@@ -2,39 +2,41 @@ package entities
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/ledger"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/entities/sqlite"
 	"github.com/koan-go/koan/framework/run"
 )
 
 // store is the sets of an app as runs see them.
 type store struct {
-	app    *shim.App
-	folder *sqlite.Folder
-	engine *engine
+	app     *shim.App
+	backend backend.Backend
+	engine  *engine
 }
 
-var _ run.Store = (*store)(nil)
+var (
+	_ run.Store    = (*store)(nil)
+	_ run.Spanning = (*store)(nil)
+)
 
-// openStore opens the data folder. Sets are opened at their first use.
-func openStore(path string, app *shim.App, e *engine) (*store, error) {
+// newStore opens a backend. Sets are opened at their first use.
+func newStore(open func(backend.Schema) (backend.Backend, error), app *shim.App, e *engine) (*store, error) {
 	s := &store{app: app, engine: e}
-	schema := sqlite.Schema{
+	schema := backend.Schema{
 		Version: (app.SchemaHash ^ ledger.Version) | 1<<30,
 		Migrate: s.migrate,
-		Attach:  func(d *sqlite.Database) (any, error) { return app.Connect(d.Driver(), e.hook) },
+		Attach:  func(d backend.Database) (any, error) { return app.Connect(d.Driver(), e.hook) },
 	}
 	if len(app.Seeds) > 0 {
 		schema.Fill = s.fill
 	}
 	var err error
-	s.folder, err = sqlite.OpenFolder(path, schema)
+	s.backend, err = open(schema)
 	return s, err
 }
 
@@ -42,10 +44,10 @@ func (s *store) migrate(ctx context.Context, drv dialect.Driver) error {
 	if err := s.app.Migrate(ctx, drv); err != nil {
 		return err
 	}
-	return ledger.Migrate(ctx, drv.(interface{ DB() *sql.DB }).DB())
+	return ledger.Migrate(ctx, drv)
 }
 
-func (s *store) fill(ctx context.Context, set string, d *sqlite.Database) error {
+func (s *store) fill(ctx context.Context, set string, d backend.Database) error {
 	client, err := s.app.Connect(d.Driver(), s.engine.hook)
 	if err != nil {
 		return err
@@ -64,9 +66,12 @@ const writes = "entities.writes"
 
 var errNoWrites = errors.New("entities: this run has not written yet")
 
+// SpansSets implements run.Spanning.
+func (s *store) SpansSets() bool { return s.backend.SpansSets() }
+
 // Begin implements run.Store.
 func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
-	d, client, release, err := s.folder.Use(ctx, set)
+	d, client, release, err := s.backend.Use(ctx, set)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +80,7 @@ func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, 
 		known, err := a.Tape().Value("", writes, func() (any, error) { return nil, errNoWrites })
 		write = err == nil && known == set
 	}
-	inner, err := d.Begin(ctx, write)
+	inner, err := d.Begin(ctx, a, write)
 	if err != nil {
 		release()
 		return nil, err
@@ -88,11 +93,11 @@ type tx struct {
 	store   *store
 	attempt *run.Attempt
 	set     string
-	sql     *sqlite.Tx
+	sql     backend.Tx
 	client  shim.Client
 	release func()
 
-	driver  *sqlite.TxDriver
+	driver  *backend.TxDriver
 	ent     shim.Tx // nil until the first write
 	changes []run.Change
 	touched bool           // something was written, exposed or not

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mattn/go-sqlite3"
-
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
-	"github.com/koan-go/koan/entities/sqlite"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -25,8 +23,8 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		at = m.at
 	}
 	trait := e.app.Trait(err)
-	if kind, ok := sqlite.Constraint(err); ok {
-		return e.constraint(ctx, t, k, m, kind, err)
+	if broken := t.store.backend.Violation(err); broken != nil {
+		return e.violation(ctx, t, k, m, broken, err)
 	}
 	switch {
 	case trait.Invalid:
@@ -45,12 +43,8 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
 	}
-	var driver sqlite3.Error
-	if errors.As(err, &driver) {
-		if sqlite.Stale(err) {
-			return fault.Newf(fault.SetBusy, "the set %q could not be written", t.set).Because(err)
-		}
-		return sqlite.Unusable(t.set, err)
+	if err, mine := t.store.backend.Trouble(t.set, err); mine {
+		return err
 	}
 	// What is left comes from a hook of the app, which has its reasons.
 	return fault.New(fault.InvalidPayload, err.Error()).WithPath(at).
@@ -100,15 +94,15 @@ func reason(err error) string {
 	return s
 }
 
-// constraint tells which constraint of the database a write broke.
-func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broken sqlite3.ErrNoExtended, err error) error {
+// violation says which rule of the database a write broke.
+func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken *backend.Violation, err error) error {
 	at := ""
 	if m != nil {
 		at = m.at
 	}
-	switch broken {
-	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey:
-		owner, names := e.columns(err)
+	owner, names := e.columns(broken)
+	switch broken.Rule {
+	case backend.Unique:
 		f := fault.Newf(fault.Conflict, "another %s already has this %s", owner, strings.Join(names, " and ")).
 			WithHint("Use another value, or find the %s that has it and change that one.", owner).Because(err)
 		if owner == k.name() && len(names) > 0 {
@@ -116,7 +110,7 @@ func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broke
 		}
 		f.Retry = fault.Fix // the same value stays taken
 		return f.WithPath(at)
-	case sqlite3.ErrConstraintForeignKey:
+	case backend.ForeignKey:
 		if m == nil {
 			return fault.Newf(fault.Conflict, "the %s is still referred to%s", k.name(), e.holders(k)).
 				WithHint("Delete or change what refers to it first.").Because(err)
@@ -125,8 +119,7 @@ func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broke
 			return fault.Invalid(details...).Because(err)
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).Because(err)
-	case sqlite3.ErrConstraintNotNull:
-		owner, names := e.columns(err)
+	case backend.NotNull:
 		if owner != k.name() && m != nil {
 			return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner, strings.Join(names, " and ")).
 				WithHint("Delete the %s, or give it to another %s.", owner, k.name()).WithPath(m.through(owner)).Because(err)
@@ -136,40 +129,38 @@ func (e *engine) constraint(ctx context.Context, t *tx, k *kind, m *model, broke
 	return fault.New(fault.InvalidPayload, "a rule of the database refused the change").WithPath(at).Because(err)
 }
 
-// columns reads "UNIQUE constraint failed: persons.email" into an entity and its
-// fields, as callers know them.
-func (e *engine) columns(err error) (entity string, names []string) {
-	var driver sqlite3.Error
-	if !errors.As(err, &driver) {
-		return "entity", nil
-	}
-	_, list, _ := strings.Cut(driver.Error(), "failed: ")
+// columns turns a table and columns into an entity and its fields, as callers
+// know them.
+func (e *engine) columns(v *backend.Violation) (entity string, names []string) {
 	entity = "entity"
-	for _, part := range strings.Split(list, ", ") {
-		table, column, _ := strings.Cut(part, ".")
+	for _, column := range v.Columns {
 		name := column
 		for _, k := range e.byName {
-			if k.Entity.Table != table {
-				continue
-			}
-			entity = k.name()
-			if column == k.Entity.Key.Name {
-				name = k.key().Name
-			}
-			for _, c := range k.Entity.Columns {
-				if c.Name == column {
-					name = c.Field
-				}
-			}
-			for _, ed := range k.Entity.Edges {
-				if ed.OwnKey == column && name == column {
-					name = ed.Name
-				}
+			if k.Entity.Table == v.Table {
+				entity, name = k.name(), k.called(column)
 			}
 		}
 		names = append(names, name)
 	}
 	return entity, names
+}
+
+// called gives a column as callers know it.
+func (k *kind) called(column string) string {
+	if column == k.Entity.Key.Name {
+		return k.key().Name
+	}
+	for _, c := range k.Entity.Columns {
+		if c.Name == column {
+			return c.Field
+		}
+	}
+	for _, ed := range k.Entity.Edges {
+		if ed.OwnKey == column {
+			return ed.Name
+		}
+	}
+	return column
 }
 
 // through is the path of the model's edge to another entity, of the model itself

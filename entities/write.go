@@ -176,7 +176,9 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 	if want == nil {
 		return nil
 	}
-	rows, err := t.sql.QueryContext(ctx, "SELECT "+quote(k.Entity.VersionColumn)+" FROM "+quote(k.Entity.Table)+" WHERE "+quote(k.Entity.Key.Name)+" = ?", k.bound(id))
+	b := t.statement()
+	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bound(id))
+	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"time"
 
+	"entgo.io/ent/dialect"
+
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -43,8 +45,8 @@ type Querier interface {
 }
 
 // Migrate makes the tables where they are missing.
-func Migrate(ctx context.Context, q Querier) error {
-	if _, err := q.ExecContext(ctx, tables); err != nil {
+func Migrate(ctx context.Context, drv dialect.Driver) error {
+	if err := drv.Exec(ctx, tables, []any{}, nil); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil

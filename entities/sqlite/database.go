@@ -16,7 +16,9 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 const (
@@ -62,9 +64,6 @@ func dsn(path string, busy time.Duration, more ...string) string {
 // Set is the set's name.
 func (d *Database) Set() string { return d.set }
 
-// DB is the pool beneath, for what needs no transaction of a run.
-func (d *Database) DB() *sql.DB { return d.db }
-
 func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close()) }
 
 // Stale tells whether an error means that a reading transaction cannot become a
@@ -72,34 +71,6 @@ func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close
 func Stale(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
-}
-
-// Unusable turns what stands between a set and its disk into the fault that it is:
-// a full disk, a file that cannot be read or written or is damaged. Other errors
-// stay as they are.
-func Unusable(set string, err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code {
-	case sqlite3.ErrFull:
-		return fault.Newf(fault.ServiceUnavailable, "the disk of the set %q is full", set).
-			WithHint("Make room where the data folder lies.").Because(err)
-	case sqlite3.ErrIoErr, sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
-		return fault.Newf(fault.ServiceUnavailable, "the file of the set %q cannot be used: %s", set, e.Code.Error()).
-			WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(err)
-	}
-	return err
-}
-
-// Constraint tells whether an error is a violated constraint, and which kind.
-func Constraint(err error) (kind sqlite3.ErrNoExtended, ok bool) {
-	var e sqlite3.Error
-	if errors.As(err, &e) && e.Code == sqlite3.ErrConstraint {
-		return e.ExtendedCode, true
-	}
-	return 0, false
 }
 
 // patiently repeats fn while somebody outside of the host's queue holds the file,
@@ -121,9 +92,8 @@ func (d *Database) busy(err error) error {
 	return err
 }
 
-// Begin opens a transaction. With write it takes the write lock at once; else
-// nothing happens in the database until the first statement.
-func (d *Database) Begin(ctx context.Context, write bool) (*Tx, error) {
+// Begin implements backend.Database. With write it takes the write lock at once.
+func (d *Database) Begin(ctx context.Context, _ *run.Attempt, write bool) (backend.Tx, error) {
 	t := &Tx{d: d}
 	if write {
 		if err := t.Write(ctx); err != nil {

@@ -8,18 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
+	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
-
-// ValidSet is what names of sets look like, everywhere.
-var ValidSet = regexp.MustCompile(`^[a-z0-9_-]{1,48}$`)
 
 const (
 	suffix  = ".db"
@@ -27,24 +25,13 @@ const (
 	maxOpen = 64          // open sets; about five file descriptors each
 )
 
-// Schema says how a set's tables come to be.
-type Schema struct {
-	// Version identifies the tables, and is never 0: a file with another version is
-	// migrated.
-	Version int32
-	// Migrate brings the tables to the schema, from any older state or from none.
-	Migrate func(ctx context.Context, drv dialect.Driver) error
-	// Fill puts the first data into a new set; nil leaves it empty.
-	Fill func(ctx context.Context, set string, d *Database) error
-	// Attach is called for each set that is opened, and its result kept with it.
-	Attach func(d *Database) (any, error)
-}
+var _ backend.Backend = (*Folder)(nil)
 
 // Folder has the sets' files. It is safe for concurrent use, and other processes
 // may use the same folder.
 type Folder struct {
 	path   string
-	schema Schema
+	schema backend.Schema
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -67,7 +54,7 @@ var templates sync.Map // int32 -> *[]byte
 
 // OpenFolder makes the folder where it is missing, and checks that it can be
 // written. Its error is for people: it names the folder and what to do.
-func OpenFolder(path string, schema Schema) (*Folder, error) {
+func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, unwritable(path, err)
 	}
@@ -91,28 +78,33 @@ func unwritable(path string, err error) error {
 		WithHint("Make the folder writable, or name another one with `database: sqlite://PATH`.").Because(err)
 }
 
-// Path is where the folder lies.
-func (f *Folder) Path() string { return f.path }
+// Dialect implements backend.Backend.
+func (f *Folder) Dialect() sqltext.Dialect { return sqltext.SQLite{} }
 
-// Sets are the names of the sets that have data, sorted.
-func (f *Folder) Sets() ([]string, error) {
+// Place implements backend.Backend.
+func (f *Folder) Place() string { return "SQLite in " + f.path }
+
+// SpansSets implements backend.Backend: each set is a file with a lock of its own.
+func (f *Folder) SpansSets() bool { return false }
+
+// Sets implements backend.Backend.
+func (f *Folder) Sets(context.Context) ([]string, error) {
 	files, err := os.ReadDir(f.path)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, file := range files {
-		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && ValidSet.MatchString(name) {
+		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && backend.ValidSet.MatchString(name) {
 			out = append(out, name)
 		}
 	}
 	return out, nil
 }
 
-// Use gives a set, creating and migrating it at its first use. release must be
-// called when it is not used any more.
-func (f *Folder) Use(ctx context.Context, set string) (d *Database, attached any, release func(), err error) {
-	if !ValidSet.MatchString(set) {
+// Use implements backend.Backend.
+func (f *Folder) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
+	if !backend.ValidSet.MatchString(set) {
 		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
 	}
 	f.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -21,8 +22,8 @@ import (
 var versions atomic.Int32 // each test has a schema of its own
 
 // things is a schema of one table.
-func things() Schema {
-	return Schema{
+func things() backend.Schema {
+	return backend.Schema{
 		Version: versions.Add(1),
 		Migrate: func(ctx context.Context, drv dialect.Driver) error {
 			for _, s := range []string{
@@ -37,7 +38,7 @@ func things() Schema {
 	}
 }
 
-func opened(t *testing.T, path string, s Schema) *Folder {
+func opened(t *testing.T, path string, s backend.Schema) *Folder {
 	t.Helper()
 	f, err := OpenFolder(path, s)
 	require.NoError(t, err)
@@ -50,12 +51,12 @@ func use(t *testing.T, f *Folder, set string) *Database {
 	d, _, release, err := f.Use(context.Background(), set)
 	require.NoError(t, err)
 	t.Cleanup(release)
-	return d
+	return d.(*Database)
 }
 
-func number(t *testing.T, d *Database) (n int) {
+func number(t *testing.T, d backend.Database) (n int) {
 	t.Helper()
-	require.NoError(t, d.db.QueryRow("SELECT count(*) FROM things").Scan(&n))
+	require.NoError(t, d.(*Database).db.QueryRow("SELECT count(*) FROM things").Scan(&n))
 	return n
 }
 
@@ -66,10 +67,10 @@ func insert(ctx context.Context, tx *Tx) error {
 
 func begin(t *testing.T, d *Database, write bool) *Tx {
 	t.Helper()
-	tx, err := d.Begin(context.Background(), write)
+	tx, err := d.Begin(context.Background(), nil, write)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
-	return tx
+	return tx.(*Tx)
 }
 
 func read(t *testing.T, tx *Tx) (n int) {
@@ -156,7 +157,7 @@ func TestWaitsForAnotherProcess(t *testing.T) {
 	holder := begin(t, other, true)
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	_, err := d.Begin(short, true)
+	_, err := d.Begin(short, nil, true)
 	require.Error(t, err, "a cancel is heard")
 	released := make(chan error)
 	go func() {
@@ -181,8 +182,8 @@ func TestBaseDriverJoinsOrFails(t *testing.T) {
 	bound := tx.Driver()
 	foreign, err := bound.Tx(ctx)
 	require.NoError(t, err)
-	require.ErrorIs(t, foreign.Commit(), errForeign)
-	require.ErrorIs(t, foreign.Rollback(), errForeign)
+	require.ErrorIs(t, foreign.Commit(), backend.ErrForeign)
+	require.ErrorIs(t, foreign.Rollback(), backend.ErrForeign)
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	begun := time.Now()
@@ -237,7 +238,7 @@ func waiting(t *testing.T, q *queue, n int) {
 func TestManyProcessesCreateASetOnce(t *testing.T) {
 	path, schema := t.TempDir(), things()
 	var filled atomic.Int32
-	schema.Fill = func(ctx context.Context, set string, d *Database) error {
+	schema.Fill = func(ctx context.Context, set string, d backend.Database) error {
 		filled.Add(1)
 		time.Sleep(20 * time.Millisecond)
 		return d.Driver().Exec(ctx, "INSERT INTO things (id) VALUES (1)", []any{}, nil)
@@ -277,7 +278,7 @@ func TestMigratesWhatIsOlder(t *testing.T) {
 		migrations++
 		return drv.Exec(ctx, "ALTER TABLE things ADD COLUMN name TEXT", []any{}, nil)
 	}
-	newer.Fill = func(context.Context, string, *Database) error { return errors.New("a set with data is never filled") }
+	newer.Fill = func(context.Context, string, backend.Database) error { return errors.New("a set with data is never filled") }
 	for range 2 {
 		d = use(t, opened(t, path, newer), "default")
 		require.Equal(t, 1, number(t, d))
@@ -296,7 +297,7 @@ func TestClosesIdleSets(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(f.entries), maxOpen)
 	require.Equal(t, 0, number(t, first))
-	sets, err := f.Sets()
+	sets, err := f.Sets(context.Background())
 	require.NoError(t, err)
 	require.Len(t, sets, maxOpen+11)
 	_, _, release, err := f.Use(context.Background(), "set-0")

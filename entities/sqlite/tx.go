@@ -179,7 +179,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	var err error
 	if t.state == reading || t.state == writing {
 		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
-			return Unusable(t.d.set, t.d.busy(err))
+			return unusable(t.d.set, t.d.busy(err))
 		}
 	}
 	t.state = ended

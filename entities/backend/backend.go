@@ -1,0 +1,125 @@
+// Package backend is the seam between the engine and the databases that it works
+// on: sets, their transactions, and what a broken rule of the database means. A
+// database of another kind, or one that serves schemas without generated code,
+// fills these interfaces and needs nothing else of the engine.
+//
+// What belongs here: the interfaces, and what every backend that is built on
+// database/sql shares. What must never: SQL of one dialect, or what tables mean.
+package backend
+
+import (
+	"context"
+	"database/sql"
+	"regexp"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// ValidSet is what names of sets look like, everywhere.
+var ValidSet = regexp.MustCompile(`^[a-z0-9_-]{1,48}$`)
+
+// Schema says how a set's tables come to be.
+type Schema struct {
+	// Version identifies the tables, and is never 0: a set with another version is
+	// migrated.
+	Version int32
+	// Migrate brings the tables to the schema, from any older state or from none.
+	Migrate func(ctx context.Context, drv dialect.Driver) error
+	// Fill puts the first data into a new set; nil leaves it empty.
+	Fill func(ctx context.Context, set string, d Database) error
+	// Attach is called for each set that is opened, and its result kept with it.
+	Attach func(d Database) (any, error)
+}
+
+// Backend keeps the sets of an app. It is safe for concurrent use, and other
+// processes may use the same data.
+type Backend interface {
+	Dialect() sqltext.Dialect
+	// Place says for people where the data lies: "SQLite in /var/lib/app".
+	Place() string
+	// Sets are the names of the sets that have data, sorted.
+	Sets(ctx context.Context) ([]string, error)
+	// Use gives a set, creating and migrating it at its first use, and what Attach
+	// made for it. release must be called when it is not used any more. It ends in
+	// unknown_set for a name that cannot be one, in service_unavailable where the
+	// set cannot be opened.
+	Use(ctx context.Context, set string) (d Database, attached any, release func(), err error)
+	// SpansSets tells that one transaction can write to several sets.
+	SpansSets() bool
+	// Violation tells which rule of the database an error of a write broke; nil
+	// where it broke none.
+	Violation(err error) *Violation
+	// Trouble turns what stands between a set and its data into the fault that it
+	// is: a full disk, a lock, a lost connection. mine is false for an error that is
+	// not the database's; it is given back as it was.
+	Trouble(set string, err error) (fault error, mine bool)
+	// Close ends all use.
+	Close() error
+}
+
+// Database is one open set. It is safe for concurrent use.
+type Database interface {
+	// Begin opens a transaction for an attempt. With write it may write at once;
+	// else nothing happens in the database until the first statement. A backend that
+	// spans sets gives all sets of one attempt the same transaction underneath.
+	Begin(ctx context.Context, a *run.Attempt, write bool) (Tx, error)
+	// Driver is the driver of the set's base client. In a context that carries a
+	// transaction of the set, it takes part in it; elsewhere it works by itself.
+	Driver() dialect.Driver
+	// DB runs what is no part of a transaction.
+	DB() Querier
+}
+
+// Querier runs plain SQL.
+type Querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Tx is a transaction on one set. It is used by one goroutine at a time.
+type Tx interface {
+	Querier
+	// Single spares the transaction for a run that makes one statement only: what it
+	// reads is one snapshot anyway.
+	Single()
+	// Write makes the transaction a writing one. It ends in run.ErrStale where what
+	// was read before is not the newest any more, in set_busy where it waited too
+	// long.
+	Write(ctx context.Context) error
+	// Writing tells whether it is one.
+	Writing() bool
+	// Savepoint opens a savepoint; end releases it, or rolls back to it.
+	Savepoint(ctx context.Context) (end func(ok bool) error, err error)
+	// Commit ends the transaction with its effect; Rollback without. A failed Commit
+	// leaves it open for a rollback. After an end Rollback does nothing.
+	Commit(ctx context.Context) error
+	Rollback(ctx context.Context) error
+	Ended() bool
+	// Driver gives ent this transaction.
+	Driver() *TxDriver
+	// With carries the transaction in a context, so that the set's base client joins
+	// it instead of waiting for it.
+	With(ctx context.Context) context.Context
+}
+
+// Rule is a kind of rule that databases check.
+type Rule int
+
+// The rules.
+const (
+	Other Rule = iota
+	Unique
+	ForeignKey
+	NotNull
+)
+
+// Violation is a broken rule. Table and Columns are as far as the database names
+// them.
+type Violation struct {
+	Rule    Rule
+	Table   string
+	Columns []string
+}

@@ -1,0 +1,131 @@
+package backend
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+)
+
+// TxDriver is a dialect.Driver inside one transaction: what ent begins takes part
+// in it, and ends it only when its owner asks for that through End.
+type TxDriver struct {
+	*entsql.Driver
+	tx Tx
+	// ending is set while the owner ends the transaction through ent, so that ent's
+	// commit hooks run around the real commit.
+	ending context.Context
+}
+
+var _ dialect.Driver = (*TxDriver)(nil)
+
+// NewTxDriver gives ent a transaction, in ent's name of a dialect.
+func NewTxDriver(dialect string, t Tx) *TxDriver {
+	return &TxDriver{Driver: entsql.NewDriver(dialect, entsql.Conn{ExecQuerier: t}), tx: t}
+}
+
+// ErrForeign is what an app's code gets that ends a transaction of a run.
+var ErrForeign = errors.New("the transaction belongs to the run, which commits it or rolls it back; return an error to undo")
+
+// Tx takes part in the transaction.
+func (d *TxDriver) Tx(context.Context) (dialect.Tx, error) { return boundTx{d}, nil }
+
+// Close does nothing: the transaction has an owner.
+func (d *TxDriver) Close() error { return nil }
+
+// End lets fn, which is ent's Commit or Rollback, end the transaction.
+func (d *TxDriver) End(ctx context.Context, fn func() error) error {
+	d.ending = ctx
+	defer func() { d.ending = nil }()
+	return fn()
+}
+
+type boundTx struct{ *TxDriver }
+
+func (b boundTx) Commit() error {
+	if b.ending == nil {
+		return ErrForeign
+	}
+	return b.tx.Commit(b.ending)
+}
+
+func (b boundTx) Rollback() error {
+	if b.ending == nil {
+		return ErrForeign
+	}
+	return b.tx.Rollback(b.ending)
+}
+
+type currentKey struct{ d Database }
+
+// With carries a transaction of a database in a context.
+func With(ctx context.Context, d Database, t Tx) context.Context {
+	return context.WithValue(ctx, currentKey{d}, t)
+}
+
+// Current gives the transaction of a database that a context carries, nil where
+// there is none or it has ended.
+func Current(ctx context.Context, d Database) Tx {
+	t, _ := ctx.Value(currentKey{d}).(Tx)
+	if t == nil || t.Ended() {
+		return nil
+	}
+	return t
+}
+
+// Begin opens a transaction that is no part of a run.
+// NewBaseDriver is the driver of a set's base client: in a context that carries a
+// transaction of d it takes part in it; elsewhere it uses d.DB, and begin for
+// transactions of its own.
+func NewBaseDriver(name string, d Database, begin func(ctx context.Context) (dialect.Tx, error)) dialect.Driver {
+	return &baseDriver{Driver: entsql.NewDriver(name, entsql.Conn{ExecQuerier: joining{d}}), d: d, begin: begin}
+}
+
+type baseDriver struct {
+	*entsql.Driver
+	d     Database
+	begin func(ctx context.Context) (dialect.Tx, error)
+}
+
+// Tx begins a transaction, or a savepoint inside the one of the context.
+func (b *baseDriver) Tx(ctx context.Context) (dialect.Tx, error) {
+	t := Current(ctx, b.d)
+	if t == nil {
+		return b.begin(ctx)
+	}
+	end, err := t.Savepoint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return savepointTx{t.Driver(), end}, nil
+}
+
+func (b *baseDriver) Close() error { return nil }
+
+type savepointTx struct {
+	*TxDriver
+	end func(ok bool) error
+}
+
+func (s savepointTx) Commit() error   { return s.end(true) }
+func (s savepointTx) Rollback() error { return s.end(false) }
+
+// joining runs statements in the context's transaction, else in the pool.
+type joining struct{ d Database }
+
+func (j joining) querier(ctx context.Context) Querier {
+	if t := Current(ctx, j.d); t != nil {
+		return t
+	}
+	return j.d.DB()
+}
+
+func (j joining) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return j.querier(ctx).ExecContext(ctx, query, args...)
+}
+
+func (j joining) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return j.querier(ctx).QueryContext(ctx, query, args...)
+}
