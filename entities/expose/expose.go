@@ -87,6 +87,14 @@ type Field struct {
 	WriteOnly   Flag     `json:"writeOnly,omitempty"`  // callers never read it
 	Sensitive   Flag     `json:"sensitive,omitempty"`  // never read, filtered or sorted by
 	Searchable  Flag     `json:"searchable,omitempty"` // q looks into it
+	// Comparable says of a field with a Go type or ValueScanner of the app's own
+	// that its column orders and matches as what callers see does: then it can be
+	// sorted by and searched in. Without it such a field is compared as a whole.
+	Comparable Flag `json:"comparable,omitempty"`
+	// Decimal says of a field with a Go type or ValueScanner of the app's own that
+	// it is a decimal: a string for callers, compared as a number. Fields whose
+	// SchemaType is numeric or decimal need it not.
+	Decimal Flag `json:"decimal,omitempty"`
 }
 
 // Name implements schema.Annotation.

@@ -64,6 +64,7 @@ type Field struct {
 	Min         *float64
 	Max         *float64
 	Pattern     string
+	Opaque      bool            // kept in a form of the app's own: compared as a whole, with equality and null only, and never sorted by
 	Edge        string          // for a reference field: the edge that it is the key of
 	Schema      json.RawMessage // for TypeJSON: its JSON Schema, if known
 }
@@ -75,6 +76,7 @@ type Edge struct {
 	Target      string // resource name
 	Many        bool
 	Required    bool
+	ReadOnly    bool   // it can be read and filtered by; it is written through another entity
 	Reference   string // name of the reference field ("assignedUserId"), "" for none
 }
 
