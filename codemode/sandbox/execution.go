@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +46,8 @@ type execution struct {
 	crowd    func() int // how many jobs share the machine now
 	cpuBase  time.Duration
 	cpuKnown bool
+	looked   atomic.Int64 // nanoseconds that the worker may have looked for answers
+	hurried  bool
 	ended    error // what run.Ends said of a call
 	accepted bool  // the worker has the job
 }
@@ -66,6 +70,7 @@ func (e *execution) run() (*wire.Result, error) {
 		defer close(guarded)
 		e.guard(done, base, cancel)
 	}()
+	e.hurry()
 	err := e.w.WriteJSON(wire.KindJob, 0, e.job)
 	if err == nil {
 		err = e.serve(ctx)
@@ -93,8 +98,23 @@ func (e *execution) run() (*wire.Result, error) {
 	return &e.result, err
 }
 
+// hurry has the host look for the next frame before it sleeps, while there is a
+// core to spare for that.
+func (e *execution) hurry() {
+	if e.crowd() < runtime.NumCPU() {
+		if !e.hurried {
+			e.spin.Allow(worker.SpinFor)
+		}
+		e.hurried = true
+		return
+	}
+	e.hurried = false
+	e.spin.Allow(0)
+}
+
 // used is the CPU time that the job has used, as the host sees it: 0 once the
-// worker is gone.
+// worker is gone. What the worker may have spent looking for answers is not the
+// script's.
 func (e *execution) used() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
@@ -103,7 +123,7 @@ func (e *execution) used() time.Duration {
 	if !ok {
 		return 0
 	}
-	return now - e.cpuBase
+	return now - e.cpuBase - time.Duration(e.looked.Load())
 }
 
 // guard kills the worker when the job's context or its time or memory is over.
@@ -156,9 +176,12 @@ func (e *execution) serve(ctx context.Context) error {
 		case wire.KindAccepted:
 			e.accepted = true
 		case wire.KindCall:
+			waited := e.clock.Waited()
 			e.clock.Pause()
 			err = e.call(ctx, f)
 			e.clock.Resume()
+			e.looked.Add(int64(min(e.clock.Waited()-waited, worker.SpinFor)))
+			e.hurry()
 		case wire.KindLog:
 			var l wire.Log
 			if err = json.Unmarshal(f.Payload, &l); err == nil {

@@ -36,8 +36,9 @@ const (
 // process is one worker: it is started, says ready, runs one job, and is gone.
 type process struct {
 	cmd    *exec.Cmd
-	in     *os.File // to the worker
-	out    *os.File // from it
+	in     *os.File     // to the worker
+	out    *os.File     // from it
+	spin   *worker.Spin // of reading from it
 	r      *wire.Reader
 	w      *wire.Writer
 	ready  wire.Ready
@@ -66,6 +67,11 @@ func launch(command []string) (*process, error) {
 		closeAll(inR, inW, outR, outW)
 		return nil, err
 	}
+	from, err := newInbound(outR)
+	if err != nil {
+		closeAll(inR, inW, outR, outW, errR, errW)
+		return nil, err
+	}
 	cmd := &exec.Cmd{
 		Path: command[0], Args: command,
 		// Not nil, which would inherit the host's: nothing of it may reach a script.
@@ -80,8 +86,8 @@ func launch(command []string) (*process, error) {
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{cmd: cmd, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
-	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
+	p := &process{cmd: cmd, in: inW, out: outR, spin: &from.spin, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
+	p.r = wire.NewReader(bufio.NewReaderSize(from, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.attend(errR)
 	return p, nil

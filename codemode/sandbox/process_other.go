@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 func selfExecutable() (string, error) { return os.Executable() }
@@ -30,3 +31,11 @@ func (m *meter) peak() int64 { return 0 }
 
 // signalled knows nothing here: no limit of the kernel is set.
 func signalled(*os.ProcessState) bySignal { return byNothing }
+
+// inbound reads from a worker; it never spins here.
+type inbound struct {
+	*os.File
+	spin worker.Spin
+}
+
+func newInbound(f *os.File) (*inbound, error) { return &inbound{File: f}, nil }

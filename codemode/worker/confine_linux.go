@@ -3,7 +3,6 @@ package worker
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,46 +50,6 @@ func closeInherited() {
 	for _, fd := range others {
 		_ = unix.Close(fd)
 	}
-}
-
-// pipes gives the ends of the host's pipes, past the runtime's poller: the worker
-// has nothing else to wait for.
-func pipes() (io.Reader, io.Writer) {
-	_ = unix.SetNonblock(0, false)
-	_ = unix.SetNonblock(1, false)
-	return rawFile(0), rawFile(1)
-}
-
-type rawFile int
-
-func (f rawFile) Read(b []byte) (int, error) {
-	for {
-		n, err := unix.Read(int(f), b)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, err
-		case n == 0 && len(b) > 0:
-			return 0, io.EOF
-		default:
-			return n, nil
-		}
-	}
-}
-
-func (f rawFile) Write(b []byte) (int, error) {
-	done := 0
-	for done < len(b) {
-		n, err := unix.Write(int(f), b[done:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return done, err
-		}
-		done += n
-	}
-	return done, nil
 }
 
 // memorySizes gives VmData and VmSize in bytes, 0 where /proc is not there.

@@ -20,15 +20,15 @@ func meter(limit int64) func() int64 {
 	return func() int64 { return held() - base }
 }
 
-// cpuGauge measures the CPU time that this process uses from now on; nil where it
-// is not to be had.
-func cpuGauge() func() time.Duration {
+// cpuGauge measures the CPU time that this process uses from now on, without what
+// it spends looking for answers; nil where it is not to be had.
+func cpuGauge(spin *Spin) func() time.Duration {
 	base, ok := ProcessCPU(0)
 	if !ok {
 		return nil
 	}
 	return func() time.Duration {
 		now, _ := ProcessCPU(0)
-		return now - base
+		return now - base - spin.Spent()
 	}
 }

@@ -53,7 +53,7 @@ func serve() int {
 		fmt.Fprintln(os.Stderr, "worker: confine:", err)
 		return exitConfine
 	}
-	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
+	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out), spin: &in.spin}
 	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
 		return exitOrphan
 	}
@@ -111,6 +111,7 @@ func spareThreads(n int) {
 type host struct {
 	r    *wire.Reader
 	w    *wire.Writer
+	spin *Spin // of what r reads from
 	call uint32
 }
 
@@ -120,7 +121,10 @@ func (h *host) job(s *session, payload []byte) error {
 		return err
 	}
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	return h.w.WriteJSON(wire.KindResult, 0, s.run(&job, h, Gauges{Memory: meter(job.Limits.MemoryBytes), CPU: cpuGauge()}))
+	h.spin.Allow(SpinFor)
+	result := s.run(&job, h, Gauges{Memory: meter(job.Limits.MemoryBytes), CPU: cpuGauge(h.spin)})
+	h.spin.Allow(0)
+	return h.w.WriteJSON(wire.KindResult, 0, result)
 }
 
 // Call implements Port.

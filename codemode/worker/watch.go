@@ -31,6 +31,9 @@ func (w *Stopwatch) Pause() { w.since.Store(max(int64(time.Since(w.start)), 1)) 
 // Resume says that the script goes on.
 func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since.Swap(0)) }
 
+// Waited is how long the waits that have ended took.
+func (w *Stopwatch) Waited() time.Duration { return time.Duration(w.waited.Load()) }
+
 // Active is how long the script itself has run.
 func (w *Stopwatch) Active() time.Duration {
 	now := int64(time.Since(w.start))

@@ -1,0 +1,68 @@
+package worker
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// SpinFor is how long either side looks for the other's frame before it sleeps.
+	// Waking a sleeper costs about as much.
+	SpinFor = 50 * time.Microsecond
+	// spinMisses in a row, and the next spinRest waits sleep at once: the other side
+	// is busy, or the machine is.
+	spinMisses = 2
+	spinRest   = 16
+)
+
+// Spin looks for something again and again for a moment before the caller sleeps.
+// The zero value never does. It belongs to one goroutine, but for Spent.
+type Spin struct {
+	most   time.Duration
+	misses int
+	rest   int
+	spent  atomic.Int64 // nanoseconds
+}
+
+// Allow sets how long one wait may look; 0 is not at all.
+func (s *Spin) Allow(most time.Duration) { s.most, s.misses, s.rest = most, 0, 0 }
+
+// Until calls look until it says true or the time is over, and gives what it said
+// last. look is called once at least.
+func (s *Spin) Until(look func() bool) bool {
+	if look() {
+		return true
+	}
+	if s.most == 0 {
+		return false
+	}
+	if s.rest > 0 {
+		s.rest--
+		return false
+	}
+	began := time.Now()
+	for {
+		found := look()
+		took := time.Since(began)
+		if !found && took < s.most {
+			continue
+		}
+		s.spent.Add(int64(took))
+		s.note(found)
+		return found
+	}
+}
+
+func (s *Spin) note(found bool) {
+	if found {
+		s.misses = 0
+		return
+	}
+	if s.misses++; s.misses >= spinMisses {
+		s.misses, s.rest = spinMisses-1, spinRest
+	}
+}
+
+// Spent is how long all waits together have looked: computing that is not the
+// script's.
+func (s *Spin) Spent() time.Duration { return time.Duration(s.spent.Load()) }
