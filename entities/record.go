@@ -92,12 +92,12 @@ func (t *tx) hooked(k *kind) bool { return k.Entity.Hooked || t.client.Hooked(k.
 // image reads a row as it is now; nil if there is none. One row by its key takes
 // less time than watching for a cancel would.
 func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id))
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
 }
 
 // exists tells whether there is a row with an id.
 func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
-	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id))
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
 }
 
 // reserve keeps the place of a change in the order in which mutations began, so

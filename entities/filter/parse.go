@@ -152,7 +152,7 @@ func (p *parser) logic(e *descriptor.Entity, key string, v any, at string, depth
 // edge reads what stands at a relationship.
 func (p *parser) edge(edge *descriptor.Edge, target, own *descriptor.Entity, v any, at string, depth int) node {
 	many := own.Resource.Edge(edge.Name).Many
-	join := &related{edge: edge, target: target, own: own}
+	join := &related{edge: edge, target: target, own: own, rule: RuleOf(p.graph, target)}
 	if v == nil && !many {
 		return &not{join}
 	}

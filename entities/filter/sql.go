@@ -229,12 +229,13 @@ func (n *match) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	})
 }
 
-// related is true where a row of the target is related and fulfils the
-// condition; no condition means any row.
+// related is true where a row of the target that the caller may read is related
+// and fulfils the condition; no condition means any row.
 type related struct {
 	edge      *descriptor.Edge
 	own       *descriptor.Entity
 	target    *descriptor.Entity
+	rule      *Rule
 	condition node
 }
 
@@ -257,6 +258,10 @@ func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	default:
 		b.Name(n.target.Table).Raw(" AS ").Alias(t)
 		b.Raw(" WHERE ").Column(t, edge.TargetKey).Raw("=").Column(a, n.own.Key.Name)
+	}
+	if n.rule != nil {
+		b.Raw(" AND ")
+		n.rule.Where(b, t)
 	}
 	if n.condition != nil {
 		b.Raw(" AND ")

@@ -56,6 +56,10 @@ type source struct {
 	name   string
 	field  catalog.Field
 	column descriptor.Column
+	// Of a relationship: what it refers to, and which of those rows may be read; any
+	// other counts as none.
+	target *descriptor.Entity
+	rule   *filter.Rule
 }
 
 // call is what is computed over the rows of a group.
@@ -214,12 +218,23 @@ func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
 		between(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
+	case c.of.rule != nil:
+		c.of.readable(b, t)
 	case c.of.column.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(t, c.of.column.Name).Raw(after)
 	default:
 		b.Column(t, c.of.column.Name)
 	}
+}
+
+// readable appends a reference where what it refers to may be read, else null.
+func (s *source) readable(b *sqltext.Builder, t sqltext.Alias) {
+	r := b.NewAlias()
+	b.Raw("CASE WHEN EXISTS (SELECT 1 FROM ").Name(s.target.Table).Raw(" AS ").Alias(r)
+	b.Raw(" WHERE ").Column(r, s.target.Key.Name).Raw("=").Column(t, s.column.Name)
+	obey(b, r, s.rule)
+	b.Raw(") THEN ").Column(t, s.column.Name).Raw(" END")
 }
 
 // cells are where a statement's rows go: the JSON of a row without its last

@@ -188,7 +188,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		missing.field.Type = catalog.TypeFloat
 	}
 	if f, column := in.entity.Resource.Field(name), in.entity.Column(name); filter.Readable(f) && column != nil {
-		of := source{name, *f, *column}
+		of := source{name: name, field: *f, column: *column}
 		if name == in.entity.Resource.Key.Name {
 			of.field.Type = catalog.TypeID
 		}
@@ -207,7 +207,10 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		in.fail(at, filter.Quote(name)+" is kept by "+target.Resource.Name+": aggregate that instead")
 		return missing, false
 	}
-	of := source{name, catalog.Field{Type: catalog.TypeID, Nullable: true}, descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Nullable: true}}
+	of := source{
+		name: name, field: catalog.Field{Type: catalog.TypeID, Nullable: true}, target: target, rule: filter.RuleOf(in.graph, target),
+		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Nullable: true},
+	}
 	if why := unfit(&of.field, c); why != "" {
 		in.fail(at, "the relationship "+filter.Quote(name)+" "+why)
 		return missing, false

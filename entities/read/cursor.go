@@ -146,7 +146,7 @@ func (c *Collection) tag(payload []byte) []byte {
 	part([]byte(c.Entity.Resource.Name))
 	part([]byte(c.Set))
 	filter := []byte("{}")
-	if !c.Filter.Empty() {
+	if c.given != nil {
 		filter, _ = json.Marshal(c.given) // it came out of JSON
 	}
 	part(filter)

@@ -65,7 +65,10 @@ func (in *input) unknown(at, what string, m map[string]any, known []string) {
 func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Collection, error) {
 	in := open(raw, e, g, collectionKeys)
 	c := &Collection{Entity: e, Set: in.set()}
-	c.Filter, c.given = in.filter(e, in.members, ""), in.members["filter"]
+	c.Filter = in.filter(e, in.members, "")
+	if given, _ := in.members["filter"].(map[string]any); len(given) > 0 {
+		c.given = given
+	}
 	c.Words = in.words()
 	c.Page = in.integer("page", 1, 1, MaxPage)
 	c.PageSize = in.integer("pageSize", DefaultPageSize, 1, MaxPageSize)
@@ -112,7 +115,7 @@ func (in *input) cursor() *tagged {
 // invalid_payload with everything that is wrong.
 func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get, error) {
 	in := open(raw, e, g, getKeys)
-	out := &Get{Entity: e, Set: in.set()}
+	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e)}
 	if id, ok := in.members["id"]; ok {
 		key, d := filter.Key(e, id, "/id")
 		if d != nil {
@@ -153,14 +156,17 @@ func (in *input) set() string {
 	return s
 }
 
+// filter reads a filter and puts the entity's rule to it: what an input filters
+// is what its caller may read.
 func (in *input) filter(e *descriptor.Entity, m map[string]any, at string) *filter.Tree {
+	rule := filter.RuleOf(in.graph, e)
 	v, ok := m["filter"]
 	if !ok {
-		return nil
+		return filter.Within(nil, rule)
 	}
 	tree, details := filter.Check(v, e, in.graph, at+"/filter")
 	in.details = append(in.details, details...)
-	return tree
+	return filter.Within(tree, rule)
 }
 
 func (in *input) integer(name string, normal, low, high int) int {

@@ -26,7 +26,7 @@ type Collection struct {
 	PageSize int
 	Count    bool // totalCount is wanted
 
-	given any // the filter as it was given
+	given any // the filter as it was given; nil for none
 	order []term
 	after *tagged // nil without a cursor
 	reads *selection
@@ -39,6 +39,7 @@ type Get struct {
 	Key    any    // as it is bound: int64 or string
 	ID     string // as it is shown
 
+	rule  *filter.Rule
 	reads *selection
 }
 
@@ -64,7 +65,7 @@ type relation struct {
 	own    *descriptor.Entity
 	limit  int // per parent; 0 is none
 	order  []term
-	filter *filter.Tree
+	filter *filter.Tree // the target's rule among it
 	reads  *selection
 	key    string // `"name":`
 }

@@ -153,7 +153,7 @@ func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, 
 // Get reads one entity. It ends in not_found when there is none, and in
 // call_too_large when its JSON, relations included, passes the limit.
 func (e *Engine) Get(ctx context.Context, q Querier, g *Get) ([]byte, error) {
-	out, err := e.one(ctx, q, g.reads, g.Key)
+	out, err := e.one(ctx, q, g.reads, g.Key, g.rule)
 	if err != nil || out != nil {
 		return out, err
 	}
@@ -183,30 +183,42 @@ func (e *Engine) Count(ctx context.Context, q Querier, c *Count) ([]byte, error)
 }
 
 // Image reads the JSON of one row by its native key, as get-by-id would without
-// relations; nil when there is none. It serves the images of changes, so it runs
-// on the transaction that makes them.
-func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any) ([]byte, error) {
-	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key)
+// relations; nil when there is none that the rule lets through. It serves the
+// images of changes, so it runs on the transaction that makes them.
+func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) ([]byte, error) {
+	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key, rule)
 }
 
-// Exists tells whether there is a row with a native key.
-func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entity, key any) (bool, error) {
+// Exists tells whether there is a row with a native key that the rule lets
+// through.
+func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) (bool, error) {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT count(*) FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	obey(b, t, rule)
 	n, err := e.number(ctx, q, b)
 	return n > 0, err
 }
 
-// one reads the row with a key; nil when there is none.
-func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any) ([]byte, error) {
+// obey appends a rule to the conditions of a statement.
+func obey(b *sqltext.Builder, t sqltext.Alias, rule *filter.Rule) {
+	if rule != nil {
+		b.Raw(" AND ")
+		rule.Where(b, t)
+	}
+}
+
+// one reads the row with a key; nil when there is none that the rule lets
+// through.
+func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule *filter.Rule) ([]byte, error) {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect))
 	references(b, t, s)
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
+	obey(b, t, rule)
 	root, err := e.root(ctx, q, b, s, nil)
 	if err != nil {
 		return nil, err

@@ -188,14 +188,14 @@ func TestGetCountImageExists(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback()) }()
 	_, err = tx.Exec("UPDATE authors SET name='Janet' WHERE id=1")
 	require.NoError(t, err)
-	out, err = e.Image(ctx, tx, authors, int64(1))
+	out, err = e.Image(ctx, tx, authors, int64(1), nil)
 	require.NoError(t, err)
 	require.Equal(t, `{"id":"1","name":"Janet","born":1775,"mentorId":null}`, string(out))
-	out, err = e.Image(ctx, tx, authors, int64(99))
+	out, err = e.Image(ctx, tx, authors, int64(99), nil)
 	require.NoError(t, err)
 	require.Nil(t, out)
 	for key, want := range map[any]bool{int64(1): true, int64(99): false} {
-		got, err := e.Exists(ctx, tx, authors, key)
+		got, err := e.Exists(ctx, tx, authors, key, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}

@@ -65,7 +65,7 @@ func (in *input) relation(s *selection, name, at string, depth int) *relation {
 	}
 	r := &relation{
 		edge: edge, own: s.entity, many: s.entity.Resource.Edge(name).Many,
-		order: in.sort(target, nil, ""),
+		order: in.sort(target, nil, ""), filter: in.filter(target, nil, ""),
 		reads: &selection{entity: target, layout: fullLayout(target)},
 		key:   "," + strconv.Quote(edge.Name) + ":",
 	}

@@ -123,6 +123,14 @@ func (b *Builder) List(values []any) *Builder {
 	return b
 }
 
+// Embed appends a statement that another builder made. other gets how many
+// arguments are bound before it, since some dialects number them.
+func (b *Builder) Embed(other func(bound int) (text string, args []any)) *Builder {
+	text, args := other(len(b.args))
+	b.args = append(b.args, args...)
+	return b.Raw(text)
+}
+
 // Text is the statement so far; valid until the builder changes.
 func (b *Builder) Text() []byte { return b.text }
 
