@@ -167,7 +167,7 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
 	}
 	for i, key := range ids {
-		if ids[i], err = k.ParseID(fmt.Sprint(key)); err != nil {
+		if ids[i], err = k.ScanID(key); err != nil {
 			return nil, err
 		}
 	}

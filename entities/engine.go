@@ -1,9 +1,8 @@
 package entities
 
 import (
+	"database/sql/driver"
 	"fmt"
-
-	"github.com/google/uuid"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
@@ -89,11 +88,15 @@ func (k *kind) edge(name string) (*edge, *kind) {
 
 // bound gives a native id as it is bound in plain SQL.
 func (k *kind) bound(id any) any {
-	if k.Entity.Key.Storage == descriptor.Int {
-		return id
+	v, err := k.BindID(id)
+	if err != nil {
+		return unbound{err}
 	}
-	if u, ok := id.(uuid.UUID); ok {
-		return u.String()
-	}
-	return fmt.Sprint(id)
+	return v
 }
+
+// unbound is an id that the app's own type does not give to databases; the
+// statement that it is bound in ends in its error.
+type unbound struct{ err error }
+
+func (u unbound) Value() (driver.Value, error) { return nil, u.err }

@@ -143,12 +143,11 @@ func (d *decoder) id(m *model, v any, at string) {
 
 // key checks an id of a kind and gives its native form.
 func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool) {
-	bound, problem := filter.Key(k.Entity, v, at)
+	seen, problem := filter.Key(k.Entity, v, at)
 	if problem == nil {
-		shown = fmt.Sprint(bound)
 		var err error
-		if id, err = k.ParseID(shown); err == nil {
-			return id, shown, true
+		if id, err = k.ParseID(fmt.Sprint(seen)); err == nil {
+			return id, k.FormatID(id), true
 		}
 		problem = &fault.Detail{Path: at, Message: err.Error()}
 	}
@@ -185,6 +184,13 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	if why := d.limits(f, value); why != "" {
 		d.fail(at, "%s %s", f.Name, why)
 		return nil, false
+	}
+	if c.Form != nil {
+		canonical, err := c.Form.Canonical(value)
+		if err != nil {
+			d.fail(at, "%s: %v", f.Name, err)
+		}
+		return canonical, err == nil
 	}
 	return value, true
 }
@@ -329,7 +335,7 @@ func (d *decoder) agree(m *model, at string) {
 		}
 		i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == e.json.Reference })
 		said := m.fields[i].value
-		if e.clear != (said == nil) || !e.clear && fmt.Sprint(e.link[0]) != fmt.Sprint(said) {
+		if e.clear != (said == nil) || !e.clear && e.target.FormatID(e.link[0]) != fmt.Sprint(said) {
 			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s say different things; give one of them", e.json.Name, e.json.Reference)
 		}
 		return true

@@ -341,11 +341,11 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 	defer rows.Close()
 	var out []any
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		var held any
+		if err := rows.Scan(&held); err != nil {
 			return nil, err
 		}
-		id, err := k.ParseID(text)
+		id, err := k.ScanID(held)
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func (k *kind) fieldSchema(f *catalog.Field, output bool) object {
 		types = []string{"number"}
 	case catalog.TypeID:
 		types = []string{"string"}
-		if !output && k.Entity.Column(f.Name).Storage == descriptor.Int {
+		if !output && k.Entity.Column(f.Name).Storage == descriptor.Int && k.Entity.Column(f.Name).Form == nil {
 			types = []string{"string", "integer"}
 		}
 	case catalog.TypeTime:

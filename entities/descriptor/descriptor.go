@@ -31,6 +31,30 @@ type Column struct {
 	Name     string // column name
 	Storage  Storage
 	Nullable bool
+	Form     Form // nil where the column holds what callers see
+}
+
+// Form turns what callers see of a column into what it holds, and back, where
+// these differ: types of the app's own, and ValueScanners. Values as callers see
+// them are string, int64, float64, bool, time.Time, []byte or json.RawMessage;
+// what a column holds is what the database's driver gives and takes. null is
+// neither. Package shim has what generated code fills in.
+type Form interface {
+	// Show gives what callers see of what the column holds.
+	Show(held any) (seen any, err error)
+	// Bind gives what the column holds for what callers see. Its error says what is
+	// wrong with the value, for the caller.
+	Bind(seen any) (held any, err error)
+	// Canonical gives the one way of writing a value that Show would choose.
+	Canonical(seen any) (any, error)
+}
+
+// WithForms puts forms into the columns of an entity, by JSON name.
+func WithForms(e *Entity, forms map[string]Form) *Entity {
+	for field, form := range forms {
+		e.Column(field).Form = form
+	}
+	return e
 }
 
 // Relation is the shape of an edge.

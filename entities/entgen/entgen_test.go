@@ -21,8 +21,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// custom is a type that no converter knows.
-type custom struct{ A, B int }
+// custom is a type that nothing says how to show.
+type custom [2]int
 
 func (custom) Value() (driver.Value, error) { return nil, nil }
 func (*custom) Scan(any) error              { return nil }
@@ -65,7 +65,7 @@ func (Bad) Fields() []ent.Field {
 		field.String("a_b"), field.String("aB"),
 		field.Bool("flag").Annotations(expose.Field{MinLength: expose.Length(1), Min: expose.Number(1)}),
 		field.String("kept").Annotations(expose.Field{ReadOnly: expose.Yes()}),
-		field.Other("odd", custom{}).SchemaType(map[string]string{"sqlite3": "text"}),
+		field.Other("odd", custom{}).SchemaType(map[string]string{"sqlite3": "text", "postgres": "point"}),
 	}
 }
 

@@ -77,12 +77,16 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	if a == nil {
 		a = &expose.Field{}
 	}
-	typ, storage := fieldType(f)
+	shape, problem := shapeOf(f, a)
+	if problem != "" {
+		m.problem("%s: %s", where, problem)
+	}
+	typ := shape.Type
 	cf := catalog.Field{
 		Name: camel(f.Name), Description: a.Description, Type: typ, Enum: f.EnumValues(),
 		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable,
 		ReadOnly: flag(a.ReadOnly) || f.Name == version, WriteOnly: flag(a.WriteOnly),
-		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable),
+		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable), Opaque: shape.Opaque,
 		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault,
 		MinLength: a.MinLength, MaxLength: a.MaxLength, Min: a.Min, Max: a.Max, Pattern: a.Pattern,
 	}
@@ -94,6 +98,9 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	}
 	if f.Default && !f.DefaultFunc() {
 		cf.Default = m.constant(where, f.DefaultValue())
+		if shape.Seen != "" && !seenAs(cf.Default, typ) { // written otherwise than callers see it
+			cf.Default, cf.Generated = nil, true
+		}
 	}
 	if a.Example != nil {
 		cf.Example = m.constant(where, a.Example)
@@ -117,7 +124,24 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		}
 	}
 	m.checkField(where, &cf)
-	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: storage, Nullable: f.Optional}
+	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional}
+}
+
+// seenAs tells whether the JSON of a default is how callers see values of a type.
+func seenAs(raw json.RawMessage, typ catalog.FieldType) bool {
+	if len(raw) == 0 {
+		return false
+	}
+	switch typ {
+	case catalog.TypeInt, catalog.TypeFloat:
+		return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	case catalog.TypeBool:
+		return raw[0] == 't' || raw[0] == 'f'
+	case catalog.TypeJSON:
+		return true
+	default:
+		return raw[0] == '"'
+	}
 }
 
 // ranges are the integer types that hold less than a number of JavaScript.
@@ -155,30 +179,6 @@ func (m *model) constant(where string, v any) json.RawMessage {
 		m.problem("%s: %v is not JSON: %v", where, v, err)
 	}
 	return b
-}
-
-func fieldType(f *gen.Field) (catalog.FieldType, descriptor.Storage) {
-	switch t := f.Type.Type; {
-	case t == field.TypeBool:
-		return catalog.TypeBool, descriptor.Bool
-	case t == field.TypeTime:
-		return catalog.TypeTime, descriptor.Time
-	case t == field.TypeJSON:
-		return catalog.TypeJSON, descriptor.JSON
-	case t == field.TypeUUID:
-		return catalog.TypeUUID, descriptor.UUID
-	case t == field.TypeBytes:
-		return catalog.TypeBytes, descriptor.Bytes
-	case t == field.TypeEnum:
-		return catalog.TypeEnum, descriptor.Text
-	case t.Integer():
-		return catalog.TypeInt, descriptor.Int
-	case t.Float():
-		return catalog.TypeFloat, descriptor.Float
-	case f.Column().Size >= math.MaxInt32:
-		return catalog.TypeText, descriptor.Text
-	}
-	return catalog.TypeString, descriptor.Text
 }
 
 // jsonSchema gives the schema of the Go types whose JSON is plain, nil for

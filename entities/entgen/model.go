@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"entgo.io/ent/entc/gen"
-	"entgo.io/ent/schema/field"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/expose"
@@ -44,14 +43,39 @@ type kind struct {
 	SetFields []setter
 	SetEdges  []edgeSetter
 	Version   *gen.Field
-	ParseID   string
+	IDs       string // Go expression; "" where ids of the type cannot be exposed
+	IDForm    setter // the form of the ids, if they have one
 	SetID     bool
 }
 
+// Forms are the forms that columns of an exposed type have.
+func (k kind) Forms() (out []setter) {
+	if k.IDForm.Form != "" {
+		out = append(out, k.IDForm)
+	}
+	for _, s := range k.SetFields {
+		if s.Column != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Scanners tells whether a form of the type refers to ValueScanners.
+func (k kind) Scanners() bool {
+	return strings.Contains(k.IDForm.Form, ".ValueScanner.") || slices.ContainsFunc(k.SetFields, func(s setter) bool { return strings.Contains(s.Form, ".ValueScanner.") })
+}
+
+// ScannerPackage is the name of the import that they need.
+func (k kind) ScannerPackage() string { return scannerPackage(k.Type) }
+
 // setter is one case of the generated Set.
 type setter struct {
-	Name string // ent's
-	Call string // "shim.Text(v, x.SetTitle)"
+	Name     string // ent's
+	Call     string // "shim.Text(v, x.SetTitle)"
+	FormName string // the variable of its form, "" where it has none
+	Form     string // its value
+	Column   string // JSON name of the column that the form is for, "" where only setting needs it
 }
 
 type edgeSetter struct {
@@ -113,19 +137,17 @@ func decode[T any](m *model, where string, all gen.Annotations, name string) *T 
 
 func (m *model) readKind(n *gen.Type) kind {
 	k := kind{Type: n, SetID: n.ID.UserDefined}
-	k.ParseID = m.parseID(n)
+	var own string
+	if k.IDs, own = m.ids(n); own != "" {
+		k.IDForm = setter{FormName: formName(n, n.ID), Form: own, Column: "id"}
+	}
 	for _, f := range n.Fields {
 		if f.Default && f.DefaultFunc() || f.UpdateDefault {
 			k.Generated = append(k.Generated, f.Name)
 		}
-		call, err := m.setCall(n, f)
-		if err != "" {
-			if m.exposed[n.Name] != nil {
-				m.problem("%s.%s: %s", n.Name, f.Name, err)
-			}
-			continue
+		if s, problem := m.setter(n, f); problem == "" { // readField reports a problem
+			k.SetFields = append(k.SetFields, s)
 		}
-		k.SetFields = append(k.SetFields, setter{f.Name, call})
 	}
 	for _, e := range n.EdgesWithID() {
 		k.SetEdges = append(k.SetEdges, edgeCase(e))
@@ -136,57 +158,46 @@ func (m *model) readKind(n *gen.Type) kind {
 	return k
 }
 
-func (m *model) parseID(n *gen.Type) string {
-	switch t := n.ID.Type; {
-	case t.Type == field.TypeString && basic(n.ID, "string"):
-		return fmt.Sprintf("shim.TextID[%s]", t)
-	case t.Type.Integer() && basic(n.ID, ""):
-		return fmt.Sprintf("shim.IntID[%s]", t)
-	case t.Type == field.TypeUUID && t.PkgPath == "github.com/google/uuid":
-		return "shim.UUIDID"
+// ids gives the Go expression of a type's id form, and of the form of its own
+// that it needs, if it does.
+func (m *model) ids(n *gen.Type) (ids, own string) {
+	f := n.ID
+	s, problem := shapeOf(f, &expose.Field{})
+	pointer := f.HasGoType() && f.Type.RType.IsPtr()
+	switch {
+	case problem == "" && s.Seen != "" && s.Type != catalog.TypeJSON && !pointer && n.ID.UserDefined:
+		return "shim.OwnIDs(" + formName(n, f) + ")", formExpr(n, f, s)
+	case problem == "" && s.Convert == "Text" && s.Type != catalog.TypeEnum:
+		return fmt.Sprintf("shim.TextIDs[%s]()", f.Type), ""
+	case problem == "" && s.Convert == "Int":
+		return fmt.Sprintf("shim.IntIDs[%s]()", f.Type), ""
+	case problem == "" && s.Convert == "UUID":
+		return "shim.UUIDs()", ""
 	}
 	if m.exposed[n.Name] != nil {
-		m.problem("%s.id: ids of the type %s are not supported; use a string, an integer or github.com/google/uuid", n.Name, n.ID.Type)
+		m.problem("%s.id: ids of the type %s cannot be exposed; use a string, an integer, a UUID, or a type with Value, Scan, MarshalText and UnmarshalText that is no pointer", n.Name, f.Type)
 	}
-	return ""
+	return "", ""
 }
 
-// basic tells whether a field's Go type is, or is based on, a basic one.
-func basic(f *gen.Field, kind string) bool {
-	return !f.HasGoType() || f.Type.RType.Kind.String() == kind ||
-		kind == "" && strings.Contains("int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64", f.Type.RType.Kind.String())
-}
-
-// setCall gives the Go call that sets a field, or says why it cannot be set.
-func (m *model) setCall(n *gen.Type, f *gen.Field) (call, problem string) {
-	if f.HasValueScanner() {
-		return "", "fields with a ValueScanner are not supported by this version"
+// setter gives the generated code that sets a field, or says why it cannot be set.
+func (m *model) setter(n *gen.Type, f *gen.Field) (out setter, problem string) {
+	a := decode[expose.Field](m, n.Name+"."+f.Name, f.Annotations, expose.FieldName)
+	if a == nil {
+		a = &expose.Field{}
 	}
-	conv := ""
-	switch t := f.Type; {
-	case t.Type == field.TypeEnum, t.Type == field.TypeString:
-		if t.Type == field.TypeEnum || basic(f, "string") {
-			conv = "Text"
-		}
-	case t.Type == field.TypeBool && basic(f, "bool"):
-		conv = "Bool"
-	case t.Type.Integer() && basic(f, ""):
-		conv = "Int"
-	case t.Type.Float() && (basic(f, "float64") || basic(f, "float32")):
-		conv = "Float"
-	case t.Type == field.TypeTime && t.String() == "time.Time":
-		conv = "Time"
-	case t.Type == field.TypeBytes && basic(f, "slice"):
-		conv = "Bytes"
-	case t.Type == field.TypeUUID && t.PkgPath == "github.com/google/uuid":
-		conv = "UUID"
-	case t.Type == field.TypeJSON:
-		conv = "JSON"
+	s, problem := shapeOf(f, a)
+	if problem != "" {
+		return out, problem
 	}
-	if conv == "" {
-		return "", fmt.Sprintf("the type %s is not supported; use one of ent's own types, or leave the field out of an exposed schema", f.Type)
+	if s.Seen == "" {
+		return setter{Name: f.Name, Call: fmt.Sprintf("shim.%s(v, x.%s)", s.Convert, f.MutationSet())}, ""
 	}
-	return fmt.Sprintf("shim.%s(v, x.%s)", conv, f.MutationSet()), ""
+	out = setter{Name: f.Name, Call: fmt.Sprintf("%s.Set(v, x.%s)", formName(n, f), f.MutationSet()), FormName: formName(n, f), Form: formExpr(n, f, s)}
+	if !s.Kept {
+		out.Column = camel(f.Name)
+	}
+	return out, ""
 }
 
 func edgeCase(e *gen.Edge) edgeSetter {
@@ -209,6 +220,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	if n.NumInterceptors() > 0 {
 		m.problem("%s: interceptors are not supported by this version; reads of an exposed schema would pass them by", n.Name)
 	}
+	keyShape, _ := shapeOf(n.ID, &expose.Field{}) // ids reports a problem
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks() > 0, Referrers: m.referrers(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes,
 		Resource: catalog.Resource{
@@ -216,7 +228,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: n.ID.UserDefined && !n.ID.Default, Immutable: true, Generated: !n.ID.UserDefined || n.ID.Default, ReadOnly: !n.ID.UserDefined},
 		},
-		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: idStorage(n.ID)},
+		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: keyShape.Storage},
 	}
 	k.Entity = e
 	m.checkEntity(n, a)
@@ -263,14 +275,4 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 	if _, err := exposure.Parse(a.Exposure); a.Exposure != "" && (err != nil || exposure.Mode(a.Exposure) == exposure.Auto) {
 		m.problem("%s: %q is not an exposure: want code, tools or full", n.Name, a.Exposure)
 	}
-}
-
-func idStorage(f *gen.Field) descriptor.Storage {
-	switch {
-	case f.Type.Type.Integer():
-		return descriptor.Int
-	case f.Type.Type == field.TypeUUID:
-		return descriptor.UUID
-	}
-	return descriptor.Text
 }

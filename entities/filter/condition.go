@@ -21,11 +21,18 @@ var (
 	orderOps = append(slices.Clone(equalOps), "$lt", "$lte", "$gt", "$gte", "$between")
 	textOps  = append(slices.Clone(orderOps), "$contains", "$icontains", "$startsWith", "$endsWith")
 	jsonOps  = []string{"$eq", "$ne", "$null", "$path"}
+	wholeOps = []string{"$eq", "$ne", "$null"}
 	listOps  = append(slices.Clone(jsonOps), "$has", "$all", "$size")
 )
 
 // OperatorsOf gives the operators that a field understands.
 func OperatorsOf(f *catalog.Field) []string {
+	if f.Opaque {
+		if f.Type == catalog.TypeJSON {
+			return wholeOps
+		}
+		return equalOps
+	}
 	switch f.Type {
 	case catalog.TypeString, catalog.TypeText:
 		return textOps
@@ -111,11 +118,11 @@ func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v a
 		return &group{of: []node{&compare{plain{c}, ">=", low}, &compare{plain{c}, "<=", high}}}
 	}
 	if kind, ok := textual[op]; ok {
-		text, ok := p.value(c, f, v, at)
+		text, ok := p.part(f, v, at)
 		if !ok {
 			return nil
 		}
-		return &match{plain{c}, kind, text.(string)}
+		return &match{plain{c}, kind, text}
 	}
 	arg, ok := p.value(c, f, v, at)
 	if !ok {
@@ -193,11 +200,28 @@ func (p *parser) value(c *descriptor.Column, f *catalog.Field, v any, at string)
 		return nil, false
 	}
 	arg, d := Value(c, f, v, at)
+	if d == nil {
+		arg, d = Held(c, f, arg, at)
+	}
 	if d != nil {
 		p.fail(*d)
 		return nil, false
 	}
 	return arg, true
+}
+
+// part is a text that is looked for in a field: it is bound as it is, since a part
+// of a value need not be one.
+func (p *parser) part(f *catalog.Field, v any, at string) (string, bool) {
+	if s, ok := v.(string); ok && !p.text(s, at) {
+		return "", false
+	}
+	arg, d := Value(&descriptor.Column{Storage: descriptor.Text}, f, v, at)
+	if d != nil {
+		p.fail(*d)
+		return "", false
+	}
+	return arg.(string), true
 }
 
 func negated(n node, yes bool) node {

@@ -107,7 +107,11 @@ func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
 // identifier takes ids in their native and in their string form.
 func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 	s, isText := v.(string)
-	switch c.Storage {
+	storage := c.Storage
+	if c.Form != nil {
+		storage = descriptor.Text
+	}
+	switch storage {
 	case descriptor.Int:
 		if isText {
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
@@ -129,8 +133,20 @@ func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 	return s, nil
 }
 
+// Held gives what a column holds for a value that Value has checked.
+func Held(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
+	if c.Form == nil || f.Type == catalog.TypeDecimal { // decimals compare as numbers, however they are kept
+		return v, nil
+	}
+	held, err := c.Form.Bind(v)
+	if err != nil {
+		return nil, &fault.Detail{Path: at, Message: Quote(f.Name) + ": " + err.Error(), Received: Describe(v)}
+	}
+	return held, nil
+}
+
 // Key checks an id of an entity, in its native or its string form, and gives
-// what is bound for it.
+// it as Value does.
 func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
 	f := e.Resource.Key
 	f.Type = catalog.TypeID
@@ -230,6 +246,9 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 	case catalog.TypeUUID:
 		return "a UUID"
 	case catalog.TypeID:
+		if c.Form != nil {
+			return "an id string"
+		}
 		switch c.Storage {
 		case descriptor.Int:
 			return "an integer id, as a number or string"

@@ -244,7 +244,7 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	for i := range a.columns {
 		c := &a.columns[i]
 		made := newOutput(separator(i, "{"), &c.field, &c.inner)
-		dest[i] = &cell{out: out, kind: made.kind, key: made.key}
+		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key}
 	}
 	return dest
 }

@@ -209,7 +209,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 	}
 	of := source{
 		name: name, field: catalog.Field{Type: catalog.TypeID, Nullable: true}, target: target, rule: filter.RuleOf(in.graph, target),
-		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Nullable: true},
+		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Form: target.Key.Form, Nullable: true},
 	}
 	if why := unfit(&of.field, c); why != "" {
 		in.fail(at, "the relationship "+filter.Quote(name)+" "+why)
@@ -231,6 +231,9 @@ func (in *input) sources() []string {
 
 // unfit says why a computation does not apply to a field, "" where it does.
 func unfit(f *catalog.Field, c call) string {
+	if f.Opaque && f.Type != catalog.TypeJSON && c != group && c != distinct {
+		return "is kept in a form of its own: it can be grouped and counted only"
+	}
 	switch f.Type {
 	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeDecimal:
 		return ""
@@ -265,6 +268,9 @@ func (in *input) add(a *Aggregate, c column, at string) {
 		c.field, c.inner = catalog.Field{Type: catalog.TypeInt}, descriptor.Column{Storage: descriptor.Int}
 	case c.call == average && c.field.Type == catalog.TypeInt:
 		c.field, c.inner = catalog.Field{Type: catalog.TypeFloat}, descriptor.Column{Storage: descriptor.Float}
+	}
+	if c.field.Type == catalog.TypeDecimal { // a number now, however the column keeps it
+		c.inner.Form = nil
 	}
 	if c.call != group && c.call != count && c.call != distinct {
 		c.field.Nullable, c.inner.Nullable = true, true

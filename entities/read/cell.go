@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"database/sql/driver"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,7 @@ const (
 	kindTime
 	kindJSON
 	kindBytes
+	kindHeld // what the column's form makes of it
 )
 
 func kindOf(f *catalog.Field, c *descriptor.Column) kind {
@@ -56,6 +58,7 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 type cell struct {
 	out  *[]byte
 	kind kind
+	form descriptor.Form // of kindHeld
 	key  string
 	keep *any // where the raw value goes as well; nil for most
 	raw  bool // keep only, append nothing
@@ -65,9 +68,10 @@ type cell struct {
 func (c *cell) Scan(src any) error {
 	if c.keep != nil {
 		if b, ok := src.([]byte); ok {
-			src = string(b)
+			*c.keep = blob(b)
+		} else {
+			*c.keep = src
 		}
-		*c.keep = src
 		if c.raw {
 			return nil
 		}
@@ -77,9 +81,47 @@ func (c *cell) Scan(src any) error {
 		*c.out = append(b, "null"...)
 		return nil
 	}
-	b, err := appendValue(b, c.kind, src)
+	var err error
+	if c.kind == kindHeld {
+		b, err = appendHeld(b, c.form, src)
+	} else {
+		b, err = appendValue(b, c.kind, src)
+	}
 	*c.out = b
 	return err
+}
+
+// blob is bytes that are kept to be compared and bound again.
+type blob string
+
+// Value implements driver.Valuer.
+func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
+
+// appendHeld gives the JSON of what callers see of a value.
+func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
+	seen, err := form.Show(src)
+	if err != nil {
+		return b, fmt.Errorf("read: a stored value is none of its field's type: %w", err)
+	}
+	switch v := seen.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case string:
+		return appendString(b, v), nil
+	case int64:
+		return appendInteger(b, v), nil
+	case float64:
+		return appendFloat(b, v), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case time.Time:
+		return appendTime(b, v), nil
+	case json.RawMessage:
+		return appendJSON(b, []byte(v))
+	case []byte:
+		return appendBase64(b, v), nil
+	}
+	return b, fmt.Errorf("read: a form gave a %T", seen)
 }
 
 func appendValue(b []byte, k kind, src any) ([]byte, error) {
@@ -96,6 +138,10 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 			return appendFloat(b, v), nil
 		case int64:
 			return strconv.AppendInt(b, v, 10), nil
+		case string: // a decimal column
+			if x, err := strconv.ParseFloat(v, 64); err == nil {
+				return appendFloat(b, x), nil
+			}
 		}
 	case kindBool:
 		switch v := src.(type) {

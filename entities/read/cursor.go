@@ -39,7 +39,7 @@ var errCursor = errors.New("this is no cursor of a collection")
 // place is what a cursor says: where the next page starts, and which one it is.
 type place struct {
 	page   int
-	values []any // of each term; nil, bool, int64, float64 or string
+	values []any // of each term; nil, bool, int64, float64, string or blob
 }
 
 // tagged is a cursor that is read, but not yet compared with its query.
@@ -62,6 +62,9 @@ func (p place) encode() []byte {
 			out = binary.BigEndian.AppendUint64(append(out, 'd'), math.Float64bits(v))
 		case string:
 			out = binary.AppendUvarint(append(out, 's'), uint64(len(v)))
+			out = append(out, v...)
+		case blob:
+			out = binary.AppendUvarint(append(out, 'b'), uint64(len(v)))
 			out = append(out, v...)
 		default:
 			panic(fmt.Sprintf("read: a %T in a sort", v))
@@ -100,9 +103,12 @@ func decodeValue(kind byte, raw []byte) (v any, rest []byte, err error) {
 		if len(raw) >= 8 {
 			return math.Float64frombits(binary.BigEndian.Uint64(raw)), raw[8:], nil
 		}
-	case 's':
+	case 's', 'b':
 		if size, n := binary.Uvarint(raw); n > 0 && size <= uint64(len(raw)-n) {
 			end := n + int(size)
+			if kind == 'b' {
+				return blob(raw[n:end]), raw[end:], nil
+			}
 			return string(raw[n:end]), raw[end:], nil
 		}
 	}

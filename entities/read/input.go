@@ -117,11 +117,14 @@ func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get,
 	in := open(raw, e, g, getKeys)
 	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e)}
 	if id, ok := in.members["id"]; ok {
-		key, d := filter.Key(e, id, "/id")
+		seen, d := filter.Key(e, id, "/id")
+		if d == nil {
+			out.ID = ShowKey(seen)
+			out.Key, d = filter.Held(&e.Key, &e.Resource.Key, seen, "/id")
+		}
 		if d != nil {
 			in.details = append(in.details, *d)
 		}
-		out.Key, out.ID = key, ShowKey(key)
 	} else if in.members != nil {
 		in.wrong("/id", "id is needed", "id", nil)
 	}

@@ -30,9 +30,6 @@ func (e *Engine) Keys(ctx context.Context, q Querier, entity *descriptor.Entity,
 		if err := rows.Scan(&key); err != nil {
 			return nil, err
 		}
-		if b, ok := key.([]byte); ok {
-			key = string(b)
-		}
 		out = append(out, key)
 	}
 	return out, rows.Err()

@@ -24,6 +24,7 @@ type layout struct {
 type output struct {
 	column *descriptor.Column
 	kind   kind
+	form   descriptor.Form
 	key    string // `{"id":` for the first, `,"name":` for the others
 }
 
@@ -59,7 +60,11 @@ func newLayout(e *descriptor.Entity, fields map[string]bool) *layout {
 
 func newOutput(before string, f *catalog.Field, c *descriptor.Column) output {
 	name, _ := json.Marshal(f.Name)
-	return output{column: c, kind: kindOf(f, c), key: before + string(name) + ":"}
+	out := output{column: c, kind: kindOf(f, c), form: c.Form, key: before + string(name) + ":"}
+	if out.form != nil {
+		out.kind = kindHeld
+	}
+	return out
 }
 
 // list is the select list of the layout for a dialect.

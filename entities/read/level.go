@@ -44,7 +44,7 @@ func newReader(l *level, parent bool) *reader {
 	columns, refs := l.reads.layout.columns, owned(l.reads)
 	r := &reader{cells: make([]cell, 0, len(columns)+refs+1), refs: make([]any, refs)}
 	for _, o := range columns {
-		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, key: o.key})
+		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, form: o.form, key: o.key})
 	}
 	if len(l.reads.relations) > 0 {
 		r.cells[0].keep = &r.key

@@ -80,6 +80,10 @@ func (in *input) sortable(e *descriptor.Entity, name, at string) *descriptor.Col
 		in.fail(at, "unknown field "+filter.Quote(name)+" of "+e.Resource.Name+fault.DidYouMean(name, filter.FieldNames(e)))
 		return nil
 	}
+	if f.Opaque {
+		in.fail(at, filter.Quote(name)+" has no order: it is kept in a form of its own")
+		return nil
+	}
 	if f.Type == catalog.TypeJSON || f.Type == catalog.TypeBytes {
 		in.fail(at, filter.Quote(name)+" of type "+string(f.Type)+" has no order")
 		return nil

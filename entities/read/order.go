@@ -80,6 +80,9 @@ func (t term) accepts(v any) bool {
 	_, isInt := v.(int64)
 	_, isFloat := v.(float64)
 	_, isBool := v.(bool)
+	if _, isBlob := v.(blob); isBlob || t.column.Form != nil { // whatever the app's type keeps
+		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
+	}
 	switch t.column.Storage {
 	case descriptor.Int:
 		return isInt

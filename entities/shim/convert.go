@@ -1,10 +1,9 @@
 package shim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -83,16 +82,6 @@ func Float[T ~float32 | ~float64](v any, set func(T)) error {
 	return nil
 }
 
-// Time sets times.
-func Time(v any, set func(time.Time)) error {
-	t, ok := v.(time.Time)
-	if !ok {
-		return unfit(v, "a time")
-	}
-	set(t)
-	return nil
-}
-
 // Bytes sets byte strings.
 func Bytes[T ~[]byte](v any, set func(T)) error {
 	switch v := v.(type) {
@@ -130,8 +119,8 @@ func JSON[T any](v any, set func(T)) error {
 		set(v)
 	case json.RawMessage:
 		var t T
-		if err := json.Unmarshal(v, &t); err != nil {
-			return fmt.Errorf("the JSON does not fit: %w", err)
+		if err := strictly(v, &t); err != nil {
+			return err
 		}
 		set(t)
 	default:
@@ -140,58 +129,16 @@ func JSON[T any](v any, set func(T)) error {
 	return nil
 }
 
-// IDs gives ids their type back. The engine passes only what ParseID gave.
-func IDs[T any](ids []any) []T {
-	out := make([]T, len(ids))
-	for i, id := range ids {
-		out[i] = id.(T)
+// strictly reads JSON into a Go value, and refuses members that it has no place
+// for: they would be lost.
+func strictly(raw json.RawMessage, to any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return fmt.Errorf("the JSON does not fit: %w", err)
 	}
-	return out
+	return nil
 }
-
-// Anys takes the type from ids.
-func Anys[T any](ids []T) []any {
-	out := make([]any, len(ids))
-	for i, id := range ids {
-		out[i] = id
-	}
-	return out
-}
-
-// TextID, IntID and UUIDID parse ids.
-func TextID[T ~string](text string) (any, error) {
-	if text == "" {
-		return nil, fmt.Errorf("an id is never empty")
-	}
-	return T(text), nil
-}
-
-// IntID parses decimal ids.
-func IntID[T integer](text string) (any, error) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
-		if id := T(n); int64(id) == n && (id < 0) == (n < 0) {
-			return id, nil
-		}
-	}
-	if n, err := strconv.ParseUint(text, 10, 64); err == nil && strconv.FormatUint(n, 10) == text {
-		if id := T(n); id >= 0 && uint64(id) == n {
-			return id, nil
-		}
-	}
-	return nil, fmt.Errorf("%q is not an integer id", text)
-}
-
-// UUIDID parses UUIDs as ids.
-func UUIDID(text string) (any, error) {
-	id, err := uuid.Parse(text)
-	if err != nil || len(text) != 36 {
-		return nil, fmt.Errorf("%q is not a UUID", text)
-	}
-	return id, nil
-}
-
-// FormatID gives an id as callers see it.
-func FormatID(id any) string { return fmt.Sprint(id) }
 
 func unfit(v any, want string) error {
 	if v == nil {

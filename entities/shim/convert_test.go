@@ -84,19 +84,24 @@ func FuzzIDs(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for name, parse := range map[string]func(string) (any, error){"int": IntID[int], "int8": IntID[int8], "uint64": IntID[uint64], "text": TextID[string]} {
-			id, err := parse(s)
-			if err == nil && FormatID(id) != s {
-				t.Fatalf("%s: %q became %q", name, s, FormatID(id))
+		for name, ids := range map[string]IDForm{"int": IntIDs[int](), "int8": IntIDs[int8](), "uint64": IntIDs[uint64](), "text": TextIDs[string](), "uuid": UUIDs()} {
+			id, err := ids.ParseID(s)
+			if err != nil {
+				continue
+			}
+			if name != "uuid" && ids.FormatID(id) != s {
+				t.Fatalf("%s: %q became %q", name, s, ids.FormatID(id))
+			}
+			held, err := ids.BindID(id)
+			if err != nil { // what no database holds
+				continue
+			}
+			if again, err := ids.ScanID(held); err != nil || again != id {
+				t.Fatalf("%s: %v was kept as %v and read as %v: %v", name, id, held, again, err)
 			}
 		}
 		if _, err := IntID[int64](s); err == nil {
 			if _, err := strconv.ParseInt(s, 10, 64); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if id, err := UUIDID(s); err == nil {
-			if _, err := uuid.Parse(FormatID(id)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -69,8 +69,7 @@ type Kind struct {
 	// SettableID tells that a caller may choose the id of a new entity.
 	SettableID bool
 
-	ParseID  func(text string) (any, error)
-	FormatID func(id any) string
+	IDForm
 
 	Create func(tx Tx) Write
 	Update func(tx Tx, id any, where ...func(*sql.Selector)) Write

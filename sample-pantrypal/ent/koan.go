@@ -213,8 +213,7 @@ func koanKindDetection() *shim.Kind {
 				{Entity: "PantryItem", Column: "detection_id", SetNull: true},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Detection.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -335,8 +334,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 				{Field: "weeklyBudget", Ent: "weekly_budget", Name: "weekly_budget", Storage: "float", Nullable: true},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).HouseholdProfile.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -440,8 +438,7 @@ func koanKindMealPlan() *shim.Kind {
 				{Entity: "PlannedMeal", Column: "plan_id", Cascade: true},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).MealPlan.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -547,8 +544,7 @@ func koanKindPantryEvent() *shim.Kind {
 			},
 		},
 		Generated: []string{"at"},
-		ParseID:   shim.TextID[string],
-		FormatID:  shim.FormatID,
+		IDForm:    shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryEvent.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -673,8 +669,7 @@ func koanKindPantryItem() *shim.Kind {
 			},
 		},
 		Generated: []string{"added_at"},
-		ParseID:   shim.TextID[string],
-		FormatID:  shim.FormatID,
+		IDForm:    shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -815,8 +810,7 @@ func koanKindPantryPhoto() *shim.Kind {
 			},
 		},
 		Generated: []string{"added_at"},
-		ParseID:   shim.TextID[string],
-		FormatID:  shim.FormatID,
+		IDForm:    shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryPhoto.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -935,8 +929,7 @@ func koanKindPlannedMeal() *shim.Kind {
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", OwnKey: "recipe_id"},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PlannedMeal.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1067,8 +1060,7 @@ func koanKindProduct() *shim.Kind {
 				{Entity: "ShoppingItem", Column: "product_id", SetNull: true},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Product.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1216,8 +1208,7 @@ func koanKindRecipe() *shim.Kind {
 				{Entity: "RecipeIngredient", Column: "recipe_id", Cascade: true},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Recipe.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1365,8 +1356,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", Inverse: true, OwnKey: "recipe_id"},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).RecipeIngredient.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1482,8 +1472,7 @@ func koanKindShoppingItem() *shim.Kind {
 				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
 			},
 		},
-		ParseID:  shim.TextID[string],
-		FormatID: shim.FormatID,
+		IDForm: shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1603,8 +1592,7 @@ func koanKindShoppingList() *shim.Kind {
 			},
 		},
 		Generated: []string{"created_at"},
-		ParseID:   shim.TextID[string],
-		FormatID:  shim.FormatID,
+		IDForm:    shim.TextIDs[string](),
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingList.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {

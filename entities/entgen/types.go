@@ -1,0 +1,247 @@
+package entgen
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"entgo.io/ent/entc/gen"
+	"entgo.io/ent/schema/field"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// shape says what callers see of a field, what its column keeps, and how the
+// generated code goes from one to the other.
+type shape struct {
+	Type    catalog.FieldType
+	Storage descriptor.Storage
+	Opaque  bool
+	// Convert is the converter of package shim that sets the field, "" where it is
+	// set through a form.
+	Convert string
+	// Seen is the form's constant, "" where there is no form. Kept tells that the
+	// column holds what callers see, so that only setting needs the form.
+	Seen string
+	Kept bool
+}
+
+const uuidPackage = "github.com/google/uuid"
+
+// own tells whether a Go type keeps itself in the database.
+func own(f *gen.Field) bool { return f.HasGoType() && f.Type.ValueScanner() }
+
+// textual tells whether a Go type is written and read as text.
+func textual(f *gen.Field) bool {
+	t := f.Type.RType
+	return t != nil && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+func kindIs(f *gen.Field, kinds ...reflect.Kind) bool {
+	for _, k := range kinds {
+		if f.HasGoType() && f.Type.RType.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	integers = []reflect.Kind{reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64}
+	floats   = []reflect.Kind{reflect.Float32, reflect.Float64}
+)
+
+// shapeOf decides how a field is exposed, or says why it cannot be.
+func shapeOf(f *gen.Field, a *expose.Field) (s shape, problem string) {
+	s = basicShape(f)
+	google := f.Type.Type == field.TypeUUID && f.Type.PkgPath == uuidPackage && !f.HasValueScanner()
+	switch {
+	case f.Type.Type == field.TypeOther:
+		s, problem = otherShape(f)
+	case f.Type.Type == field.TypeJSON, google, !f.HasGoType() && !f.HasValueScanner():
+	case f.HasValueScanner() || own(f):
+		s = ownShape(f, s)
+	case s.Convert == "":
+		problem = "the type " + f.Type.String() + " says nothing of how it is kept: give it Value and Scan, or the field a ValueScanner"
+	}
+	if problem != "" {
+		return s, problem
+	}
+	if s.Seen != "" && (flag(a.Decimal) || decimalColumn(f)) && s.Type != catalog.TypeDecimal {
+		if s.Seen == "AsIs" && s.Type != catalog.TypeString && s.Type != catalog.TypeText || s.Type == catalog.TypeJSON {
+			return s, "it cannot be a decimal: " + f.Type.String() + " is not written as text"
+		}
+		s.Type, s.Storage, s.Opaque = catalog.TypeDecimal, descriptor.Decimal, false
+	}
+	if flag(a.Decimal) && s.Type != catalog.TypeDecimal {
+		return s, "Decimal is for fields with a Go type or ValueScanner of the app's own"
+	}
+	if flag(a.Comparable) {
+		if s.Seen == "" {
+			return s, "Comparable is for fields with a Go type or ValueScanner of the app's own"
+		}
+		s.Opaque = false
+	}
+	return s, ""
+}
+
+// basicShape is the shape by ent's type alone.
+func basicShape(f *gen.Field) shape {
+	switch t := f.Type.Type; {
+	case t == field.TypeBool:
+		return shape{Type: catalog.TypeBool, Storage: descriptor.Bool, Convert: "Bool"}
+	case t == field.TypeTime:
+		return shape{Type: catalog.TypeTime, Storage: descriptor.Time, Convert: "Time"}
+	case t == field.TypeJSON:
+		return shape{Type: catalog.TypeJSON, Storage: descriptor.JSON, Convert: "JSON"}
+	case t == field.TypeUUID:
+		return shape{Type: catalog.TypeUUID, Storage: descriptor.UUID, Convert: "UUID"}
+	case t == field.TypeBytes:
+		return shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes, Convert: "Bytes"}
+	case t == field.TypeEnum:
+		return shape{Type: catalog.TypeEnum, Storage: descriptor.Text, Convert: "Text"}
+	case t.Integer():
+		return shape{Type: catalog.TypeInt, Storage: descriptor.Int, Convert: "Int"}
+	case t.Float():
+		return shape{Type: catalog.TypeFloat, Storage: descriptor.Float, Convert: "Float"}
+	case f.Column().Size >= math.MaxInt32:
+		return shape{Type: catalog.TypeText, Storage: descriptor.Text, Convert: "Text"}
+	}
+	return shape{Type: catalog.TypeString, Storage: descriptor.Text, Convert: "Text"}
+}
+
+// ownShape is the shape of a field whose Go type, or ValueScanner, decides what is
+// kept. What ent's type says of the column holds: a number is kept as a number, a
+// time as a time, an enum as one of its values. Texts may be kept in any form.
+func ownShape(f *gen.Field, s shape) shape {
+	s.Convert = ""
+	s.Seen, s.Kept = "AsKept", true
+	seen := func(how string) {
+		s.Seen, s.Kept, s.Opaque = how, false, true
+	}
+	switch t := f.Type.Type; {
+	case t == field.TypeString && textual(f), t == field.TypeUUID && textual(f):
+		seen("AsText")
+		if t == field.TypeUUID && f.Type.RType.Name != "UUID" {
+			s.Type, s.Storage = catalog.TypeString, descriptor.Text
+		}
+	case t == field.TypeString && (!f.HasGoType() || kindIs(f, reflect.String)):
+		seen("AsIs")
+	case t == field.TypeEnum && (!f.HasGoType() || kindIs(f, reflect.String)):
+		seen("AsIs")
+		s.Opaque = false
+	case t == field.TypeBytes && (!f.HasGoType() || kindIs(f, reflect.Slice)):
+		seen("AsIs")
+	case f.HasValueScanner() && t.Integer() && (!f.HasGoType() || kindIs(f, integers...)),
+		f.HasValueScanner() && t.Float() && (!f.HasGoType() || kindIs(f, floats...)),
+		f.HasValueScanner() && t == field.TypeBool && (!f.HasGoType() || kindIs(f, reflect.Bool)):
+		seen("AsIs")
+	case t.Float() && textual(f):
+		seen("AsText")
+		s.Type, s.Storage, s.Opaque = catalog.TypeDecimal, descriptor.Decimal, false
+	}
+	return s
+}
+
+// otherShape is the shape of a field.Other, by its column types and its Go type.
+func otherShape(f *gen.Field) (shape, string) {
+	if !own(f) && !f.HasValueScanner() {
+		return shape{}, "the type " + f.Type.String() + " needs Value and Scan"
+	}
+	text := shape{Type: catalog.TypeString, Storage: descriptor.Text, Seen: "AsText", Opaque: true}
+	switch {
+	case textual(f):
+		return text, ""
+	case kindIs(f, reflect.String):
+		text.Seen = "AsIs"
+		return text, ""
+	}
+	s, ok := columnShape(f)
+	switch {
+	case ok:
+		s.Seen, s.Kept = "AsKept", true
+		return s, ""
+	case kindIs(f, reflect.Slice, reflect.Map, reflect.Struct):
+		return shape{Type: catalog.TypeJSON, Storage: descriptor.JSON, Seen: "AsJSON", Opaque: true}, ""
+	}
+	return s, fmt.Sprintf("the type %s cannot be shown to callers: give it MarshalText and UnmarshalText, or annotate the field with a SchemaType that says what its column holds", f.Type)
+}
+
+// columnClasses are how SchemaTypes begin, and what such columns hold.
+var columnClasses = []struct {
+	prefix string
+	shape
+}{
+	{"varchar", shape{Type: catalog.TypeString, Storage: descriptor.Text}},
+	{"char", shape{Type: catalog.TypeString, Storage: descriptor.Text}},
+	{"text", shape{Type: catalog.TypeText, Storage: descriptor.Text}},
+	{"citext", shape{Type: catalog.TypeText, Storage: descriptor.Text}},
+	{"numeric", shape{Type: catalog.TypeDecimal, Storage: descriptor.Decimal}},
+	{"decimal", shape{Type: catalog.TypeDecimal, Storage: descriptor.Decimal}},
+	{"json", shape{Type: catalog.TypeJSON, Storage: descriptor.JSON}},
+	{"bigint", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
+	{"integer", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
+	{"int", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
+	{"smallint", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
+	{"double", shape{Type: catalog.TypeFloat, Storage: descriptor.Float}},
+	{"real", shape{Type: catalog.TypeFloat, Storage: descriptor.Float}},
+	{"bool", shape{Type: catalog.TypeBool, Storage: descriptor.Bool}},
+	{"timestamp", shape{Type: catalog.TypeTime, Storage: descriptor.Time}},
+	{"datetime", shape{Type: catalog.TypeTime, Storage: descriptor.Time}},
+	{"bytea", shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes}},
+	{"blob", shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes}},
+	{"uuid", shape{Type: catalog.TypeUUID, Storage: descriptor.UUID}},
+}
+
+// columnShape is the shape that all SchemaTypes of a field agree about; false
+// where they do not, or where one is of no known class.
+func columnShape(f *gen.Field) (found shape, ok bool) {
+	for _, typ := range f.Column().SchemaType {
+		known := false
+		for _, c := range columnClasses {
+			if !strings.HasPrefix(strings.ToLower(typ), c.prefix) || strings.HasSuffix(typ, "]") {
+				continue
+			}
+			if ok && found.Storage != c.Storage {
+				return shape{}, false
+			}
+			found, ok, known = c.shape, true, true
+			break
+		}
+		if !known {
+			return shape{}, false
+		}
+	}
+	return found, ok
+}
+
+// decimalColumn tells whether some database keeps the field as a decimal.
+func decimalColumn(f *gen.Field) bool {
+	for _, typ := range f.Column().SchemaType {
+		typ = strings.ToLower(typ)
+		if strings.HasPrefix(typ, "numeric") || strings.HasPrefix(typ, "decimal") {
+			return true
+		}
+	}
+	return false
+}
+
+// formName is the generated variable of a field's form.
+func formName(n *gen.Type, f *gen.Field) string { return "koanForm" + n.Name + f.StructField() }
+
+// formExpr is the Go expression of a field's form.
+func formExpr(n *gen.Type, f *gen.Field, s shape) string {
+	keeps := "nil"
+	if f.HasValueScanner() {
+		keeps = "&" + scannerPackage(n) + ".ValueScanner." + f.StructField()
+	}
+	return fmt.Sprintf("shim.NewForm((*%s).%s, shim.%s, %s)", n.MutationName(), f.MutationSet(), s.Seen, keeps)
+}
+
+// scannerPackage is the name under which the generated file imports the package
+// that ent puts an entity's ValueScanners into.
+func scannerPackage(n *gen.Type) string { return "koan" + n.PackageDir() }
