@@ -38,7 +38,7 @@ func (g *generator) domain(d wire.Domain) string {
 		if optional {
 			mark = "?"
 		}
-		functions.WriteString(comment("    ", op.Summary))
+		functions.WriteString(comment("    ", op.Summary+hints(op.Effects)))
 		functions.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
 	}
 	types := ""
@@ -46,4 +46,22 @@ func (g *generator) domain(d wire.Domain) string {
 		types = "  namespace " + d.Name + " {\n" + strings.Join(n.types, "") + "  }\n"
 	}
 	return types + "  const " + d.Name + ": {\n" + functions.String() + "  };\n"
+}
+
+// hints name the annotations that hold of an operation, as MCP calls them
+// (codemode-run-spec 6.3).
+func hints(e catalog.Effects) string {
+	var names []string
+	for _, h := range []struct {
+		holds bool
+		name  string
+	}{{e.ReadOnly, "readOnlyHint"}, {e.Destructive, "destructiveHint"}, {e.Idempotent, "idempotentHint"}, {e.Outside, "openWorldHint"}} {
+		if h.holds {
+			names = append(names, h.name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }

@@ -19,6 +19,7 @@ type generator struct {
 	// operators are those that the schemas of filters name; empty where they name
 	// none, which stands for all.
 	operators map[string]bool
+	alone     bool // what is written stands without the other entities
 }
 
 // shape is one set of methods and the interface that has them.
@@ -223,12 +224,11 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 		}
 	}
 	for _, e := range r.Edges {
-		if !known(e.Target) {
-			continue
-		}
 		b.WriteString(comment("      ", e.Description))
 		kind := e.Target + " | null"
 		switch {
+		case !known(e.Target):
+			kind = "any"
 		case e.Many:
 			kind = e.Target + "[]"
 		case e.Required:

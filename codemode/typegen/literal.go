@@ -2,7 +2,8 @@ package typegen
 
 import (
 	"encoding/json"
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,11 +36,7 @@ func literal(v any, depth int) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		sort.Strings(names)
+		names := sortedNames(v)
 		parts := make([]string, len(names))
 		for i, name := range names {
 			parts[i] = property(name) + ": " + literal(v[name], depth+1)
@@ -55,10 +52,13 @@ func enum(values []any) string {
 		return "never"
 	}
 	if len(values) > maxSchemaMembers {
-		if _, ok := values[0].(string); ok {
-			return "string /* too many values to list */"
+		many := strconv.Itoa(len(values)) + " values are too many to list"
+		for _, v := range values {
+			if _, ok := v.(string); !ok {
+				return unsaid(many)
+			}
 		}
-		return "unknown /* too many values to list */"
+		return "string /** " + many + " */"
 	}
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -67,18 +67,30 @@ func enum(values []any) string {
 	return union(parts)
 }
 
-func union(kinds []string) string { return join(kinds, " | ") }
+// union joins with |: what admits everything swallows the rest.
+func union(kinds []string) string {
+	if i := slices.IndexFunc(kinds, isUnsaid); i >= 0 {
+		return kinds[i]
+	}
+	return join(kinds, " | ")
+}
 
-// intersection joins with &: alternatives inside are put in brackets.
+// intersection joins with &: what admits everything says nothing, and alternatives
+// inside are put in brackets.
 func intersection(kinds []string) string {
-	if len(kinds) > 1 {
-		for i, k := range kinds {
-			if strings.Contains(k, " | ") {
-				kinds[i] = "(" + k + ")"
-			}
+	said := slices.DeleteFunc(slices.Clone(kinds), isUnsaid)
+	switch len(said) {
+	case 0:
+		return union(kinds)
+	case 1:
+		return said[0]
+	}
+	for i, k := range said {
+		if strings.Contains(k, " | ") {
+			said[i] = "(" + k + ")"
 		}
 	}
-	return join(kinds, " & ")
+	return join(said, " & ")
 }
 
 // join joins distinct types.
@@ -117,18 +129,16 @@ func note(schema any) string {
 			notes = append(notes, key+" "+v.String())
 		}
 	}
+	for _, key := range []string{"not", "if", "dependentSchemas", "dependentRequired", "contains", "propertyNames"} {
+		if _, ok := s[key]; ok {
+			notes = append(notes, "more is checked: "+key)
+		}
+	}
 	text := str(s["description"])
 	if len(notes) > 0 {
 		text = strings.TrimSpace(strings.TrimRight(text, " .") + " (" + strings.Join(notes, ", ") + ")")
 	}
-	return strings.TrimSuffix(comment("", text), "\n") + blank(text)
-}
-
-func blank(text string) string {
-	if plain(text) == "" {
-		return ""
-	}
-	return " "
+	return comment1(text)
 }
 
 func str(v any) string {

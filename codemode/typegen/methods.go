@@ -12,7 +12,7 @@ func (g *generator) generics() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(filterTypes(g.hasOperator))
+	b.WriteString(filterTypes(g.hasOperator, g.alone))
 	if len(g.params["aggregate"]) > 0 {
 		b.WriteString(aggregateTypes)
 	}
@@ -107,13 +107,13 @@ var inputs = []struct {
 	{"avg", fieldNames},
 	{"min", fieldNames},
 	{"max", fieldNames},
-	{"sort", text("string | string[]")},
+	{"sort", text("Fields")},
 	{"limit", text("number")},
 	{"page", text("number")},
 	{"pageSize", text("number")},
 	{"cursor", text("string")},
 	{"count", text("boolean")},
-	{"fields", text("string | string[]")},
+	{"fields", text("Fields")},
 	{"with", func(t typeNames) string { return "With<" + t.model + ", " + t.relation + ">" }},
 	{"replace", text("boolean")},
 	{"ifVersion", text("number")},

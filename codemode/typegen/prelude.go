@@ -109,8 +109,10 @@ const core = `  /** The run's args, as the caller gave them. */
 `
 
 // filterTypes are the types that filters, pages and `with` are made of; has tells
-// which operators the entities' operations take.
-func filterTypes(has func(operator string) bool) string {
+// which operators the entities' operations take. In declarations that stand
+// alone, what lies beyond the neighbours is any: there a condition on what has no
+// known type is not checked.
+func filterTypes(has func(operator string) bool, alone bool) string {
 	members := func(typed ...[2]string) string {
 		var out []string
 		for _, m := range typed {
@@ -120,40 +122,45 @@ func filterTypes(has func(operator string) bool) string {
 		}
 		return strings.Join(out, "; ")
 	}
+	open, far := "List<any> | null", "never"
+	switch {
+	case alone:
+		open, far = "any", "F"
+	case !has("$path"):
+		open = "any"
+	}
 	return `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
+  /** The entity that a relationship leads to; never for a field. */
+  type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : NonNullable<T[K]> extends string | number | boolean ? T[K]
-    : NonNullable<T[K]> extends readonly (infer I)[] ? I extends { id?: string } ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : T[K]
-    : NonNullable<T[K]> extends { id?: string } ? Ref | null : T[K] };
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K]
+    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? ` + anything(has) + ` : Condition<NonNullable<T[K]>>) | null } & { ` +
+  type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { ` +
 		members([2]string{"$and", "Filter<T>[]"}, [2]string{"$or", "Filter<T>[]"}, [2]string{"$nor", "Filter<T>[]"}, [2]string{"$not", "Filter<T>"}, [2]string{"$search", "string"}) + ` };
-  type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
-    : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? List<any> : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
-    : string extends keyof V ? Json : Filter<V>;
-  interface Equal<V> { ` + members([2]string{"$eq", "V | null"}, [2]string{"$ne", "V | null"}, [2]string{"$in", "(V | null)[]"}, [2]string{"$nin", "(V | null)[]"}, [2]string{"$null", "boolean"}) + ` }
-  interface Order<V> extends Equal<V> { ` + members([2]string{"$lt", "V"}, [2]string{"$lte", "V"}, [2]string{"$gt", "V"}, [2]string{"$gte", "V"}, [2]string{"$between", "[V, V]"}) + ` }
+  type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+      : (N extends readonly (infer I)[] ? List<I> : Json) | null)
+    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members([2]string{"$exists", "boolean"}) + ` }) | null;
+  interface Equal<V> { ` + members([2]string{"$eq", "V"}, [2]string{"$ne", "V"}, [2]string{"$in", "readonly V[]"}, [2]string{"$nin", "readonly V[]"}, [2]string{"$null", "boolean"}) + ` }
+  interface Order<V, N = NonNullable<V>> extends Equal<V> { ` + members([2]string{"$lt", "N"}, [2]string{"$lte", "N"}, [2]string{"$gt", "N"}, [2]string{"$gte", "N"}, [2]string{"$between", "readonly [N, N]"}) + ` }
   interface Text<V> extends Order<V> { ` + members([2]string{"$contains", "string"}, [2]string{"$icontains", "string"}, [2]string{"$startsWith", "string"}, [2]string{"$endsWith", "string"}) + ` }
   interface Json { ` + members([2]string{"$eq", "null"}, [2]string{"$ne", "null"}, [2]string{"$null", "boolean"}, [2]string{"$path", "Paths"}) + ` }
-  interface List<I> extends Json { ` + members([2]string{"$has", "I"}, [2]string{"$all", "I[]"}, [2]string{"$size", "number"}) + ` }
+  interface List<I> extends Json { ` + members([2]string{"$has", "I & Scalar"}, [2]string{"$all", "readonly (I & Scalar)[]"}, [2]string{"$size", "number"}) + ` }
   interface ToMany<T> { ` + members([2]string{"$some", "Filter<T>"}, [2]string{"$every", "Filter<T>"}, [2]string{"$none", "Filter<T>"}, [2]string{"$exists", "boolean"}) + ` }
-` + paths(has) + `  type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
-  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
-  type With<T, R extends string> = [R] extends [never] ? never
-    : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
+` + paths(has) + `  type Scalar = string | number | boolean;
+  type Related<T> = { [K in keyof T]-?: [Edge<T[K]>] extends [never] ? never : K }[keyof T] & string;
+  interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
+  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
+  type Fields = string | readonly string[];
+  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all"> = [R] extends [never] ? never
+    : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true
+      | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
 `
-}
-
-// anything is the condition of a field of which the schema says no type.
-func anything(has func(operator string) bool) string {
-	if has("$path") {
-		return "List<any>"
-	}
-	return "any"
 }
 
 // paths is the type of what looks into JSON: "a.b[0]" and a condition.
@@ -162,8 +169,7 @@ func paths(has func(operator string) bool) string {
 		return ""
 	}
 	return "  /** Paths such as \"a.b[0]\", each with a condition. */\n" +
-		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }\n" +
-		"  type Scalar = string | number | boolean;\n"
+		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }\n"
 }
 
 // aggregateTypes are what the options of an aggregate are made of.

@@ -3,7 +3,6 @@ package typegen
 import (
 	"bytes"
 	"encoding/json"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -59,15 +58,41 @@ func (n *namespace) root(schema json.RawMessage, name, domain string) string {
 
 // jsonFieldType gives the type of an entity's JSON field, in one expression.
 func jsonFieldType(schema json.RawMessage) string {
-	if len(schema) == 0 {
-		return "unknown"
-	}
 	doc, ok := decode(schema)
 	if !ok {
 		return "unknown"
 	}
 	c := &converter{doc: doc}
+	c.open = c.hasID(doc)
 	return c.convert(doc, position{})
+}
+
+// hasID tells that a schema, or the elements of a list, have a member "id". An
+// object with an id is an entity to the types of filters, so these are written as
+// objects with any members.
+func (c *converter) hasID(schema any) bool {
+	s := c.target(schema)
+	if items, ok := s["items"]; ok {
+		s = c.target(items)
+	}
+	props, _ := s["properties"].(map[string]any)
+	_, ok := props["id"]
+	return ok
+}
+
+// target follows references to an object.
+func (c *converter) target(schema any) map[string]any {
+	s, _ := schema.(map[string]any)
+	for range maxSchemaDepth {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			break
+		}
+		pointer, _ := c.local(ref)
+		next, _ := resolve(c.doc, pointer)
+		s, _ = next.(map[string]any)
+	}
+	return s
 }
 
 func decode(schema json.RawMessage) (any, bool) {
@@ -80,18 +105,27 @@ func decode(schema json.RawMessage) (any, bool) {
 	return doc, dec.Decode(&doc) == nil
 }
 
-// converter turns one schema document into types. Without a namespace, what
-// needs a name becomes unknown.
+// converter turns one schema document into types. Without a namespace,
+// references are written out where they stand.
 type converter struct {
 	doc    any
 	space  *namespace
 	domain string
 	base   string
 	nodes  int
+	open   bool                // objects have any members
 	names  map[string]string   // pointer -> type's name
 	queue  []string            // pointers whose types are to be written
 	edges  map[string][]string // pointer -> pointers that it directly is
+	around []string            // without a namespace: the references that are being written out
 }
+
+// unsaid is the type of what TypeScript cannot say, or what goes too far, with a
+// warning that says so.
+func unsaid(why string) string { return "unknown /** " + why + " */" }
+
+// isUnsaid tells that a type admits everything.
+func isUnsaid(kind string) bool { return kind == "unknown" || strings.HasPrefix(kind, "unknown /**") }
 
 // position is where in the types a schema stands.
 type position struct {
@@ -133,7 +167,7 @@ func (c *converter) flush() {
 func (c *converter) convert(schema any, p position) string {
 	c.nodes++
 	if p.depth > maxSchemaDepth || c.nodes > maxSchemaNodes {
-		return "unknown /* too deep */"
+		return unsaid("the schema goes deeper")
 	}
 	switch s := schema.(type) {
 	case bool:
@@ -143,7 +177,7 @@ func (c *converter) convert(schema any, p position) string {
 		return "never"
 	case map[string]any:
 		kind := c.object(s, p)
-		if s["nullable"] == true && kind != "unknown" {
+		if s["nullable"] == true && !isUnsaid(kind) {
 			kind = union([]string{kind, "null"})
 		}
 		return kind
@@ -151,17 +185,23 @@ func (c *converter) convert(schema any, p position) string {
 	return "unknown"
 }
 
+// object gives the type of a schema that is an object: all that its keywords say,
+// together.
 func (c *converter) object(s map[string]any, p position) string {
-	if ref, ok := s["$ref"].(string); ok {
-		return c.reference(ref, p)
-	}
-	if v, ok := s["const"]; ok {
-		return literal(v, 0)
-	}
-	if list, ok := s["enum"].([]any); ok {
-		return enum(list)
-	}
 	var parts []string
+	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		if ref, ok := s[key].(string); ok {
+			parts = append(parts, c.reference(ref, p))
+		}
+	}
+	value, isConst := s["const"]
+	values, isEnum := s["enum"].([]any)
+	switch {
+	case isConst:
+		parts = append(parts, literal(value, 0))
+	case isEnum:
+		parts = append(parts, enum(values))
+	}
 	for _, key := range []string{"oneOf", "anyOf"} {
 		if list, ok := s[key].([]any); ok && len(list) > 0 {
 			parts = append(parts, c.combine(list, p, union))
@@ -170,8 +210,10 @@ func (c *converter) object(s map[string]any, p position) string {
 	if list, ok := s["allOf"].([]any); ok && len(list) > 0 {
 		parts = append(parts, c.combine(list, p, intersection))
 	}
-	if own := c.own(s, p); own != "" {
-		parts = append(parts, own)
+	if !isConst && !isEnum {
+		if own := c.own(s, p); own != "" {
+			parts = append(parts, own)
+		}
 	}
 	if len(parts) == 0 {
 		return "unknown"
@@ -181,7 +223,7 @@ func (c *converter) object(s map[string]any, p position) string {
 
 func (c *converter) combine(list []any, p position, join func([]string) string) string {
 	if len(list) > maxSchemaMembers {
-		return "unknown /* too many alternatives */"
+		return unsaid(strconv.Itoa(len(list)) + " alternatives are too many to list")
 	}
 	kinds := make([]string, len(list))
 	for i, one := range list {
@@ -245,135 +287,19 @@ func (c *converter) array(s map[string]any, p position) string {
 		return list(c.convert(items, p.within()))
 	}
 	if len(prefix) > maxSchemaMembers {
-		return "unknown[]"
+		return "unknown[] /** a tuple of " + strconv.Itoa(len(prefix)) + " */"
 	}
 	parts := make([]string, len(prefix))
 	for i, one := range prefix {
 		parts[i] = c.convert(one, p.within())
 	}
+	most, bounded := s["maxItems"].(json.Number)
 	switch {
-	case items == false:
+	case items == false, bounded && most.String() == strconv.Itoa(len(prefix)):
 	case hasItems:
 		parts = append(parts, "..."+list(c.convert(items, p.within())))
 	default:
 		parts = append(parts, "...unknown[]")
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// members writes an object type.
-func (c *converter) members(s map[string]any, p position) string {
-	props, _ := s["properties"].(map[string]any)
-	required := map[string]bool{}
-	if list, ok := s["required"].([]any); ok {
-		for _, one := range list {
-			required[str(one)] = true
-		}
-	}
-	names := make([]string, 0, len(props))
-	for name := range props {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	var parts []string
-	if len(names) > maxSchemaMembers {
-		names = names[:maxSchemaMembers]
-		parts = append(parts, "[more: string]: unknown")
-	}
-	for _, name := range names {
-		mark := "?"
-		if required[name] {
-			mark = ""
-		}
-		parts = append(parts, note(props[name])+property(name)+mark+": "+c.convert(props[name], p.within()))
-	}
-	if index := c.index(s, len(names) > 0, p); index != "" {
-		parts = append(parts, index)
-	}
-	if len(parts) == 0 {
-		return "{ [key: string]: never }"
-	}
-	return "{ " + strings.Join(parts, "; ") + " }"
-}
-
-// index writes the index signature. Beside named members it must admit their
-// types, so it says unknown.
-func (c *converter) index(s map[string]any, named bool, p position) string {
-	more, ok := s["additionalProperties"]
-	if patterns, _ := s["patternProperties"].(map[string]any); len(patterns) > 0 {
-		return "[key: string]: unknown"
-	}
-	switch {
-	case more == false:
-		return ""
-	case !ok && named:
-		return ""
-	case !ok || named:
-		return "[key: string]: unknown"
-	}
-	return "[key: string]: " + c.convert(more, p.within())
-}
-
-// reference gives the name of what a $ref leads to.
-func (c *converter) reference(ref string, p position) string {
-	if c.space == nil || ref != "#" && !strings.HasPrefix(ref, "#/") {
-		return "unknown /* reference */"
-	}
-	if _, ok := resolve(c.doc, ref); !ok {
-		return "unknown /* broken reference */"
-	}
-	if !p.inside && p.owner != "" {
-		if ref == p.owner || c.leads(ref, p.owner, map[string]bool{}) {
-			return "unknown /* circular */"
-		}
-		c.edges[p.owner] = append(c.edges[p.owner], ref)
-	}
-	last := ref[strings.LastIndexByte(ref, '/')+1:]
-	return c.name(ref, c.base+catalog.Pascal(catalog.Identifier(last)))
-}
-
-// leads tells whether the type of a pointer is, without any structure between,
-// that of another.
-func (c *converter) leads(from, to string, seen map[string]bool) bool {
-	if from == to {
-		return true
-	}
-	if seen[from] {
-		return false
-	}
-	seen[from] = true
-	for _, next := range c.edges[from] {
-		if c.leads(next, to, seen) {
-			return true
-		}
-	}
-	return false
-}
-
-// resolve follows a JSON Pointer in a fragment.
-func resolve(doc any, pointer string) (any, bool) {
-	if pointer == "#" {
-		return doc, true
-	}
-	at := doc
-	for _, step := range strings.Split(strings.TrimPrefix(pointer, "#/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch v := at.(type) {
-		case map[string]any:
-			next, ok := v[step]
-			if !ok {
-				return nil, false
-			}
-			at = next
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			at = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return at, true
 }

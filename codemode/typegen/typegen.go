@@ -7,6 +7,8 @@
 package typegen
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -19,9 +21,18 @@ type allKey struct{}
 type inlineKey struct{ budget int }
 
 // Declarations gives everything a script of this View can call, as a file that
-// stands by itself. The text is the same for every View with the same content.
+// stands by itself. The text is the same for every View with the same content, and
+// its first line is the digest of the rest.
 func Declarations(v *catalog.View) string {
-	return catalog.Memo(v, allKey{}, func() string { return header + globals + "\n" + namespaceSDK(v) })
+	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v)) })
+}
+
+// sealed puts a line with the digest of the text before it, as subresource
+// integrity writes digests: who keeps a copy can tell whether it is whole, and
+// whether it is the one of another time.
+func sealed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
 }
 
 func namespaceSDK(v *catalog.View) string {
@@ -49,6 +60,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 		return "", false
 	}
 	g := newGenerator(v)
+	g.alone = true
 	g.shapes = slices.DeleteFunc(g.shapes, func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
 	var b strings.Builder
 	b.WriteString(header)
@@ -68,7 +80,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 		}
 	}
 	b.WriteString("  }\n}\n")
-	return b.String(), true
+	return sealed(b.String()), true
 }
 
 // Block gives the declarations of one entity for reading and pasting, with its

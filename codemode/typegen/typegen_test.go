@@ -207,21 +207,6 @@ func BenchmarkDeclarations200(b *testing.B) {
 	}
 }
 
-func FuzzSchema(f *testing.F) {
-	f.Add(hostileSchema)
-	f.Add(`{"$ref":"#"}`)
-	f.Add(`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"anyOf":[{"$ref":"#/$defs/a"}]}`)
-	f.Add(strings.Repeat(`{"items":`, 60) + "true" + strings.Repeat("}", 60))
-	f.Add(`{"enum":[[[[{"a":"*/"}]]],1e999,-0]}`)
-	f.Fuzz(func(t *testing.T, schema string) {
-		if !json.Valid([]byte(schema)) {
-			return
-		}
-		out := typegen.Declarations(view(t, catalog.Offer{Operations: []*catalog.Operation{operation(catalog.PluginID("x", "f"), schema, schema)}}))
-		require.NoError(t, balanced(out), out)
-	})
-}
-
 // balanced reads text as TypeScript's lexer would and tells whether strings,
 // comments and brackets close.
 func balanced(src string) error {

@@ -1,3 +1,4 @@
+// integrity of what follows this line: sha256-fB+cLRP3kwrdCg2wA91vTa4kMaIgeldrMQbxebAYJRc=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -102,38 +103,43 @@ declare namespace SDK {
 
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
+  /** The entity that a relationship leads to; never for a field. */
+  type Edge<F> = unknown extends F ? never : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : NonNullable<T[K]> extends string | number | boolean ? T[K]
-    : NonNullable<T[K]> extends readonly (infer I)[] ? I extends { id?: string } ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : T[K]
-    : NonNullable<T[K]> extends { id?: string } ? Ref | null : T[K] };
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K]
+    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: (unknown extends T[K] ? List<any> : Condition<NonNullable<T[K]>>) | null } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
-  type Condition<V> = [V] extends [boolean] ? V | Equal<V> : [V] extends [number] ? V | Order<V>
-    : [V] extends [string] ? V | (string extends V ? Text<V> : Equal<V>)
-    : [V] extends [readonly (infer I)[]] ? (unknown extends I ? List<any> : [I] extends [string | number | boolean] ? List<I> : ToMany<I>)
-    : string extends keyof V ? Json : Filter<V>;
-  interface Equal<V> { $eq?: V | null; $ne?: V | null; $in?: (V | null)[]; $nin?: (V | null)[]; $null?: boolean }
-  interface Order<V> extends Equal<V> { $lt?: V; $lte?: V; $gt?: V; $gte?: V; $between?: [V, V] }
+  type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
+  type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? List<any> | null
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+      : (N extends readonly (infer I)[] ? List<I> : Json) | null)
+    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null;
+  interface Equal<V> { $eq?: V; $ne?: V; $in?: readonly V[]; $nin?: readonly V[]; $null?: boolean }
+  interface Order<V, N = NonNullable<V>> extends Equal<V> { $lt?: N; $lte?: N; $gt?: N; $gte?: N; $between?: readonly [N, N] }
   interface Text<V> extends Order<V> { $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }
   interface Json { $eq?: null; $ne?: null; $null?: boolean; $path?: Paths }
-  interface List<I> extends Json { $has?: I; $all?: I[]; $size?: number }
+  interface List<I> extends Json { $has?: I & Scalar; $all?: readonly (I & Scalar)[]; $size?: number }
   interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
   /** Paths such as "a.b[0]", each with a condition. */
   interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }
   type Scalar = string | number | boolean;
-  type Target<E> = NonNullable<E> extends readonly (infer I)[] ? I : NonNullable<E>;
-  interface EdgeQuery<T> { limit?: number; sort?: string | string[]; filter?: Filter<T>; fields?: string | string[]; with?: string | string[] | { [edge: string]: any } }
-  type With<T, R extends string> = [R] extends [never] ? never
-    : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true | (K extends keyof T ? EdgeQuery<Target<T[K]>> : never) };
+  type Related<T> = { [K in keyof T]-?: [Edge<T[K]>] extends [never] ? never : K }[keyof T] & string;
+  interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
+  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
+  type Fields = string | readonly string[];
+  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all"> = [R] extends [never] ? never
+    : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true
+      | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
   /** The fields of an entity, without its relationships. */
   type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
-  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: string | string[]; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: string | string[]; with?: With<T, R>; set?: S }
+  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> extends ReadOnlyEntity<T, R, S, I> {
-    /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: string | string[]; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
+    /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
     /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): T;
     /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];
@@ -149,8 +155,8 @@ declare namespace SDK {
     /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
     /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
     /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
-    /** throws not_found */ getById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T;
-    findById(id: Id, options?: { fields?: string | string[]; with?: With<T, R>; set?: S } | S): T | null;
+    /** throws not_found */ getById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T;
+    findById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
   }
 
@@ -196,18 +202,18 @@ declare namespace SDK {
   }
 
   namespace Out2 {
-    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /* broken reference */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /* reference */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: string]: unknown };
+    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: `x${string}`]: string };
     type DeleteInputPair = [string, number, ...boolean[]];
     type DeleteInputA = DeleteInputB;
     type DeleteInputNode = { children?: DeleteInputNode[] };
-    type DeleteInputB = unknown /* circular */ | DeleteInputC | string;
-    type DeleteInputC = unknown /* circular */ | DeleteInputC[];
-    type DeleteOutput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /* broken reference */; class: -1.5; deep?: DeleteOutputPair; empty?: never; far?: unknown /* reference */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteOutputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteOutput; tree: DeleteOutputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: string]: unknown };
+    type DeleteInputB = unknown /** circular */;
+    type DeleteInputC = unknown /** circular */;
+    type DeleteOutput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteOutputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteOutputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteOutput; tree: DeleteOutputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: `x${string}`]: string };
     type DeleteOutputPair = [string, number, ...boolean[]];
     type DeleteOutputA = DeleteOutputB;
     type DeleteOutputNode = { children?: DeleteOutputNode[] };
-    type DeleteOutputB = unknown /* circular */ | DeleteOutputC | string;
-    type DeleteOutputC = unknown /* circular */ | DeleteOutputC[];
+    type DeleteOutputB = unknown /** circular */;
+    type DeleteOutputC = unknown /** circular */;
   }
   const Out2: {
     /** Does delete. */

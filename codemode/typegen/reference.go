@@ -1,0 +1,134 @@
+package typegen
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// reference gives the type of what a $ref leads to: a name, or without a namespace
+// the type itself.
+func (c *converter) reference(ref string, p position) string {
+	pointer, ok := c.local(ref)
+	if !ok {
+		return unsaid("a reference to another document")
+	}
+	schema, ok := resolve(c.doc, pointer)
+	if !ok {
+		return unsaid("a reference to nothing")
+	}
+	if c.space == nil {
+		if slices.Contains(c.around, pointer) {
+			return unsaid("recursive")
+		}
+		c.around = append(c.around, pointer)
+		kind := c.convert(schema, p.beside())
+		c.around = c.around[:len(c.around)-1]
+		return kind
+	}
+	if !p.inside && p.owner != "" {
+		if pointer == p.owner || c.leads(pointer, p.owner, map[string]bool{}) {
+			return unsaid("circular")
+		}
+		c.edges[p.owner] = append(c.edges[p.owner], pointer)
+	}
+	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	return c.name(pointer, c.base+catalog.Pascal(catalog.Identifier(last)))
+}
+
+// local gives the pointer in this document that a reference stands for: "#",
+// "#/$defs/a%20b", "#anchor", and the same behind the document's own $id.
+func (c *converter) local(ref string) (pointer string, ok bool) {
+	if root, isObject := c.doc.(map[string]any); isObject {
+		if id := strings.TrimSuffix(str(root["$id"]), "#"); id != "" && (ref == id || strings.HasPrefix(ref, id+"#")) {
+			ref = "#" + strings.TrimPrefix(strings.TrimPrefix(ref, id), "#")
+		}
+	}
+	if !strings.HasPrefix(ref, "#") {
+		return "", false
+	}
+	fragment, err := url.PathUnescape(ref[1:])
+	switch {
+	case err != nil:
+		return ref, true
+	case fragment == "" || strings.HasPrefix(fragment, "/"):
+		return "#" + fragment, true
+	}
+	nodes := 0
+	pointer = anchor(c.doc, "#", fragment, &nodes)
+	return pointer, pointer != ""
+}
+
+// anchor finds a schema by its $anchor, "" for none.
+func anchor(at any, pointer, name string, nodes *int) string {
+	if *nodes++; *nodes > maxSchemaNodes || strings.Count(pointer, "/") > 2*maxSchemaDepth {
+		return ""
+	}
+	switch at := at.(type) {
+	case map[string]any:
+		if at["$anchor"] == name || at["$dynamicAnchor"] == name {
+			return pointer
+		}
+		for _, key := range sortedNames(at) {
+			if found := anchor(at[key], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), name, nodes); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, one := range at {
+			if found := anchor(one, pointer+"/"+strconv.Itoa(i), name, nodes); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// leads tells whether the type of a pointer is, without any structure between,
+// that of another.
+func (c *converter) leads(from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	for _, next := range c.edges[from] {
+		if c.leads(next, to, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve follows a JSON Pointer in a fragment.
+func resolve(doc any, pointer string) (any, bool) {
+	if pointer == "#" {
+		return doc, true
+	}
+	at := doc
+	for _, step := range strings.Split(strings.TrimPrefix(pointer, "#/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch v := at.(type) {
+		case map[string]any:
+			next, ok := v[step]
+			if !ok {
+				return nil, false
+			}
+			at = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			at = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
