@@ -18,6 +18,7 @@ import (
 
 	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/ledger"
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
@@ -287,12 +288,12 @@ func TestReceiptIsInTheData(t *testing.T) {
 	db, err := sql.Open("sqlite3", filepath.Join(a.folder, "default.db"))
 	require.NoError(t, err)
 	defer db.Close()
-	receipts, err := ledger.Receipts(context.Background(), db, out.Run)
+	receipts, err := ledger.Receipts(context.Background(), sqltext.SQLite{}, db, out.Run)
 	require.NoError(t, err)
 	require.Len(t, receipts, 1)
 	require.Equal(t, "local", receipts[0].Subject)
 	require.Contains(t, string(receipts[0].Result), `"title":"x"`)
-	receipts, err = ledger.Receipts(context.Background(), db, read.Run)
+	receipts, err = ledger.Receipts(context.Background(), sqltext.SQLite{}, db, read.Run)
 	require.NoError(t, err)
 	require.Empty(t, receipts)
 }

@@ -160,7 +160,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 		return t.finish(t.sql.Commit(ctx))
 	}
 	if t.touched {
-		if err := ledger.Write(ctx, t.sql, r); err != nil {
+		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
 			return err
 		}
 	}

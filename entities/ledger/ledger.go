@@ -15,14 +15,15 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/run"
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
 const Version = 1
 
-// tables is the ledger on SQLite.
-const tables = `CREATE TABLE IF NOT EXISTS koan_receipts (
+// receipts is the table of receipts, without the end that dialects differ in.
+const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
 	run TEXT NOT NULL,
 	sequence INTEGER NOT NULL,
 	attempt INTEGER NOT NULL,
@@ -35,8 +36,11 @@ const tables = `CREATE TABLE IF NOT EXISTS koan_receipts (
 	catalog_version TEXT NOT NULL,
 	at TEXT NOT NULL,
 	PRIMARY KEY (run, sequence)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS koan_receipts_key ON koan_receipts (idempotency_key) WHERE idempotency_key <> ''`
+)`
+
+const keys = `CREATE INDEX IF NOT EXISTS koan_receipts_key ON koan_receipts (idempotency_key) WHERE idempotency_key <> ''`
+
+const columns = "run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at"
 
 // Querier is where the ledger reads and writes: the transaction of the data.
 type Querier interface {
@@ -46,22 +50,36 @@ type Querier interface {
 
 // Migrate makes the tables where they are missing.
 func Migrate(ctx context.Context, drv dialect.Driver) error {
-	if err := drv.Exec(ctx, tables, []any{}, nil); err != nil {
-		return fmt.Errorf("ledger: %w", err)
+	table := receipts
+	if drv.Dialect() == dialect.SQLite {
+		table += " WITHOUT ROWID"
+	}
+	for _, statement := range []string{table, keys} {
+		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
 	}
 	return nil
 }
 
 // Write keeps a receipt. A run has one for each transaction it committed.
-func Write(ctx context.Context, q Querier, r run.Receipt) error {
+func Write(ctx context.Context, d sqltext.Dialect, q Querier, r run.Receipt) error {
 	var result any
 	if r.Result != nil {
 		result = string(r.Result)
 	}
-	_, err := q.ExecContext(ctx,
-		"INSERT INTO koan_receipts (run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, result, r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano))
-	if err != nil {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("INSERT INTO koan_receipts (" + columns + ") VALUES (")
+	for i, v := range []any{
+		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, result, r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano),
+	} {
+		if i > 0 {
+			b.Raw(",")
+		}
+		b.Arg(v)
+	}
+	b.Raw(")")
+	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
@@ -69,9 +87,10 @@ func Write(ctx context.Context, q Querier, r run.Receipt) error {
 
 // Receipts gives a run's receipts by sequence: none where it committed nothing
 // in this set.
-func Receipts(ctx context.Context, q Querier, runID string) (out []run.Receipt, err error) {
-	rows, err := q.QueryContext(ctx,
-		"SELECT run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at FROM koan_receipts WHERE run = ? ORDER BY sequence", runID)
+func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []run.Receipt, err error) {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("SELECT " + columns + " FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
+	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
