@@ -20,7 +20,7 @@ RACY := ./framework/... ./entities/... ./plugins ./plugins/kit ./codemode
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: ## Install what is missing on a fresh Debian machine (node; npm packages for tests)
+setup: ## Install what is missing on a fresh Debian machine (node, protoc, PostgreSQL; npm packages for tests)
 	@.ci/setup
 
 build: ## Build bin/koan, bin/pantrypal and bin/plugins

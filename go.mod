@@ -11,6 +11,7 @@ require (
 	github.com/hashicorp/go-hclog v1.6.3 // go-plugin's logger, written to ours
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/invopop/jsonschema v0.14.0 // JSON Schema from the Go types of plugin functions
+	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL's driver
 	github.com/makiuchi-d/gozxing v0.1.1 // reads barcodes, in plugins/vision only
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
@@ -43,6 +44,9 @@ require (
 	github.com/hashicorp/hcl/v2 v2.18.1 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mitchellh/go-wordwrap v1.0.1 // indirect
 	github.com/oklog/run v1.1.0 // indirect

@@ -1,0 +1,169 @@
+// Package pgtest starts a PostgreSQL server for the tests of one package: a real
+// one, from Debian's binaries, with an empty cluster of its own that nothing else
+// uses. It stops when the test's process ends, however it ends.
+//
+// What belongs here: the server and names for what tests make in it. What must
+// never: an import by anything but a test, or a test that is skipped because there
+// is no server.
+package pgtest
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver under test
+)
+
+// install is what to do where the binaries are missing.
+const install = "run `make setup`, or: apt-get install postgresql"
+
+var (
+	once    sync.Once
+	folder  string
+	failure error
+	count   atomic.Int64
+)
+
+// Server gives the URL of the server's database, which all tests of the package
+// share; it starts the server at the first call. Tests keep out of each other's
+// way by Place.
+func Server(t testing.TB) string {
+	t.Helper()
+	once.Do(func() { folder, failure = start() })
+	if failure != nil {
+		t.Fatalf("PostgreSQL did not start: %v", failure)
+	}
+	return "postgres://postgres@/postgres?host=" + folder
+}
+
+// Place gives the URL of a place of the test's own on the server, as the setting
+// `database` takes it: no other test's sets are in it.
+func Place(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("%s&schema_prefix=t%d", Server(t), count.Add(1))
+}
+
+// Open gives a pool whose connections work in an empty schema of the test's own.
+func Open(t testing.TB) *sql.DB {
+	t.Helper()
+	schema := fmt.Sprintf("own%d", count.Add(1))
+	db, err := sql.Open("pgx", Server(t)+"&search_path="+schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// Psql runs statements beside the app, as somebody at a terminal would.
+func Psql(t testing.TB, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("pgx", Server(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// program finds one of the server's programs: PATH first, then where Debian keeps
+// those of each version, the newest first.
+func program(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) == 0 {
+		return "", fmt.Errorf("there is no %s on this machine; %s", name, install)
+	}
+	slices.Sort(found)
+	return found[len(found)-1], nil
+}
+
+// settings trade safety for speed: the data is gone with the test anyway.
+var settings = []string{
+	"fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off",
+	"listen_addresses=", "max_connections=200", "shared_buffers=64MB", "max_locks_per_transaction=512",
+}
+
+// script starts the server and waits until its input ends, which is when the
+// test's process does; then nothing is left of it.
+const script = `folder=$1 server=$2; shift 2
+trap '' INT TERM HUP
+"$server" -D "$folder/data" -k "$folder" "$@" >"$folder/log" 2>&1 </dev/null &
+read -r end
+kill -QUIT $!; wait; rm -rf "$folder"`
+
+// start makes a cluster and a server in a folder that it gives. PostgreSQL refuses
+// to run as root, so a test that does lends it another user.
+func start() (string, error) {
+	server, err := program("postgres")
+	if err != nil {
+		return "", err
+	}
+	initdb, err := program("initdb")
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp("", "koan-pg-") // short: a socket's path has at most 107 characters
+	if err != nil {
+		return "", err
+	}
+	lent, err := lend(folder)
+	if err != nil {
+		return "", err
+	}
+	made := exec.Command(initdb, "-D", filepath.Join(folder, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=4")
+	made.Dir, made.SysProcAttr = folder, lent
+	if out, err := made.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	args := []string{"-c", script, "sh", folder, server}
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	running := exec.Command("/bin/sh", args...)
+	running.Dir, running.SysProcAttr = folder, lent
+	if _, err := running.StdinPipe(); err != nil { // held open as long as this process lives
+		return "", err
+	}
+	if err := running.Start(); err != nil {
+		return "", err
+	}
+	return folder, ready(folder)
+}
+
+// ready waits until the server takes connections.
+func ready(folder string) error {
+	db, err := sql.Open("pgx", "postgres://postgres@/postgres?host="+folder)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		err := db.Ping()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(folder, "log"))
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(log)))
+		}
+	}
+}
