@@ -115,9 +115,11 @@ type Entity struct {
 	// Referrers are the entities whose rows refer to this one's, whether or not an
 	// edge shows it.
 	Referrers []Referrer
-	// ReadScopes and WriteScopes are what a caller needs; each may be empty.
-	ReadScopes  []string
-	WriteScopes []string
+	// ReadScopes are what a caller needs for every operation, WriteScopes besides
+	// for those that write, DeleteScopes besides for those that delete.
+	ReadScopes   []string
+	WriteScopes  []string
+	DeleteScopes []string
 }
 
 // Column gives the column of a field (or of the key) by JSON name, nil if there

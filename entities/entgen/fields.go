@@ -84,7 +84,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	typ := shape.Type
 	cf := catalog.Field{
 		Name: camel(f.Name), Description: a.Description, Type: typ, Enum: f.EnumValues(),
-		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable,
+		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable || flag(a.Immutable), ReadScopes: a.ReadScopes,
 		ReadOnly: flag(a.ReadOnly) || f.Name == version, WriteOnly: flag(a.WriteOnly),
 		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable), Opaque: shape.Opaque,
 		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault,

@@ -214,15 +214,9 @@ func edgeCase(e *gen.Edge) edgeSetter {
 var setPattern = regexp.MustCompile(`^[a-z0-9_-]{1,48}$|^[a-z0-9_-]{0,47}\*$`)
 
 func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
-	if n.NumPolicy() > 0 {
-		m.problem("%s: privacy policies are not supported by this version; an exposed schema with a policy would not be protected", n.Name)
-	}
-	if n.NumInterceptors() > 0 {
-		m.problem("%s: interceptors are not supported by this version; reads of an exposed schema would pass them by", n.Name)
-	}
 	keyShape, _ := shapeOf(n.ID, &expose.Field{}) // ids reports a problem
 	e := &descriptor.Entity{
-		Table: n.Table(), Hooked: n.NumHooks() > 0, Referrers: m.referrers(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes,
+		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
 			Name: n.Name, Description: a.Description, Sets: a.Sets, ReadOnly: a.ReadOnly != nil && *a.ReadOnly,
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,

@@ -14,12 +14,17 @@ import (
 //go:embed koan.go.tmpl
 var source string
 
+//go:embed rules.go.tmpl
+var rulesSource string
+
 var tmpl = template.Must(template.New(File).Funcs(template.FuncMap{
 	"literal": literal,
 	"lower":   func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 	"quote":   quote,
 	"base":    gen.Funcs["base"],
 }).Parse(source))
+
+var _ = template.Must(tmpl.New("rules").Parse(rulesSource))
 
 // render writes the file and formats it.
 func (m *model) render() ([]byte, error) {
@@ -59,19 +64,31 @@ func (m *model) literals() string {
 	return b.String()
 }
 
-// forgotten names a default that is nil when the app did not import ent/runtime,
-// as package and variable; it is empty where nothing can be forgotten.
+// forgotten names a variable that is nil when the app did not import ent/runtime,
+// with its package; it is empty where nothing can be forgotten.
 func (m *model) forgotten() (out struct{ Package, Path, Name string }) {
 	if !m.circle {
 		return out
 	}
 	for _, k := range m.kinds {
+		name := ""
 		for _, f := range append([]*gen.Field{k.ID}, k.Fields...) {
 			if f.Default && f.DefaultFunc() {
-				out.Package, out.Name = k.PackageDir(), f.DefaultName()
-				out.Path = m.graph.Package + "/" + k.PackageDir()
-				return out
+				name = f.DefaultName()
 			}
+		}
+		switch {
+		case k.NumPolicy() > 0:
+			name = "Policy"
+		case k.NumInterceptors() > 0:
+			name = "Interceptors[0]"
+		case k.NumHooks() > 0:
+			name = "Hooks[0]"
+		}
+		if name != "" {
+			out.Package, out.Name = k.PackageDir(), name
+			out.Path = m.graph.Package + "/" + k.PackageDir()
+			return out
 		}
 	}
 	return out

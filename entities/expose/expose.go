@@ -43,9 +43,11 @@ type Entity struct {
 	Exposure string `json:"exposure,omitempty"`
 	// Version names an integer field that counts updates; ifVersion then works.
 	Version string `json:"version,omitempty"`
-	// Scopes are needed to read and to write; each kind may be empty.
-	ReadScopes  []string `json:"readScopes,omitempty"`
-	WriteScopes []string `json:"writeScopes,omitempty"`
+	// ReadScopes are needed for every operation, WriteScopes besides for those that
+	// write, DeleteScopes besides for those that delete. Each may be empty.
+	ReadScopes   []string `json:"readScopes,omitempty"`
+	WriteScopes  []string `json:"writeScopes,omitempty"`
+	DeleteScopes []string `json:"deleteScopes,omitempty"`
 }
 
 // Name implements schema.Annotation.
@@ -70,6 +72,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 	e.Operations = orList(o.Operations, e.Operations)
 	e.ReadScopes = orList(o.ReadScopes, e.ReadScopes)
 	e.WriteScopes = orList(o.WriteScopes, e.WriteScopes)
+	e.DeleteScopes = orList(o.DeleteScopes, e.DeleteScopes)
 	return e
 }
 
@@ -87,6 +90,10 @@ type Field struct {
 	WriteOnly   Flag     `json:"writeOnly,omitempty"`  // callers never read it
 	Sensitive   Flag     `json:"sensitive,omitempty"`  // never read, filtered or sorted by
 	Searchable  Flag     `json:"searchable,omitempty"` // q looks into it
+	Immutable   Flag     `json:"immutable,omitempty"`  // callers write it at creation only
+	// ReadScopes are needed to know what the field has. It exists for nobody else,
+	// save that whoever may write the entity can write it.
+	ReadScopes []string `json:"readScopes,omitempty"`
 	// Comparable says of a field with a Go type or ValueScanner of the app's own
 	// that its column orders and matches as what callers see does: then it can be
 	// sorted by and searched in. Without it such a field is compared as a whole.

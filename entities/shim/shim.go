@@ -27,7 +27,7 @@ type App struct {
 	// Connect makes the base client of one set over a driver. The engine's hook
 	// comes first, so that it sees what ent's defaults made and what all other
 	// hooks did; then the app's OnClient functions run. It ends in an error that
-	// names the types to which the app added interceptors.
+	// names the interceptors which reads could not hold. See Unheld.
 	Connect func(drv dialect.Driver, engine ent.Hook) (Client, error)
 	// Migrate brings the tables of one set to the schema.
 	Migrate func(ctx context.Context, drv dialect.Driver) error
@@ -44,6 +44,9 @@ type Client interface {
 	Begin(ctx context.Context, drv dialect.Driver) (Tx, error)
 	// Hooked tells whether the app added hooks to an ent type at run time.
 	Hooked(typ string) bool
+	// Ruled tells whether an ent type has a policy or interceptors, so that every
+	// read has to ask its Rows.
+	Ruled(typ string) bool
 }
 
 // Tx is a client bound to one transaction.
@@ -68,8 +71,14 @@ type Kind struct {
 	Generated []string
 	// SettableID tells that a caller may choose the id of a new entity.
 	SettableID bool
+	// Policy tells that the schema has a privacy policy.
+	Policy bool
 
 	IDForm
+
+	// Rows asks the type's policy and interceptors which rows the viewer of a
+	// context may read. It ends in what they refuse a query with, or in ErrNotRows.
+	Rows func(ctx context.Context, tx Tx) (Rows, error)
 
 	Create func(tx Tx) Write
 	Update func(tx Tx, id any, where ...func(*sql.Selector)) Write

@@ -56,6 +56,7 @@ type Field struct {
 	WriteOnly   bool            // never read
 	Sensitive   bool            // never read, filtered or sorted by
 	Searchable  bool            // q looks into it
+	ReadScopes  []string        // needed to know what it has; exists for nobody else, save that it can be written
 	Default     json.RawMessage // nil: none, or generated
 	Generated   bool            // has a default that is not a constant
 	Example     json.RawMessage

@@ -30,7 +30,7 @@ type koanOptions struct {
 }
 
 // OnClient has fn called with the base client of each set when it is opened, to
-// add hooks at run time. Keep no reference to the client: it ends with the set.
+// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
 func OnClient(fn func(*Client)) EntitiesOption {
 	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
 }
@@ -72,69 +72,59 @@ func Entities(opts ...EntitiesOption) *shim.App {
 
 type koanClient struct {
 	*Client
-	hooked map[string]bool
+	hooked, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
+
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}}
+	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
 	before := map[string]int{"Detection": len(c.Detection.Hooks()), "HouseholdProfile": len(c.HouseholdProfile.Hooks()), "MealPlan": len(c.MealPlan.Hooks()), "PantryEvent": len(c.PantryEvent.Hooks()), "PantryItem": len(c.PantryItem.Hooks()), "PantryPhoto": len(c.PantryPhoto.Hooks()), "PlannedMeal": len(c.PlannedMeal.Hooks()), "Product": len(c.Product.Hooks()), "Recipe": len(c.Recipe.Hooks()), "RecipeIngredient": len(c.RecipeIngredient.Hooks()), "ShoppingItem": len(c.ShoppingItem.Hooks()), "ShoppingList": len(c.ShoppingList.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
-	var intercepted []string
 	c.hooked["Detection"] = len(c.Detection.Hooks()) > before["Detection"]
-	if len(c.Detection.Interceptors()) > 0 {
-		intercepted = append(intercepted, "Detection")
-	}
 	c.hooked["HouseholdProfile"] = len(c.HouseholdProfile.Hooks()) > before["HouseholdProfile"]
-	if len(c.HouseholdProfile.Interceptors()) > 0 {
-		intercepted = append(intercepted, "HouseholdProfile")
-	}
 	c.hooked["MealPlan"] = len(c.MealPlan.Hooks()) > before["MealPlan"]
-	if len(c.MealPlan.Interceptors()) > 0 {
-		intercepted = append(intercepted, "MealPlan")
-	}
 	c.hooked["PantryEvent"] = len(c.PantryEvent.Hooks()) > before["PantryEvent"]
-	if len(c.PantryEvent.Interceptors()) > 0 {
-		intercepted = append(intercepted, "PantryEvent")
-	}
 	c.hooked["PantryItem"] = len(c.PantryItem.Hooks()) > before["PantryItem"]
-	if len(c.PantryItem.Interceptors()) > 0 {
-		intercepted = append(intercepted, "PantryItem")
-	}
 	c.hooked["PantryPhoto"] = len(c.PantryPhoto.Hooks()) > before["PantryPhoto"]
-	if len(c.PantryPhoto.Interceptors()) > 0 {
-		intercepted = append(intercepted, "PantryPhoto")
-	}
 	c.hooked["PlannedMeal"] = len(c.PlannedMeal.Hooks()) > before["PlannedMeal"]
-	if len(c.PlannedMeal.Interceptors()) > 0 {
-		intercepted = append(intercepted, "PlannedMeal")
-	}
 	c.hooked["Product"] = len(c.Product.Hooks()) > before["Product"]
-	if len(c.Product.Interceptors()) > 0 {
-		intercepted = append(intercepted, "Product")
-	}
 	c.hooked["Recipe"] = len(c.Recipe.Hooks()) > before["Recipe"]
-	if len(c.Recipe.Interceptors()) > 0 {
-		intercepted = append(intercepted, "Recipe")
-	}
 	c.hooked["RecipeIngredient"] = len(c.RecipeIngredient.Hooks()) > before["RecipeIngredient"]
-	if len(c.RecipeIngredient.Interceptors()) > 0 {
-		intercepted = append(intercepted, "RecipeIngredient")
-	}
 	c.hooked["ShoppingItem"] = len(c.ShoppingItem.Hooks()) > before["ShoppingItem"]
-	if len(c.ShoppingItem.Interceptors()) > 0 {
-		intercepted = append(intercepted, "ShoppingItem")
-	}
 	c.hooked["ShoppingList"] = len(c.ShoppingList.Hooks()) > before["ShoppingList"]
-	if len(c.ShoppingList.Interceptors()) > 0 {
-		intercepted = append(intercepted, "ShoppingList")
-	}
-	if len(intercepted) > 0 {
-		return nil, fmt.Errorf("interceptors are not supported by this version, and were added to %s", strings.Join(intercepted, ", "))
+	var unheld []string
+	c.ruled["Detection"] = len(c.Detection.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Detection", c.Detection.Interceptors())...)
+	c.ruled["HouseholdProfile"] = len(c.HouseholdProfile.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("HouseholdProfile", c.HouseholdProfile.Interceptors())...)
+	c.ruled["MealPlan"] = len(c.MealPlan.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("MealPlan", c.MealPlan.Interceptors())...)
+	c.ruled["PantryEvent"] = len(c.PantryEvent.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryEvent", c.PantryEvent.Interceptors())...)
+	c.ruled["PantryItem"] = len(c.PantryItem.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryItem", c.PantryItem.Interceptors())...)
+	c.ruled["PantryPhoto"] = len(c.PantryPhoto.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryPhoto", c.PantryPhoto.Interceptors())...)
+	c.ruled["PlannedMeal"] = len(c.PlannedMeal.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PlannedMeal", c.PlannedMeal.Interceptors())...)
+	c.ruled["Product"] = len(c.Product.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Product", c.Product.Interceptors())...)
+	c.ruled["Recipe"] = len(c.Recipe.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Recipe", c.Recipe.Interceptors())...)
+	c.ruled["RecipeIngredient"] = len(c.RecipeIngredient.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("RecipeIngredient", c.RecipeIngredient.Interceptors())...)
+	c.ruled["ShoppingItem"] = len(c.ShoppingItem.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("ShoppingItem", c.ShoppingItem.Interceptors())...)
+	c.ruled["ShoppingList"] = len(c.ShoppingList.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("ShoppingList", c.ShoppingList.Interceptors())...)
+	if len(unheld) > 0 {
+		return nil, errors.New(strings.Join(unheld, "; "))
 	}
 	return c, nil
 }
@@ -214,6 +204,14 @@ func koanKindDetection() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Detection.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Detection.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -335,6 +333,14 @@ func koanKindHouseholdProfile() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).HouseholdProfile.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).HouseholdProfile.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -439,6 +445,14 @@ func koanKindMealPlan() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).MealPlan.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).MealPlan.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -545,6 +559,14 @@ func koanKindPantryEvent() *shim.Kind {
 		},
 		Generated: []string{"at"},
 		IDForm:    shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).PantryEvent.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryEvent.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -670,6 +692,14 @@ func koanKindPantryItem() *shim.Kind {
 		},
 		Generated: []string{"added_at"},
 		IDForm:    shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).PantryItem.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -811,6 +841,14 @@ func koanKindPantryPhoto() *shim.Kind {
 		},
 		Generated: []string{"added_at"},
 		IDForm:    shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).PantryPhoto.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryPhoto.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -930,6 +968,14 @@ func koanKindPlannedMeal() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).PlannedMeal.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PlannedMeal.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1061,6 +1107,14 @@ func koanKindProduct() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Product.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Product.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1209,6 +1263,14 @@ func koanKindRecipe() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Recipe.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Recipe.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1357,6 +1419,14 @@ func koanKindRecipeIngredient() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).RecipeIngredient.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).RecipeIngredient.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1473,6 +1543,14 @@ func koanKindShoppingItem() *shim.Kind {
 			},
 		},
 		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).ShoppingItem.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
@@ -1593,6 +1671,14 @@ func koanKindShoppingList() *shim.Kind {
 		},
 		Generated: []string{"created_at"},
 		IDForm:    shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).ShoppingList.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingList.Create()
 			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {

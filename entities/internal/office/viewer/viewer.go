@@ -1,0 +1,21 @@
+// Package viewer says who looks at the office's data.
+package viewer
+
+import "context"
+
+// Viewer is somebody of one tenant. An admin sees every tenant.
+type Viewer struct {
+	Tenant string
+	Admin  bool
+}
+
+type key struct{}
+
+// With puts a viewer into a context.
+func With(ctx context.Context, v Viewer) context.Context { return context.WithValue(ctx, key{}, v) }
+
+// From gives the context's viewer; ok is false where there is none.
+func From(ctx context.Context) (v Viewer, ok bool) {
+	v, ok = ctx.Value(key{}).(Viewer)
+	return v, ok
+}
