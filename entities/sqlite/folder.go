@@ -33,19 +33,7 @@ type Folder struct {
 	path   string
 	schema backend.Schema
 
-	mu      sync.Mutex
-	entries map[string]*entry
-	clock   int64
-}
-
-// entry is one set that is open or being opened.
-type entry struct {
-	ready    chan struct{} // closed when opened
-	err      error
-	database *Database
-	attached any
-	users    int
-	used     int64
+	opened *backend.Opened
 }
 
 // templates are shared by all folders of the process: what a schema's empty file
@@ -66,7 +54,9 @@ func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 	if err := os.Remove(probe.Name()); err != nil {
 		return nil, unwritable(path, err)
 	}
-	return &Folder{path: path, schema: schema, entries: map[string]*entry{}}, nil
+	f := &Folder{path: path, schema: schema}
+	f.opened = backend.NewOpened(maxOpen, f.open, func(d backend.Database) error { return d.(*Database).close() })
+	return f, nil
 }
 
 func unwritable(path string, err error) error {
@@ -104,78 +94,15 @@ func (f *Folder) Sets(context.Context) ([]string, error) {
 
 // Use implements backend.Backend.
 func (f *Folder) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
-	if !backend.ValidSet.MatchString(set) {
-		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
-	}
-	f.mu.Lock()
-	e, ok := f.entries[set]
-	if !ok {
-		e = &entry{ready: make(chan struct{})}
-		f.entries[set] = e
-	}
-	e.users++
-	f.mu.Unlock()
-	if !ok {
-		e.database, e.attached, e.err = f.open(context.WithoutCancel(ctx), set)
-		close(e.ready)
-	}
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		f.release(set, e)
-		return nil, nil, nil, ctx.Err()
-	}
-	if e.err != nil {
-		f.release(set, e)
-		return nil, nil, nil, e.err
-	}
-	var once sync.Once
-	return e.database, e.attached, func() { once.Do(func() { f.release(set, e) }) }, nil
-}
-
-// release gives a use back, forgets what could not be opened and closes what was
-// idle the longest when too many sets are open.
-func (f *Folder) release(set string, e *entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e.users--
-	f.clock++
-	e.used = f.clock
-	if e.err != nil && f.entries[set] == e {
-		delete(f.entries, set)
-	}
-	for len(f.entries) > maxOpen {
-		oldest := ""
-		for name, o := range f.entries {
-			if o.users == 0 && (oldest == "" || o.used < f.entries[oldest].used) {
-				oldest = name
-			}
-		}
-		if oldest == "" {
-			return
-		}
-		_ = f.entries[oldest].database.close()
-		delete(f.entries, oldest)
-	}
+	return f.opened.Use(ctx, set)
 }
 
 // Close closes all sets. Nobody may use them any more.
-func (f *Folder) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var errs []error
-	for name, e := range f.entries {
-		if e.database != nil {
-			errs = append(errs, e.database.close())
-		}
-		delete(f.entries, name)
-	}
-	return errors.Join(errs...)
-}
+func (f *Folder) Close() error { return f.opened.Close() }
 
 func (f *Folder) file(set string) string { return filepath.Join(f.path, set+suffix) }
 
-func (f *Folder) open(ctx context.Context, set string) (*Database, any, error) {
+func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, error) {
 	fresh, err := f.current(ctx, set)
 	if err == nil && !fresh {
 		err = f.locked(ctx, func() error { return f.prepare(ctx, set) })

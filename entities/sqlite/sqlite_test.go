@@ -295,7 +295,7 @@ func TestClosesIdleSets(t *testing.T) {
 		release()
 		release()
 	}
-	require.LessOrEqual(t, len(f.entries), maxOpen)
+	require.LessOrEqual(t, f.opened.Len(), maxOpen)
 	require.Equal(t, 0, number(t, first))
 	sets, err := f.Sets(context.Background())
 	require.NoError(t, err)

@@ -1,0 +1,116 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Opened are the sets of a backend that are open: opened at their first use, and
+// closed when too many are open and nobody has used them for the longest time. It
+// is safe for concurrent use.
+type Opened struct {
+	most  int
+	open  func(ctx context.Context, set string) (Database, any, error)
+	close func(Database) error
+
+	mu      sync.Mutex
+	entries map[string]*opened
+	clock   int64
+}
+
+// opened is one set that is open or being opened.
+type opened struct {
+	ready    chan struct{} // closed when opened
+	err      error
+	database Database
+	attached any
+	users    int
+	used     int64
+}
+
+// NewOpened keeps at most so many idle sets open.
+func NewOpened(most int, open func(ctx context.Context, set string) (Database, any, error), close func(Database) error) *Opened {
+	return &Opened{most: most, open: open, close: close, entries: map[string]*opened{}}
+}
+
+// Use is Backend.Use. Whoever comes while a set is being opened waits for that; a
+// set that could not be opened is tried anew by the next who wants it.
+func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any, release func(), err error) {
+	if !ValidSet.MatchString(set) {
+		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
+	}
+	o.mu.Lock()
+	e, ok := o.entries[set]
+	if !ok {
+		e = &opened{ready: make(chan struct{})}
+		o.entries[set] = e
+	}
+	e.users++
+	o.mu.Unlock()
+	if !ok {
+		e.database, e.attached, e.err = o.open(context.WithoutCancel(ctx), set)
+		close(e.ready)
+	}
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		o.release(set, e)
+		return nil, nil, nil, ctx.Err()
+	}
+	if e.err != nil {
+		o.release(set, e)
+		return nil, nil, nil, e.err
+	}
+	var once sync.Once
+	return e.database, e.attached, func() { once.Do(func() { o.release(set, e) }) }, nil
+}
+
+// release gives a use back, forgets what could not be opened and closes what was
+// idle the longest when too many sets are open.
+func (o *Opened) release(set string, e *opened) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e.users--
+	o.clock++
+	e.used = o.clock
+	if e.err != nil && o.entries[set] == e {
+		delete(o.entries, set)
+	}
+	for len(o.entries) > o.most {
+		oldest := ""
+		for name, e := range o.entries {
+			if e.users == 0 && (oldest == "" || e.used < o.entries[oldest].used) {
+				oldest = name
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		_ = o.close(o.entries[oldest].database)
+		delete(o.entries, oldest)
+	}
+}
+
+// Len is how many sets are open.
+func (o *Opened) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.entries)
+}
+
+// Close closes all sets. Nobody may use them any more.
+func (o *Opened) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var errs []error
+	for name, e := range o.entries {
+		if e.database != nil {
+			errs = append(errs, o.close(e.database))
+		}
+		delete(o.entries, name)
+	}
+	return errors.Join(errs...)
+}
