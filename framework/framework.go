@@ -75,6 +75,13 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.toolTimeoutMs", Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
 		{Key: "server.toolNames", Default: "auto", OneOf: []string{"auto", "dotted", "underscore"}, Help: "spelling of listed tool names"},
+		{Key: "server.allowedHosts", Default: []string{}, Help: "names by which HTTP on loopback may be called: those of a proxy in front"},
+		{Key: "server.allowedOrigins", Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
+		{Key: "server.sessionIdleMs", Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
+		{Key: "server.maxSessions", Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
+		{Key: "server.tokensFile", Default: "", Help: "YAML file with the digests of the bearer tokens that may call over HTTP"},
+		{Key: "server.tlsCert", Default: "", Help: "PEM file with the certificate chain for HTTPS"},
+		{Key: "server.tlsKey", Default: "", Help: "PEM file with its key"},
 		{Key: "log.level", Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
 	}
 	for _, p := range a.Providers {

@@ -22,6 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -44,7 +45,8 @@ type Instance interface {
 	Engine() *run.Engine
 	Values() catalog.Values
 	Log() *slog.Logger
-	OnChange(fn func())
+	MCP() (*mcpserver.Server, error)
+	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	Report() []string
 	Checks(ctx context.Context) []catalog.Check
 	Stop(ctx context.Context) error

@@ -41,7 +41,7 @@ func (s *Server) envelope(p peer, cacheable bool) envelope {
 // request handles one request. At most one answer goes to the sink.
 func (s *session) request(ctx context.Context, m message, to sink) {
 	answer := func(result any, failed *rpcError) {
-		to.put(outgoing{text: encodeResponse(m.id, result, failed), isAnswer: true})
+		to.put(answerOf(m.id, result, failed))
 	}
 	about := metaOf(m.params)
 	p, bad := s.peer(about)
@@ -102,7 +102,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 	reports := newProgress(to, p, about.ProgressToken)
 	ctx, c, bad := s.admit(ctx, m.id, reports)
 	if bad != nil {
-		to.put(outgoing{text: encodeResponse(m.id, nil, bad), isAnswer: true})
+		to.put(answerOf(m.id, nil, bad))
 		return
 	}
 	ex := &exchange{message: m, peer: p, meta: about, progress: reports}
@@ -111,13 +111,14 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		defer c.cancel(nil)
 		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
 		ex.progress.close()
-		out := outgoing{isAnswer: true, progress: ex.progress.gap(), taken: s.release}
+		out := outgoing{isAnswer: true}
+		if s.finish(m.id, c) {
+			out = answerOf(m.id, result, failed)
+		}
+		out.progress, out.taken = ex.progress.gap(), s.gate.leave
 		if left := ex.abandoned; left != nil {
 			out.taken = nil
-			go func() { <-left; s.release() }()
-		}
-		if s.finish(m.id, c) {
-			out.text = encodeResponse(m.id, result, failed)
+			go func() { <-left; s.gate.leave() }()
 		}
 		to.put(out) // empty for a cancelled one, which a batch waits for as well
 	}()
@@ -162,7 +163,11 @@ func (b *batchSink) put(m outgoing) {
 	if len(m.text) > 0 {
 		b.got = append(b.got, m.text)
 	}
-	if b.left--; b.left > 0 || len(b.got) == 0 {
+	if b.left--; b.left > 0 {
+		return
+	}
+	if len(b.got) == 0 {
+		b.sink.put(outgoing{isAnswer: true}) // all of them were cancelled, or want no answer
 		return
 	}
 	raw, err := encode(b.got)

@@ -85,6 +85,15 @@ type notification struct {
 	Params  map[string]any `json:"params,omitempty"`
 }
 
+// answerOf is the message that answers a request.
+func answerOf(id json.RawMessage, result any, failed *rpcError) outgoing {
+	out := outgoing{text: encodeResponse(id, result, failed), isAnswer: true}
+	if failed != nil {
+		out.failure = failed.Code
+	}
+	return out
+}
+
 // encodeResponse gives the bytes of an answer. What cannot be encoded (a handler
 // that returned broken JSON) becomes an internal error, so that no request stays
 // without an answer.

@@ -18,6 +18,8 @@ type outgoing struct {
 	// the writer can keep the gap between them.
 	progress *written
 	isAnswer bool
+	failure  int  // the JSON-RPC code of an answer that is an error, else 0
+	comment  bool // a sign of life, which is no message
 	// taken is called once the message stands in the queue (or is dropped), before
 	// it can be written. nil means nothing to do.
 	taken func()
@@ -136,13 +138,52 @@ func (b *outbox) take() (outgoing, bool, error) {
 	for len(b.queue) == 0 && !b.closed && b.err == nil {
 		b.change.Wait()
 	}
+	m, ok := b.head()
+	return m, ok, b.err
+}
+
+// takeUntil is take for a reader that leaves, while the queue goes on: it ends
+// when stop is closed and wake was called after that.
+func (b *outbox) takeUntil(stop <-chan struct{}) (outgoing, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		select {
+		case <-stop:
+			return outgoing{}, false
+		default:
+		}
+		if len(b.queue) > 0 || b.closed || b.err != nil {
+			return b.head()
+		}
+		b.change.Wait()
+	}
+}
+
+// wake lets readers look whether they shall go on.
+func (b *outbox) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.change.Broadcast()
+}
+
+// giveBack puts a message that could not be written before all others.
+func (b *outbox) giveBack(m outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue = append([]outgoing{m}, b.queue...)
+	b.bytes += len(m.text)
+}
+
+// head takes the first message, if there is one and the writer has not failed.
+func (b *outbox) head() (outgoing, bool) {
 	if b.err != nil || len(b.queue) == 0 {
-		return outgoing{}, false, b.err
+		return outgoing{}, false
 	}
 	m := b.queue[0]
 	b.queue[0] = outgoing{}
 	b.queue = b.queue[1:]
 	b.bytes -= len(m.text)
 	b.change.Broadcast()
-	return m, true, nil
+	return m, true
 }

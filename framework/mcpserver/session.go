@@ -35,7 +35,7 @@ type session struct {
 	mu        sync.Mutex
 	ready     bool                // the client said notifications/initialized
 	calls     map[string]*pending // by id key, until answered
-	running   int                 // calls whose work has not returned yet
+	gate      *gate
 	listening map[string]*subscription
 	ended     bool
 	answered  sync.WaitGroup
@@ -56,7 +56,10 @@ var (
 )
 
 func newSession(s *Server, p auth.Principal, out sink) *session {
-	return &session{server: s, principal: p, out: out, calls: map[string]*pending{}, listening: map[string]*subscription{}, handshake: handshake{id: uuid.NewString()}}
+	return &session{
+		server: s, principal: p, out: out, gate: &gate{max: s.opts.QueueMax}, calls: map[string]*pending{},
+		listening: map[string]*subscription{}, handshake: handshake{id: uuid.NewString()},
+	}
 }
 
 // take handles one frame, a message or a batch, and answers to a sink. Quick
@@ -64,6 +67,11 @@ func newSession(s *Server, p auth.Principal, out sink) *session {
 // by themselves.
 func (s *session) take(ctx context.Context, text []byte, to sink) {
 	items, batch := parse(text)
+	s.handle(ctx, items, batch, to)
+}
+
+// handle is take for a frame that was parsed already.
+func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sink) {
 	if !batch {
 		s.one(ctx, items[0], to)
 		return
@@ -81,7 +89,7 @@ func (s *session) take(ctx context.Context, text []byte, to sink) {
 
 // refuse answers what cannot be handled at all.
 func refuse(to sink, id json.RawMessage, f *fault.Fault) {
-	to.put(outgoing{text: encodeResponse(id, nil, protocolError(f)), isAnswer: true})
+	to.put(answerOf(id, nil, protocolError(f)))
 }
 
 func (s *session) one(ctx context.Context, p parsed, to sink) {
@@ -139,7 +147,7 @@ func (s *session) cancel(id json.RawMessage) {
 }
 
 // admit takes a place for a call. The place of its id is free once finish
-// returned, the place among the running once release was called.
+// returned, the place among the running once the gate was left.
 func (s *session) admit(ctx context.Context, id json.RawMessage, reports *progress) (context.Context, *pending, *rpcError) {
 	key, _ := idKey(id)
 	s.mu.Lock()
@@ -150,14 +158,13 @@ func (s *session) admit(ctx context.Context, id json.RawMessage, reports *progre
 	if s.ended {
 		return nil, nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
-	if limit := s.server.opts.QueueMax; s.running >= limit {
-		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", s.running)
-		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": s.running}}))
+	if running, ok := s.gate.enter(); !ok {
+		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
+		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": s.gate.max, "size": running}}))
 	}
 	c := &pending{progress: reports}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	s.calls[key] = c
-	s.running++
 	s.answered.Add(1)
 	return ctx, c, nil
 }
@@ -172,12 +179,6 @@ func (s *session) finish(id json.RawMessage, c *pending) bool {
 	}
 	delete(s.calls, key)
 	return true
-}
-
-func (s *session) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
 }
 
 // drain ends the session: no new calls, subscriptions are closed. The channel is

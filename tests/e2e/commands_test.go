@@ -114,7 +114,10 @@ func TestWrongUse(t *testing.T) {
 		"a bad file":               {[]string{"run", "-", "--config", bad}, "2 problems"},
 		"a file that is not there": {[]string{"run", "-", "--config", "none.yaml"}, "none.yaml"},
 		"unknown mode":             {[]string{"tools", "--mode", "all"}, "auto, code, tools or full"},
-		"http":                     {[]string{"serve", "--http", ":0"}, string(fault.CapabilityUnsupported)},
+		"http for everybody":       {[]string{"serve", "--http", ":0"}, string(fault.Unauthorized)},
+		"no address":               {[]string{"serve", "--http", "8080"}, "127.0.0.1:8080"},
+		"no such tokens":           {[]string{"serve", "--http", "127.0.0.1:0", "--server.tokensFile", "none.yaml"}, "none.yaml"},
+		"half of TLS":              {[]string{"serve", "--http", "127.0.0.1:0", "--server.tlsKey", "key.pem"}, "server.tlsCert"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -41,9 +41,21 @@ func asExit(err error, target **exec.ExitError) bool {
 }
 
 func TestTheOfficialTypeScriptClient(t *testing.T) {
-	a := newApp(t)
-	cmd := a.command(t.Context(), "serve")
-	out := node(t, cmd.Env, append([]string{"../npm/client.mjs"}, cmd.Args...)...)
+	t.Run("stdio", func(t *testing.T) {
+		cmd := newApp(t).command(t.Context(), "serve")
+		official(t, cmd.Env, cmd.Args...)
+	})
+	t.Run("http", func(t *testing.T) {
+		w := newApp(t).web()
+		official(t, nil, w.url)
+	})
+}
+
+// official runs the session of tests/npm/client.mjs with a server, and checks what
+// the client saw.
+func official(t *testing.T, env []string, server ...string) {
+	t.Helper()
+	out := node(t, env, append([]string{"../npm/client.mjs"}, server...)...)
 	type answer struct {
 		IsError bool
 		Body    map[string]any

@@ -1,13 +1,18 @@
-// A session of the official TypeScript client with a server over stdio. Its client
+// A session of the official TypeScript client with a server, over stdio or at an
+// address of Streamable HTTP. Its client
 // checks structured output against each tool's output schema, on success and on
 // failure. Prints what it saw as one line of JSON.
 //
 //   node client.mjs COMMAND [ARG...]
+//   node client.mjs http://ADDRESS/mcp
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 const [command, ...args] = process.argv.slice(2);
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
+const transport = command.startsWith("http")
+  ? new StreamableHTTPClientTransport(new URL(command))
+  : new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
 const client = new Client({ name: "peer", version: "1.0.0" }, { capabilities: {} });
 await client.connect(transport);
 
@@ -48,5 +53,6 @@ const { resources } = await client.listResources();
 seen.resources = resources.map((r) => r.uri);
 const doc = await client.readResource({ uri: "koan://sdk/koan.d.ts" });
 seen.declarations = doc.contents[0].text.includes("declare namespace SDK");
+await transport.terminateSession?.();
 await client.close();
 console.log(JSON.stringify(seen));

@@ -1,0 +1,145 @@
+// Package bearer proves who calls over HTTP by a bearer token: static tokens from
+// a file, for installations that are too small for an identity provider.
+//
+// What belongs here: reading credentials of a request and turning them into a
+// principal. What must never: what a principal may do; that is package auth and
+// the catalog.
+package bearer
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Tokens are static tokens. Only their digests are known.
+type Tokens struct{ entries []entry }
+
+type entry struct {
+	digest    [sha256.Size]byte
+	principal auth.Principal
+}
+
+// file is what a file of tokens looks like.
+type file struct {
+	Tokens []struct {
+		Subject string   `yaml:"subject"`
+		SHA256  string   `yaml:"sha256"`
+		Scopes  []string `yaml:"scopes"`
+		Sets    []string `yaml:"sets"`
+	} `yaml:"tokens"`
+}
+
+// maxFile bounds a file of tokens, in bytes.
+const maxFile = 1 << 20
+
+// Load reads a file of tokens. Its error names everything that is wrong with it.
+//
+//	tokens:
+//	  - subject: ci                 # the name in the journal
+//	    sha256: 2bb80d53…           # printf %s "$TOKEN" | sha256sum
+//	    scopes: [todo.read]         # "*" is every one; none without
+//	    sets: [default, "tenant-*"] # "*" is every one; none without
+func Load(path string) (*Tokens, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("%s: it is longer than %d bytes", path, maxFile)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func parse(raw []byte) (*Tokens, error) {
+	var f file
+	d := yaml.NewDecoder(strings.NewReader(string(raw)))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil {
+		return nil, err
+	}
+	t := &Tokens{}
+	var problems []string
+	seen := map[[sha256.Size]byte]bool{}
+	for i, one := range f.Tokens {
+		e := entry{principal: auth.Principal{Subject: one.Subject, Scopes: one.Scopes, Sets: one.Sets}}
+		digest, err := hex.DecodeString(strings.TrimSpace(one.SHA256))
+		switch {
+		case one.Subject == "":
+			problems = append(problems, fmt.Sprintf("token %d has no subject", i+1))
+		case err != nil || len(digest) != sha256.Size:
+			problems = append(problems, fmt.Sprintf("the sha256 of %q is not 64 hexadecimal digits", one.Subject))
+		default:
+			e.digest = [sha256.Size]byte(digest)
+			if seen[e.digest] {
+				problems = append(problems, fmt.Sprintf("the token of %q stands there twice", one.Subject))
+			}
+			seen[e.digest] = true
+			t.entries = append(t.entries, e)
+		}
+	}
+	if len(f.Tokens) == 0 {
+		problems = append(problems, "there are no tokens in it")
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(problems, "; "))
+	}
+	return t, nil
+}
+
+// Authenticate gives the principal of a request. Its error is unauthorized, with
+// the challenge that goes into WWW-Authenticate.
+func (t *Tokens) Authenticate(r *http.Request) (auth.Principal, error) {
+	header := r.Header.Values("Authorization")
+	if len(header) == 0 {
+		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "a bearer token is needed"), ""}
+	}
+	scheme, token, _ := strings.Cut(header[0], " ")
+	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), "invalid_request"}
+	}
+	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	found := -1
+	for i := range t.entries { // all of them, so that time tells nothing
+		if subtle.ConstantTimeCompare(digest[:], t.entries[i].digest[:]) == 1 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the bearer token is not valid"), "invalid_token"}
+	}
+	return t.entries[found].principal, nil
+}
+
+// refused is a refusal with its challenge (RFC 6750, section 3).
+type refused struct {
+	*fault.Fault
+	reason string
+}
+
+func (r refused) Unwrap() error { return r.Fault }
+
+// Challenge is the value of WWW-Authenticate.
+func (r refused) Challenge() string {
+	if r.reason == "" {
+		return `Bearer realm="koan"`
+	}
+	return `Bearer realm="koan", error="` + r.reason + `"`
+}

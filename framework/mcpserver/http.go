@@ -1,0 +1,353 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// HTTPOptions configure the HTTP transport. The zero value serves everybody who
+// reaches it as Options.Principal, and refuses browsers of other sites.
+type HTTPOptions struct {
+	// Authenticate says who calls. Its error is sent as it is: unauthorized with
+	// 401, forbidden with 403. nil takes Options.Principal for everybody.
+	Authenticate func(*http.Request) (auth.Principal, error)
+	// AllowedHosts are names by which the server may be called although it listens
+	// on loopback: those of a proxy in front of it. AllowedOrigins are the sites
+	// whose pages may call it: "https://app.example.org".
+	AllowedHosts   []string
+	AllowedOrigins []string
+	// SessionIdle ends sessions of the older era that nobody uses; 0 is 30 min.
+	SessionIdle time.Duration
+	// MaxSessions bounds them; 0 is 1000.
+	MaxSessions int
+}
+
+const (
+	readBody   = 30 * time.Second // how long the body of a request may take
+	writeChunk = 30 * time.Second // how long a client may take to read one message
+	keepAlive  = 25 * time.Second // between signs of life on an open stream
+	retryAfter = "1"              // seconds
+)
+
+// HTTP is the Streamable HTTP transport of both eras on one endpoint: a request
+// of 2026-07-28 stands for itself, so that any replica can answer it; older ones
+// belong to a session that initialize opened here. Mount it at /mcp.
+type HTTP struct {
+	server *Server
+	opts   HTTPOptions
+
+	mu       sync.Mutex
+	sessions map[string]*httpSession
+	gates    map[string]*sharedGate
+	alone    map[*session]struct{} // of requests that stand for themselves
+	closing  bool
+
+	calls   context.Context // of sessions: their calls outlive a connection
+	stop    context.CancelCauseFunc
+	stopped chan struct{} // ends the sweeper
+}
+
+// HTTP makes the transport. Shutdown ends it.
+func (s *Server) HTTP(o HTTPOptions) *HTTP {
+	if o.Authenticate == nil {
+		o.Authenticate = func(*http.Request) (auth.Principal, error) { return s.opts.Principal, nil }
+	}
+	if o.SessionIdle == 0 {
+		o.SessionIdle = 30 * time.Minute
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = 1000
+	}
+	h := &HTTP{
+		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
+		stopped: make(chan struct{}),
+	}
+	h.calls, h.stop = context.WithCancelCause(context.Background())
+	go h.sweep()
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if v := recover(); v != nil {
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			h.server.opts.Log.Error("panic while serving HTTP", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			h.refuse(w, fault.New(fault.Internal, ""))
+		}
+	}()
+	if f := h.foreign(r); f != nil {
+		h.refuse(w, f)
+		return
+	}
+	if h.crossOrigin(w, r) {
+		return
+	}
+	p, err := h.opts.Authenticate(r)
+	if err != nil {
+		h.unauthenticated(w, err)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r, p)
+	case http.MethodGet:
+		h.get(w, r, p)
+	case http.MethodDelete:
+		h.delete(w, r, p)
+	default:
+		h.notAllowed(w, "GET, POST, DELETE")
+	}
+}
+
+// unauthenticated refuses a caller whose credentials do not do.
+func (h *HTTP) unauthenticated(w http.ResponseWriter, err error) {
+	var c interface{ Challenge() string }
+	if errors.As(err, &c) {
+		w.Header().Set("WWW-Authenticate", c.Challenge())
+	}
+	h.refuse(w, fault.From(err))
+}
+
+// refuse answers without a session: the status is the fault's.
+func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
+	e, _ := fault.Lookup(f.Code)
+	h.refuseAs(w, e.HTTP, nil, protocolError(f))
+}
+
+func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcError) {
+	w.Header().Set("Content-Type", "application/json")
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(encodeResponse(id, nil, e))
+}
+
+func (h *HTTP) notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not have this HTTP method")))
+}
+
+// frame is one POST after all checks that need no session.
+type frame struct {
+	items  []parsed
+	batch  bool
+	accept accepted
+	header http.Header
+	about  meta // of the first message
+	modern bool
+}
+
+func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
+	f, ok := h.frame(w, r)
+	if !ok {
+		return
+	}
+	if f.modern {
+		h.postModern(w, r, p, f)
+		return
+	}
+	h.postLegacy(w, r, p, f)
+}
+
+// frame reads a POST.
+func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
+	f := frame{header: r.Header, accept: acceptedBy(r)}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		h.refuseAs(w, http.StatusUnsupportedMediaType, nil, protocolError(fault.New(fault.InvalidRequest, "the Content-Type must be application/json")))
+		return f, false
+	}
+	if !f.accept.json && !f.accept.stream {
+		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept application/json and text/event-stream")))
+		return f, false
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody))
+	max := h.server.opts.MaxBufferBytes
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(max)))
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		h.refuseAs(w, http.StatusRequestEntityTooLarge, nil, protocolError(fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", max).
+			WithHint("Send less in one message, or raise server.maxBufferBytes.").WithDetails(map[string]any{"maxBufferBytes": max})))
+		return f, false
+	case err != nil:
+		h.refuseAs(w, http.StatusBadRequest, nil, protocolError(fault.New(fault.InvalidRequest, "the request's body could not be read")))
+		return f, false
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if len(bytes.TrimSpace(text)) == 0 {
+		h.refuse(w, fault.New(fault.ParseError, "the message is not JSON: it is empty"))
+		return f, false
+	}
+	f.items, f.batch = parse(text)
+	if !f.batch && f.items[0].problem != nil {
+		h.refuseAs(w, http.StatusBadRequest, f.items[0].id, protocolError(f.items[0].problem))
+		return f, false
+	}
+	if len(f.items) > 0 {
+		f.about = metaOf(f.items[0].params)
+	}
+	f.modern = mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(versionOf(f.about))
+	return f, true
+}
+
+func versionOf(m meta) string { return text(m.Version) }
+
+// postModern serves a request that stands for itself. Its end, or the client's
+// leaving, ends everything about it.
+func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
+	if f.batch {
+		h.refuse(w, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
+		return
+	}
+	m := f.items[0]
+	if status, bad := modernHeaders(f); bad != nil {
+		h.refuseAs(w, status, m.id, bad)
+		return
+	}
+	switch {
+	case m.answer:
+		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "this protocol version has no requests of the server, so nothing can be answered")))
+		return
+	case m.id == nil:
+		// A cancel of a request is the end of its stream: an id alone says nothing
+		// about whose request it is.
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	to := newReply(h.server.opts.MaxBufferBytes)
+	ss := newSession(h.server, p, to)
+	shared := h.enter(ss, p.Subject)
+	if shared == nil {
+		h.refuse(w, fault.New(fault.ServiceUnavailable, "the server is shutting down"))
+		return
+	}
+	defer h.leave(ss, p.Subject)
+	ss.gate = &shared.gate
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	ss.handle(ctx, f.items, false, to)
+	to.serve(w, r, f.accept, statusOf)
+}
+
+// postLegacy serves what belongs to a session, and initialize, which opens one.
+func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
+	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
+		h.refuseAs(w, http.StatusBadRequest, f.id(), unsupportedVersion(v))
+		return
+	}
+	opening := !f.batch && f.items[0].method == string(mcp.MethodInitialize) && f.items[0].id != nil
+	var ss *httpSession
+	var bad *fault.Fault
+	if opening {
+		ss, bad = h.open(p)
+	} else {
+		ss, bad = h.find(r, p)
+	}
+	if bad != nil {
+		h.refuseIn(w, bad, f.id())
+		return
+	}
+	defer h.done(ss)
+	to := newReply(h.server.opts.MaxBufferBytes)
+	ss.handle(h.calls, f.items, f.batch, to)
+	if opening {
+		if _, _, version := ss.handshake.read(); version == "" {
+			h.end(ss) // initialize failed
+		} else {
+			w.Header().Set(mcp.HeaderSessionID, ss.key)
+		}
+	}
+	if !f.asks() {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	to.serve(w, r, f.accept, statusOfLegacy)
+}
+
+// asks tells whether anything in the frame gets an answer.
+func (f frame) asks() bool {
+	if f.batch && len(f.items) == 0 {
+		return true
+	}
+	for _, m := range f.items {
+		if m.problem != nil || m.id != nil && !m.answer {
+			return true
+		}
+	}
+	return false
+}
+
+// id is the id of a frame that is one request.
+func (f frame) id() []byte {
+	if f.batch || len(f.items) == 0 || f.items[0].answer {
+		return nil
+	}
+	return f.items[0].id
+}
+
+func (h *HTTP) refuseIn(w http.ResponseWriter, f *fault.Fault, id []byte) {
+	e, _ := fault.Lookup(f.Code)
+	h.refuseAs(w, e.HTTP, id, protocolError(f))
+}
+
+// modernHeaders checks what 2026-07-28 wants of a POST: the version in header and
+// body, and the method's and the name's headers like the body.
+func modernHeaders(f frame) (status int, bad *rpcError) {
+	header, body := f.header.Get(mcp.HeaderProtocolVersion), versionOf(f.about)
+	mismatch := func(why string) (int, *rpcError) {
+		return http.StatusBadRequest, &rpcError{Code: mcp.HEADER_MISMATCH, Message: why, Data: fault.New(fault.InvalidRequest, why)}
+	}
+	switch {
+	case f.header.Get(mcp.HeaderLastEventID) != "":
+		return mismatch("streams of this protocol version cannot be resumed: leave Last-Event-ID out and send the request again under a new id")
+	case header == "":
+		return mismatch("the header " + mcp.HeaderProtocolVersion + " is missing")
+	case body == "" && f.items[0].id != nil:
+		return http.StatusBadRequest, protocolError(fault.Invalid(fault.Detail{
+			Path: "/_meta/io.modelcontextprotocol~1protocolVersion", Message: "the protocol version is missing", Expected: "string",
+		}))
+	case body != "" && header != body:
+		return mismatch("the header " + mcp.HeaderProtocolVersion + " and the request's _meta name different versions")
+	case !mcp.IsValidProtocolVersion(header):
+		return http.StatusBadRequest, unsupportedVersion(header)
+	}
+	if f.items[0].answer {
+		return 0, nil
+	}
+	if err := mcp.ValidateStandardHeaders(f.header.Get, header, mcp.MCPMethod(f.items[0].method), rawOrEmpty(f.items[0].params)); err != nil {
+		return mismatch(err.Error())
+	}
+	return 0, nil
+}
+
+// statusOf gives the HTTP status of an answer in the modern era.
+func statusOf(code int) int {
+	switch code {
+	case mcp.METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case mcp.PARSE_ERROR, mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.HEADER_MISMATCH, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, mcp.UNSUPPORTED_PROTOCOL_VERSION:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// statusOfLegacy gives it in the older era, where the transport and JSON-RPC fail
+// apart from each other.
+func statusOfLegacy(int) int { return http.StatusOK }

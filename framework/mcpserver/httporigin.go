@@ -1,0 +1,84 @@
+package mcpserver
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// foreign refuses what a page of another site makes a browser send. A site may
+// point its own name at 127.0.0.1: so a server that listens on loopback answers
+// to names of loopback only, and to those it was told.
+func (h *HTTP) foreign(r *http.Request) *fault.Fault {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local != nil && loopback(local.String()) && !loopback(r.Host) && !h.allowedHost(r.Host) {
+		return fault.Newf(fault.Forbidden, "the host %q is not served here", r.Host).
+			WithHint("Call it by localhost, or add the name to server.allowedHosts.")
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || h.allowedOrigin(origin) {
+		return nil
+	}
+	if u, err := url.Parse(origin); err == nil && strings.EqualFold(u.Host, r.Host) {
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "pages of %q may not call this server", origin).
+		WithHint("Add the origin to server.allowedOrigins if they should.")
+}
+
+func (h *HTTP) allowedHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	return slices.ContainsFunc(h.opts.AllowedHosts, func(allowed string) bool {
+		return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name)
+	})
+}
+
+func (h *HTTP) allowedOrigin(origin string) bool {
+	return slices.ContainsFunc(h.opts.AllowedOrigins, func(allowed string) bool { return strings.EqualFold(allowed, origin) })
+}
+
+// loopback tells whether an address, with a port or without, is this machine's
+// own.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// crossOrigin tells an allowed page's browser what it may send and read, and
+// answers its question before the request.
+func (h *HTTP) crossOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" || !h.allowedOrigin(origin) {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Add("Vary", "Origin")
+	w.Header().Set("Access-Control-Expose-Headers", strings.Join([]string{mcp.HeaderSessionID, "WWW-Authenticate"}, ", "))
+	if r.Method != http.MethodOptions {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	w.Header().Set("Access-Control-Allow-Headers", strings.Join([]string{
+		"Authorization", "Content-Type", "Accept", mcp.HeaderProtocolVersion, mcp.HeaderSessionID, mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderLastEventID,
+	}, ", "))
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

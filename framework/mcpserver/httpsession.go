@@ -1,0 +1,252 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// httpSession is a session of the older era. Its own messages wait in box for the
+// client's GET stream.
+type httpSession struct {
+	*session
+	key string
+	box *outbox
+
+	// guarded by HTTP.mu
+	busy      int // requests and streams that use it
+	used      time.Time
+	streaming bool
+}
+
+// waiting bounds the bytes of a session's own messages while no stream takes
+// them.
+const waiting = 64 << 10
+
+// open makes a session for an initialize.
+func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
+	box := newOutbox(waiting)
+	ss := newSession(h.server, p, box)
+	hs := &httpSession{session: ss, key: ss.handshake.id, box: box, busy: 1}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closing:
+		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
+	case len(h.sessions) >= h.opts.MaxSessions:
+		return nil, fault.Newf(fault.QueueOverloaded, "%d sessions are open, which is the limit", len(h.sessions)).
+			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
+	}
+	h.sessions[hs.key] = hs
+	h.server.add(ss)
+	return hs, nil
+}
+
+// find gives the session that a request names; the caller says done when it does
+// not use it any more. Another principal's session does not exist.
+func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fault) {
+	key := r.Header.Get(mcp.HeaderSessionID)
+	if key == "" {
+		return nil, fault.Newf(fault.InvalidRequest, "the header %s is missing", mcp.HeaderSessionID).
+			WithHint("Begin with initialize, and send the %s of its answer with every request.", mcp.HeaderSessionID)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hs := h.sessions[key]
+	switch {
+	case h.closing:
+		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
+	case hs == nil || hs.principal.Subject != p.Subject:
+		return nil, fault.New(fault.NotFound, "there is no such session").WithHint("Begin a new one with initialize.")
+	}
+	hs.busy++
+	return hs, nil
+}
+
+// done ends one use of a session.
+func (h *HTTP) done(hs *httpSession) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hs.busy--
+	hs.used = time.Now()
+}
+
+// Why the calls of a session ended.
+var (
+	errDeleted = errors.New("the client ended the session")
+	errIdle    = errors.New("nobody used the session")
+)
+
+// end forgets a session that never came to be.
+func (h *HTTP) end(hs *httpSession) { h.finish(hs, errDeleted) }
+
+// finish takes a session out and stops what it still does.
+func (h *HTTP) finish(hs *httpSession, why error) {
+	h.mu.Lock()
+	delete(h.sessions, hs.key)
+	h.mu.Unlock()
+	h.server.remove(hs.session)
+	hs.drain()
+	hs.stop(why)
+	hs.box.close()
+}
+
+// sweep ends idle sessions.
+func (h *HTTP) sweep() {
+	every := time.NewTicker(max(h.opts.SessionIdle/4, 10*time.Millisecond))
+	defer every.Stop()
+	for {
+		select {
+		case <-h.stopped:
+			return
+		case <-every.C:
+		}
+		var idle []*httpSession
+		h.mu.Lock()
+		for _, hs := range h.sessions {
+			if hs.busy == 0 && hs.gate.idle() && time.Since(hs.used) > h.opts.SessionIdle {
+				idle = append(idle, hs)
+			}
+		}
+		h.mu.Unlock()
+		for _, hs := range idle {
+			h.finish(hs, errIdle)
+		}
+	}
+}
+
+// get opens the stream of a session's own messages: one per session.
+func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
+	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		h.notAllowed(w, http.MethodPost)
+		return
+	}
+	if !acceptedBy(r).stream {
+		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept text/event-stream")))
+		return
+	}
+	hs, bad := h.find(r, p)
+	if bad != nil {
+		h.refuse(w, bad)
+		return
+	}
+	defer h.done(hs)
+	h.mu.Lock()
+	taken := hs.streaming
+	hs.streaming = true
+	h.mu.Unlock()
+	if taken {
+		h.refuseAs(w, http.StatusConflict, nil, protocolError(fault.New(fault.InvalidRequest, "the session has a stream already")))
+		return
+	}
+	defer func() {
+		h.mu.Lock()
+		hs.streaming = false
+		h.mu.Unlock()
+	}()
+	stream(w, r, hs.box)
+}
+
+// delete ends a session.
+func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) {
+	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		h.notAllowed(w, http.MethodPost)
+		return
+	}
+	hs, bad := h.find(r, p)
+	if bad != nil {
+		h.refuse(w, bad)
+		return
+	}
+	h.finish(hs, errDeleted)
+	h.done(hs)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// sharedGate is the gate of one principal's requests that stand for themselves.
+type sharedGate struct {
+	gate
+	requests int
+}
+
+// enter registers a request that stands for itself; nil where the server is
+// shutting down.
+func (h *HTTP) enter(ss *session, subject string) *sharedGate {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing {
+		return nil
+	}
+	g := h.gates[subject]
+	if g == nil {
+		g = &sharedGate{gate: gate{max: h.server.opts.QueueMax}}
+		h.gates[subject] = g
+	}
+	g.requests++
+	h.alone[ss] = struct{}{}
+	h.server.add(ss)
+	return g
+}
+
+func (h *HTTP) leave(ss *session, subject string) {
+	h.server.remove(ss)
+	h.mu.Lock()
+	delete(h.alone, ss)
+	h.mu.Unlock()
+	go func() {
+		// A call that was told to stop may take a moment to do so, and holds its place
+		// until then.
+		<-ss.drain()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		g := h.gates[subject]
+		if g.requests--; g.requests == 0 && g.idle() {
+			delete(h.gates, subject)
+		}
+	}()
+}
+
+// Shutdown refuses new requests, gives running calls Options.Grace to end, or
+// until ctx ends, and cancels the rest. Streams are closed.
+func (h *HTTP) Shutdown(ctx context.Context) {
+	h.mu.Lock()
+	if h.closing {
+		h.mu.Unlock()
+		return
+	}
+	h.closing = true
+	close(h.stopped)
+	var all []*session
+	for _, hs := range h.sessions {
+		all = append(all, hs.session)
+	}
+	for ss := range h.alone {
+		all = append(all, ss)
+	}
+	open := h.sessions
+	h.sessions = map[string]*httpSession{}
+	h.mu.Unlock()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for _, ss := range all {
+			<-ss.drain()
+		}
+	}()
+	waitFor(drained, h.server.opts.Grace, ctx.Done(), nil)
+	for _, ss := range all {
+		ss.stop(errEnding)
+	}
+	waitFor(drained, 2*settle, nil, nil)
+	h.stop(errEnding)
+	for _, hs := range open {
+		h.server.remove(hs.session)
+		hs.box.close()
+	}
+}

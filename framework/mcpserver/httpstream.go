@@ -1,0 +1,171 @@
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// accepted is what a client can read.
+type accepted struct{ json, stream bool }
+
+// acceptedBy reads Accept. Without one a client takes everything.
+func acceptedBy(r *http.Request) accepted {
+	values := r.Header.Values("Accept")
+	if len(values) == 0 {
+		return accepted{true, true}
+	}
+	var out accepted
+	for _, part := range strings.Split(strings.Join(values, ","), ",") {
+		media, rest, _ := strings.Cut(part, ";")
+		if refused(rest) {
+			continue
+		}
+		switch strings.ToLower(strings.TrimSpace(media)) {
+		case "application/json", "application/*":
+			out.json = true
+		case "text/event-stream", "text/*":
+			out.stream = true
+		case "*/*":
+			out = accepted{true, true}
+		}
+	}
+	return out
+}
+
+// refused tells whether the parameters of a media type weigh it with 0.
+func refused(parameters string) bool {
+	for _, p := range strings.Split(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if q, err := strconv.ParseFloat(value, 64); strings.EqualFold(name, "q") && err == nil && q == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reply is where the messages of one POST go. It ends with the answer.
+type reply struct{ *outbox }
+
+func newReply(max int) reply { return reply{newOutbox(max)} }
+
+// put implements sink. An empty answer stands for one that is not sent.
+func (r reply) put(m outgoing) {
+	r.outbox.put(m)
+	if m.isAnswer {
+		r.close()
+	}
+}
+
+// serve writes what the reply gets: plain JSON where the answer comes first, else
+// a stream of events. It returns when the answer is written or the client has
+// left.
+func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, status func(code int) int) {
+	defer context.AfterFunc(req.Context(), func() { r.fail(errAbandoned) })()
+	m, ok := r.first(a)
+	switch {
+	case !ok && a.stream: // cancelled: there is nothing to say
+		begin(w)
+	case !ok:
+		w.WriteHeader(http.StatusAccepted)
+	case m.isAnswer && (a.json || m.failure != 0 && status(m.failure) != http.StatusOK):
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status(m.failure))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeChunk))
+		_, _ = w.Write(m.text)
+	default:
+		begin(w)
+		first := true
+		_, failed := events(w, r.outbox, func() (outgoing, bool) {
+			if first {
+				first = false
+				return m, true
+			}
+			m, ok, _ := r.take()
+			return m, ok
+		})
+		if failed {
+			r.fail(errAbandoned)
+		}
+	}
+}
+
+// first gives the message that decides on the form of the response. A client that
+// reads no streams gets the answer only.
+func (r reply) first(a accepted) (outgoing, bool) {
+	for {
+		m, ok, _ := r.take()
+		if !ok || m.isAnswer || a.stream {
+			return m, ok
+		}
+	}
+}
+
+// stream serves a session's own messages until the client leaves or the session
+// ends. What could not be written waits for the next stream.
+func stream(w http.ResponseWriter, req *http.Request, box *outbox) {
+	begin(w)
+	_ = http.NewResponseController(w).Flush()
+	left := req.Context().Done()
+	defer context.AfterFunc(req.Context(), box.wake)()
+	if m, failed := events(w, box, func() (outgoing, bool) { return box.takeUntil(left) }); failed && !m.comment {
+		box.giveBack(m)
+	}
+}
+
+// begin starts a stream of events.
+func begin(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	w.WriteHeader(http.StatusOK)
+}
+
+// events writes messages as server-sent events until there are no more, or one
+// cannot be written: that one is given back. Where nothing happens for a while
+// there is a sign of life, so that a client that is gone is noticed.
+func events(w http.ResponseWriter, box *outbox, take func() (outgoing, bool)) (lost outgoing, failed bool) {
+	defer every(keepAlive, func() { box.offer(outgoing{text: []byte{':'}, comment: true}) })()
+	control := http.NewResponseController(w)
+	for m, ok := take(); ok; m, ok = take() {
+		if m.progress != nil && m.isAnswer && !m.progress.at.IsZero() {
+			time.Sleep(time.Until(m.progress.at.Add(progressGap)))
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(writeChunk))
+		event := ":\n\n"
+		if !m.comment {
+			event = "event: message\ndata: " + string(m.text) + "\n\n"
+		}
+		if _, err := io.WriteString(w, event); err != nil {
+			return m, true
+		}
+		if err := control.Flush(); err != nil {
+			return m, true
+		}
+		if m.progress != nil && !m.isAnswer {
+			m.progress.at = time.Now()
+		}
+	}
+	return outgoing{}, false
+}
+
+// every calls fn at an interval until the function that it gives is called.
+func every(interval time.Duration, fn func()) (stop func()) {
+	done := make(chan struct{})
+	tick := time.NewTicker(interval)
+	go func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				fn()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
