@@ -22,6 +22,7 @@ const (
 	Bytes   Storage = "bytes"
 	UUID    Storage = "uuid" // bound and scanned as text
 	Decimal Storage = "decimal"
+	Held    Storage = "held" // as the app's own type keeps it: compared as a whole, through the column's form
 )
 
 // Column joins a field of the resource with its column.

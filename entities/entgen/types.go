@@ -81,10 +81,16 @@ func shapeOf(f *gen.Field, a *expose.Field) (s shape, problem string) {
 		return s, "Decimal is for fields with a Go type or ValueScanner of the app's own"
 	}
 	if flag(a.Comparable) {
-		if s.Seen == "" {
+		if s.Seen == "" || s.Type == catalog.TypeJSON {
 			return s, "Comparable is for fields with a Go type or ValueScanner of the app's own"
 		}
 		s.Opaque = false
+		if s.Type == catalog.TypeString {
+			s.Storage = descriptor.Text
+		}
+	}
+	if s.Opaque && s.Type != catalog.TypeJSON {
+		s.Storage = descriptor.Held
 	}
 	return s, ""
 }
@@ -123,6 +129,9 @@ func ownShape(f *gen.Field, s shape) shape {
 	seen := func(how string) {
 		s.Seen, s.Kept, s.Opaque = how, false, true
 	}
+	if s.Storage == descriptor.Text || s.Storage == descriptor.UUID {
+		s.Kept = false // texts may be kept as bytes
+	}
 	switch t := f.Type.Type; {
 	case t == field.TypeString && textual(f), t == field.TypeUUID && textual(f):
 		seen("AsText")
@@ -134,6 +143,9 @@ func ownShape(f *gen.Field, s shape) shape {
 	case t == field.TypeEnum && (!f.HasGoType() || kindIs(f, reflect.String)):
 		seen("AsIs")
 		s.Opaque = false
+	case t == field.TypeBytes && textual(f):
+		seen("AsText")
+		s.Type = catalog.TypeString
 	case t == field.TypeBytes && (!f.HasGoType() || kindIs(f, reflect.Slice)):
 		seen("AsIs")
 	case f.HasValueScanner() && t.Integer() && (!f.HasGoType() || kindIs(f, integers...)),
@@ -163,7 +175,7 @@ func otherShape(f *gen.Field) (shape, string) {
 	s, ok := columnShape(f)
 	switch {
 	case ok:
-		s.Seen, s.Kept = "AsKept", true
+		s.Seen, s.Kept = "AsKept", s.Storage != descriptor.Text && s.Storage != descriptor.UUID
 		return s, ""
 	case kindIs(f, reflect.Slice, reflect.Map, reflect.Struct):
 		return shape{Type: catalog.TypeJSON, Storage: descriptor.JSON, Seen: "AsJSON", Opaque: true}, ""

@@ -147,7 +147,7 @@ func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string,
 	if !ok {
 		return nil
 	}
-	return negated(&compare{plain{c}, "=", arg}, negate)
+	return negated(&compare{whole(c), "=", arg}, negate)
 }
 
 func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
@@ -155,7 +155,7 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 	if !ok {
 		return nil
 	}
-	in := &oneOf{operand: plain{c}}
+	in := &oneOf{operand: whole(c)}
 	null := false
 	for i, item := range items {
 		if item == nil && (f.Nullable || c.Nullable) {

@@ -97,17 +97,42 @@ func (c plain) bind(b *sqltext.Builder, v any) { Bind(b, c.Column, v) }
 
 // Column appends a column as it is compared and sorted by.
 func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
-	if c.Storage != descriptor.Decimal {
+	switch {
+	case c.Storage == descriptor.Decimal:
+		before, after := b.Dialect.Numeric()
+		b.Raw(before).Column(a, c.Name).Raw(after)
+	case asText(c):
+		b.Raw("CAST(").Column(a, c.Name).Raw(" AS TEXT)")
+	default:
 		b.Column(a, c.Name)
-		return
 	}
-	before, after := b.Dialect.Numeric()
-	b.Raw(before).Column(a, c.Name).Raw(after)
+}
+
+// asText tells whether a column holds text that an app's own type may have kept as
+// bytes, which databases do not compare with text.
+func asText(c *descriptor.Column) bool { return c.Form != nil && c.Storage == descriptor.Text }
+
+// exact is a column that is compared with exactly what it holds.
+type exact struct{ plain }
+
+func (c exact) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
+
+func (c exact) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+
+// whole is a column that is compared for equality.
+func whole(c *descriptor.Column) operand {
+	if c.Form != nil && c.Storage != descriptor.Decimal {
+		return exact{plain{c}}
+	}
+	return plain{c}
 }
 
 // Bind appends a value that Column is compared with.
 func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
 	if c.Storage != descriptor.Decimal {
+		if held, ok := v.([]byte); ok && asText(c) {
+			v = string(held)
+		}
 		b.Arg(bound(b.Dialect, v))
 		return
 	}

@@ -125,7 +125,7 @@ func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 			return id.String(), nil
 		}
 		return bad(wrongType)
-	case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal:
+	case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
 	}
 	if !isText || strings.ContainsRune(s, 0) {
 		return bad(wrongType)
@@ -254,7 +254,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 			return "an integer id, as a number or string"
 		case descriptor.UUID:
 			return "a UUID"
-		case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal:
+		case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
 		}
 		return "an id string"
 	case catalog.TypeJSON:

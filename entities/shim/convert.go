@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -79,6 +80,16 @@ func Float[T ~float32 | ~float64](v any, set func(T)) error {
 	default:
 		return unfit(v, "a number")
 	}
+	return nil
+}
+
+// Time sets times.
+func Time(v any, set func(time.Time)) error {
+	t, ok := v.(time.Time)
+	if !ok {
+		return unfit(v, "a time")
+	}
+	set(t)
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"time"
 
 	"entgo.io/ent/schema/field"
 
@@ -139,7 +138,11 @@ func (f *Form[T]) show(t T) (any, error) {
 		return plain(reflect.ValueOf(t))
 	case AsKept:
 	}
-	return f.value(t)
+	v, err := f.value(t)
+	if b, ok := v.([]byte); ok { // what has a form to be shown with is kept as text
+		v = string(b)
+	}
+	return v, err
 }
 
 // scan reads what the database keeps.
@@ -282,18 +285,4 @@ func plain(v reflect.Value) (any, error) {
 		return v.Bytes(), nil
 	}
 	return nil, fmt.Errorf("a %s is no plain value", v.Type())
-}
-
-// Time sets times, and types based on them.
-func Time[T any](v any, set func(T)) error {
-	if t, ok := v.(T); ok {
-		set(t)
-		return nil
-	}
-	t, ok := v.(time.Time)
-	if !ok {
-		return unfit(v, "a time")
-	}
-	set(reflect.ValueOf(t).Convert(reflect.TypeFor[T]()).Interface().(T))
-	return nil
 }
