@@ -113,7 +113,7 @@ func (t *Tokens) Authenticate(r *http.Request) (auth.Principal, error) {
 	}
 	scheme, token, _ := strings.Cut(header[0], " ")
 	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), "invalid_request"}
+		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), string(fault.InvalidRequest)}
 	}
 	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	found := -1

@@ -320,7 +320,9 @@ func TestHTTPBounds(t *testing.T) {
 	a = w.post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"web","version":"0"}}}`)
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
 	require.NotEmpty(t, a.header.Get("Retry-After"))
-	require.Eventually(t, func() bool { return w.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, s...).status == http.StatusNotFound || !sleep(300) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, s...).status == http.StatusNotFound || !sleep(300)
+	}, 5*time.Second, time.Millisecond)
 	w.hello()
 }
 
@@ -418,7 +420,9 @@ func TestHTTPShutdown(t *testing.T) {
 	<-g.started
 	down := make(chan struct{})
 	go func() { w.handler.Shutdown(context.Background()); close(down) }()
-	require.Eventually(t, func() bool { return w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, s...).status == http.StatusServiceUnavailable }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, s...).status == http.StatusServiceUnavailable
+	}, 5*time.Second, time.Millisecond)
 	require.Error(t, <-g.stopped, "after its grace a call is cancelled")
 	require.NoError(t, <-done, "and answered")
 	<-down
