@@ -29,7 +29,8 @@ func newStore(open func(backend.Schema) (backend.Backend, error), app *shim.App,
 	s := &store{app: app, engine: e}
 	schema := backend.Schema{
 		Version: (app.SchemaHash ^ ledger.Version) | 1<<30,
-		Migrate: s.migrate,
+		Create:  s.create,
+		Migrate: func(ctx context.Context, _ string, drv dialect.Driver) error { return s.create(ctx, drv) },
 		Attach:  func(d backend.Database) (any, error) { return app.Connect(d.Driver(), e.hook) },
 	}
 	if len(app.Seeds) > 0 {
@@ -40,11 +41,22 @@ func newStore(open func(backend.Schema) (backend.Backend, error), app *shim.App,
 	return s, err
 }
 
-func (s *store) migrate(ctx context.Context, drv dialect.Driver) error {
-	if err := s.app.Migrate(ctx, drv); err != nil {
+func (s *store) create(ctx context.Context, drv dialect.Driver) error {
+	if err := s.app.Migrate(ctx, rebuilding{drv}); err != nil {
 		return err
 	}
 	return ledger.Migrate(ctx, drv)
+}
+
+// rebuilding answers ent, which asks whether SQLite enforces foreign keys: not in
+// this transaction, which may rebuild tables; they are checked at its end.
+type rebuilding struct{ dialect.Driver }
+
+func (r rebuilding) Query(ctx context.Context, query string, args, v any) error {
+	if query == "PRAGMA foreign_keys" {
+		query = "SELECT 1"
+	}
+	return r.Driver.Query(ctx, query, args, v)
 }
 
 func (s *store) fill(ctx context.Context, set string, d backend.Database) error {

@@ -23,11 +23,15 @@ var ValidSet = regexp.MustCompile(`^[a-z0-9_-]{1,48}$`)
 
 // Schema says how a set's tables come to be.
 type Schema struct {
-	// Version identifies the tables, and is never 0: a set with another version is
-	// migrated.
+	// Version identifies the tables, and is never 0. A set that is marked with it is
+	// opened without a further look at its tables.
 	Version int32
-	// Migrate brings the tables to the schema, from any older state or from none.
-	Migrate func(ctx context.Context, drv dialect.Driver) error
+	// Create makes the tables where there are none.
+	Create func(ctx context.Context, drv dialect.Driver) error
+	// Migrate brings the tables of a set that has another mark to the schema, or
+	// ends in the fault that says what stands in the way. It decides under the set's
+	// lock, and may find that nothing is left to do.
+	Migrate func(ctx context.Context, set string, drv dialect.Driver) error
 	// Fill puts the first data into a new set; nil leaves it empty.
 	Fill func(ctx context.Context, set string, d Database) error
 	// Attach is called for each set that is opened, and its result kept with it.
@@ -47,6 +51,18 @@ type Backend interface {
 	// unknown_set for a name that cannot be one, in service_unavailable where the
 	// set cannot be opened.
 	Use(ctx context.Context, set string) (d Database, attached any, release func(), err error)
+	// Look runs fn on a set as it lies there: nothing is created, migrated or kept
+	// open. It ends in unknown_set where the set has no data.
+	Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error
+	// Change runs fn on a set's tables: under the set's lock, which holds across
+	// processes and holds up no other set, on one connection and in one transaction.
+	// When fn succeeds, the set is marked with the schema's version in the same
+	// transaction. Foreign keys are not enforced meanwhile, but checked at the end.
+	// Schema.Create and Schema.Migrate run the same way. It ends in unknown_set where
+	// the set has no data.
+	Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error
+	// Scratch runs fn on an empty place of the same kind, which is gone afterwards.
+	Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error
 	// SpansSets tells that one transaction can write to several sets.
 	SpansSets() bool
 	// Violation tells which rule of the database an error of a write broke; nil

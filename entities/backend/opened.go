@@ -72,13 +72,22 @@ func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any,
 // idle the longest when too many sets are open.
 func (o *Opened) release(set string, e *opened) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	e.users--
 	o.clock++
 	e.used = o.clock
 	if e.err != nil && o.entries[set] == e {
 		delete(o.entries, set)
 	}
+	idle := o.surplus()
+	o.mu.Unlock()
+	// Closing may write to the disk: nobody else waits for it.
+	for _, d := range idle {
+		_ = o.close(d)
+	}
+}
+
+// surplus takes out the sets that are to be closed. The caller holds the lock.
+func (o *Opened) surplus() (idle []Database) {
 	for len(o.entries) > o.most {
 		oldest := ""
 		for name, e := range o.entries {
@@ -87,11 +96,12 @@ func (o *Opened) release(set string, e *opened) {
 			}
 		}
 		if oldest == "" {
-			return
+			break
 		}
-		_ = o.close(o.entries[oldest].database)
+		idle = append(idle, o.entries[oldest].database)
 		delete(o.entries, oldest)
 	}
+	return idle
 }
 
 // Len is how many sets are open.

@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"entgo.io/ent/dialect"
-	entsql "entgo.io/ent/dialect/sql"
-
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -21,8 +18,7 @@ import (
 
 const (
 	suffix  = ".db"
-	lock    = "sets.lock" // no set's name has a dot
-	maxOpen = 64          // open sets; about five file descriptors each
+	maxOpen = 64 // open sets; about five file descriptors each
 )
 
 var _ backend.Backend = (*Folder)(nil)
@@ -102,12 +98,11 @@ func (f *Folder) Close() error { return f.opened.Close() }
 
 func (f *Folder) file(set string) string { return filepath.Join(f.path, set+suffix) }
 
+// draft is where a set's file comes into being; no set's name has a dot.
+func (f *Folder) draft(set string) string { return filepath.Join(f.path, ".creating-"+set) }
+
 func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, error) {
-	fresh, err := f.current(ctx, set)
-	if err == nil && !fresh {
-		err = f.locked(ctx, func() error { return f.prepare(ctx, set) })
-	}
-	if err != nil {
+	if err := f.prepare(ctx, set); err != nil {
 		return nil, nil, f.trouble(set, err)
 	}
 	d, err := open(f.file(set), set)
@@ -127,84 +122,71 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 // trouble says what stands in the way of opening a set.
 func (f *Folder) trouble(set string, err error) error {
 	var known *fault.Fault
-	if errors.As(err, &known) {
+	if err == nil || errors.As(err, &known) {
 		return err
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened in %s", set, f.path).
 		WithHint("Look at the server's log, and whether %s can be read and written.", f.file(set)).Because(err)
 }
 
-// current tells whether a set's file exists with the schema's version.
-func (f *Folder) current(ctx context.Context, set string) (bool, error) {
-	if _, err := os.Stat(f.file(set)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		return false, err
+// prepare creates a set or brings it to the schema, where it is not there yet.
+func (f *Folder) prepare(ctx context.Context, set string) error {
+	if there, err := f.exists(set); err != nil {
+		return err
+	} else if !there {
+		return f.alone(ctx, set, func() error { return f.create(ctx, set) })
 	}
+	marked, err := f.marked(ctx, set)
+	if err != nil || marked {
+		return err
+	}
+	return change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
+		if v, err := version(ctx, c); err != nil || v == f.schema.Version {
+			return err // somebody was faster
+		}
+		return f.schema.Migrate(ctx, set, over(c))
+	})
+}
+
+func (f *Folder) exists(set string) (bool, error) {
+	_, err := os.Stat(f.file(set))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// marked tells whether a set's file carries the schema's version.
+func (f *Folder) marked(ctx context.Context, set string) (bool, error) {
 	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
 	if err != nil {
 		return false, err
 	}
 	defer db.Close()
-	var version int32
-	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-	return version == f.schema.Version, err
+	v, err := version(ctx, db)
+	return v == f.schema.Version, err
 }
 
-// locked runs fn while no other process creates or migrates sets of this folder.
-func (f *Folder) locked(ctx context.Context, fn func() error) error {
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(f.path, lock)+"?_busy_timeout=60000")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		return err
-	}
-	defer func() { _, _ = conn.ExecContext(ctx, "ROLLBACK") }()
-	return fn()
-}
-
-// prepare creates or migrates a set, under the lock.
-func (f *Folder) prepare(ctx context.Context, set string) error {
-	fresh, err := f.current(ctx, set)
-	if err != nil || fresh {
-		return err
-	}
-	if _, err := os.Stat(f.file(set)); err == nil {
-		return f.migrate(ctx, f.file(set))
-	}
-	return f.create(ctx, set)
-}
-
-// migrate brings a file to the schema, then notes the version.
-func (f *Folder) migrate(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := f.schema.Migrate(ctx, entsql.OpenDB(dialect.SQLite, db)); err != nil {
-		return fmt.Errorf("migrate %s: %w", file, err)
-	}
-	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", f.schema.Version))
-	return err
+// version reads a file's mark.
+func version(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (v int32, err error) {
+	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	return v, err
 }
 
 // create makes a set's file beside its place and moves it there when it is
 // complete, so that no half-filled set ever has the name.
 func (f *Folder) create(ctx context.Context, set string) error {
+	if there, err := f.exists(set); err != nil || there {
+		return err // somebody was faster
+	}
 	empty, err := f.empty(ctx)
 	if err != nil {
 		return err
 	}
-	draft := filepath.Join(f.path, ".creating-"+set)
+	draft := f.draft(set)
 	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
 		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -280,7 +262,7 @@ func (f *Folder) empty(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "template"+suffix)
-	if err := f.migrate(ctx, file); err != nil {
+	if err := change(ctx, file, f.schema.Version, func(c *sql.Conn) error { return f.schema.Create(ctx, over(c)) }); err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(file)

@@ -25,9 +25,9 @@ var versions atomic.Int32 // each test has a schema of its own
 func things() backend.Schema {
 	return backend.Schema{
 		Version: versions.Add(1),
-		Migrate: func(ctx context.Context, drv dialect.Driver) error {
+		Create: func(ctx context.Context, drv dialect.Driver) error {
 			for _, s := range []string{
-				"CREATE TABLE IF NOT EXISTS things (id INTEGER PRIMARY KEY, at DATETIME)", "CREATE TABLE IF NOT EXISTS koan_receipts (run TEXT)",
+				"CREATE TABLE things (id INTEGER PRIMARY KEY, at DATETIME)", "CREATE TABLE koan_receipts (run TEXT)",
 			} {
 				if err := drv.Exec(ctx, s, []any{}, nil); err != nil {
 					return err
@@ -35,6 +35,7 @@ func things() backend.Schema {
 			}
 			return nil
 		},
+		Migrate: func(context.Context, string, dialect.Driver) error { return errors.New("nothing is older") },
 	}
 }
 
@@ -274,11 +275,14 @@ func TestMigratesWhatIsOlder(t *testing.T) {
 	require.NoError(t, d.Driver().Exec(context.Background(), "INSERT INTO things (id) VALUES (1)", []any{}, nil))
 	newer := things()
 	migrations := 0
-	newer.Migrate = func(ctx context.Context, drv dialect.Driver) error {
+	newer.Migrate = func(ctx context.Context, set string, drv dialect.Driver) error {
+		require.Equal(t, "default", set)
 		migrations++
 		return drv.Exec(ctx, "ALTER TABLE things ADD COLUMN name TEXT", []any{}, nil)
 	}
-	newer.Fill = func(context.Context, string, backend.Database) error { return errors.New("a set with data is never filled") }
+	newer.Fill = func(context.Context, string, backend.Database) error {
+		return errors.New("a set with data is never filled")
+	}
 	for range 2 {
 		d = use(t, opened(t, path, newer), "default")
 		require.Equal(t, 1, number(t, d))

@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// longest is how long somebody may wait until another process has created or
+// migrated the same set.
+const longest = 10 * time.Minute
+
+// Look implements backend.Backend.
+func (f *Folder) Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	if err := f.known(set); err != nil {
+		return err
+	}
+	return f.trouble(set, connected(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error { return fn(ctx, over(c)) }))
+}
+
+// Change implements backend.Backend. The set's lock is the write lock of its file.
+func (f *Folder) Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	if err := f.known(set); err != nil {
+		return err
+	}
+	return f.trouble(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error { return fn(ctx, over(c)) }))
+}
+
+// Scratch implements backend.Backend.
+func (f *Folder) Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	return connected(ctx, "file::memory:?_foreign_keys=0", func(c *sql.Conn) error { return fn(ctx, over(c)) })
+}
+
+// known refuses a set that has no file.
+func (f *Folder) known(set string) error {
+	there, err := f.exists(set)
+	if err != nil {
+		return f.trouble(set, err)
+	}
+	if !there {
+		return fault.Newf(fault.UnknownSet, "the set %q has no data", set)
+	}
+	return nil
+}
+
+// over gives ent one connection; what it begins takes part in what is open there.
+func over(c *sql.Conn) dialect.Driver {
+	return joined{entsql.NewDriver(dialect.SQLite, entsql.Conn{ExecQuerier: inUTC{c}})}
+}
+
+type joined struct{ *entsql.Driver }
+
+func (j joined) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(j), nil }
+
+// connected runs fn on a connection of its own.
+func connected(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err error) {
+	db, err := sql.Open("sqlite3", dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fn(c)
+}
+
+// change runs fn in one writing transaction on a file and marks the file with a
+// version. Foreign keys are off, since a table that is rebuilt is dropped in
+// between; what they say is checked before the commit.
+func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn) error) error {
+	return connected(ctx, dsn(file, busyStep, "_foreign_keys=0"), func(c *sql.Conn) (err error) {
+		if err := seize(ctx, c, longest); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				_, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			}
+		}()
+		before, err := fingerprint(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err := fn(c); err != nil {
+			return err
+		}
+		after, err := fingerprint(ctx, c)
+		if err != nil {
+			return err
+		}
+		if before != after {
+			if err := whole(ctx, c); err != nil {
+				return err
+			}
+		}
+		if _, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+			return err
+		}
+		_, err = c.ExecContext(ctx, "COMMIT")
+		return err
+	})
+}
+
+// seize takes a file's write lock, in steps between which a cancel is heard.
+func seize(ctx context.Context, c *sql.Conn, patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; {
+		_, err := c.ExecContext(ctx, "BEGIN IMMEDIATE")
+		if !Stale(err) || time.Now().After(deadline) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// fingerprint changes when a connection writes.
+func fingerprint(ctx context.Context, c *sql.Conn) (out [2]int64, err error) {
+	if err := c.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&out[0]); err != nil {
+		return out, err
+	}
+	err = c.QueryRowContext(ctx, "SELECT total_changes()").Scan(&out[1])
+	return out, err
+}
+
+// whole fails where a row refers to one that is not there.
+func whole(ctx context.Context, c *sql.Conn) error {
+	var table, parent string
+	var row, key any
+	err := c.QueryRowContext(ctx, "PRAGMA foreign_key_check").Scan(&table, &row, &parent, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("rows of %s would refer to rows of %s that do not exist", table, parent)
+}
+
+// alone runs fn while no other process creates the same set. The lock's file goes
+// when the set is there: whoever waited for it finds the set. Where fn fails the
+// file stays, so that all who wait keep waiting for the same one.
+func (f *Folder) alone(ctx context.Context, set string, fn func() error) error {
+	lock := filepath.Join(f.path, ".creating-"+set+".lock")
+	return connected(ctx, "file:"+lock+"?_busy_timeout=200&_journal_mode=OFF", func(c *sql.Conn) error {
+		if err := seize(ctx, c, longest); err != nil {
+			return err
+		}
+		defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+		if err := fn(); err != nil {
+			return err
+		}
+		if err := os.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
