@@ -3,6 +3,8 @@ package codemode
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/codemode/sandbox"
 	"github.com/koan-go/koan/codemode/wire"
@@ -15,13 +17,18 @@ func sandboxed(l Limits) (wire.Executor, error) {
 	if l.Testing {
 		return sandbox.NewInProcess(), nil
 	}
-	return sandbox.New(sandbox.Options{})
+	return sandbox.New(sandbox.Options{Require: l.Require, Log: l.Log})
 }
 
 // What an executor may be able to do besides running scripts.
 type (
-	// isolated says how scripts are held apart: "process+seccomp".
-	isolated interface{ Isolation() string }
+	// isolated says how scripts are held apart ("process+seccomp"), what of it is
+	// missing here, and what workers are made of.
+	isolated interface {
+		Isolation() string
+		Missing() []sandbox.Missing
+		Program() string
+	}
 	// warmed starts workers ahead; it blocks until they wait.
 	warmed interface {
 		Warm(ctx context.Context) error
@@ -39,7 +46,7 @@ func (p *provider) isolation() string {
 	return "none"
 }
 
-// confinement tells what the executor's self-test found.
+// confinement tells what the executor's self-test found, layer by layer.
 func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	t, ok := p.executor.(tested)
 	if !ok {
@@ -49,15 +56,49 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	if err != nil {
 		return []catalog.Check{{Name: "confinement", Detail: err.Error(), Hint: "Look into the server's log for why no worker starts."}}
 	}
-	var out []catalog.Check
+	var layers []string
+	total, failed := map[string]int{}, map[string][]catalog.Check{}
 	for _, c := range found {
+		layer, tried, _ := strings.Cut(c.Name, ": ")
+		if !slices.Contains(layers, layer) {
+			layers = append(layers, layer)
+		}
+		total[layer]++
 		if !c.OK {
-			out = append(out, catalog.Check{Name: "confinement: " + c.Name, Detail: c.Detail, Hint: "Scripts are held by process limits only; run on Linux with seccomp for more."})
+			failed[layer] = append(failed[layer], catalog.Check{Name: "confinement: " + tried, Detail: c.Detail, Hint: layer + " did not stop this. Report it with the version of the kernel."})
 		}
 	}
-	held := catalog.Check{Name: "confinement", OK: len(out) == 0, Detail: fmt.Sprintf("a worker was refused %d of %d things that scripts must not do", len(found)-len(out), len(found))}
-	if !held.OK {
-		held.Hint = "See the lines below."
+	var out []catalog.Check
+	for _, l := range layers {
+		held := total[l] - len(failed[l])
+		check := catalog.Check{Name: "confinement: " + l, OK: held == total[l], Detail: fmt.Sprintf("%d of %d attempts of a worker were stopped", held, total[l])}
+		if !check.OK {
+			check.Hint = "See the lines below."
+		}
+		out = append(append(out, check), failed[l]...)
 	}
-	return append([]catalog.Check{held}, out...)
+	return out
+}
+
+// layers tells what stands between scripts and the system, what does not, and why.
+func (p *provider) layers() []catalog.Check {
+	i, ok := p.executor.(isolated)
+	if !ok {
+		return nil
+	}
+	program := i.Program()
+	if program == "" {
+		program = "the app's own executable"
+	}
+	checks := []catalog.Check{
+		{Name: "isolation", OK: true, Detail: i.Isolation()},
+		{Name: "worker", OK: true, Detail: program},
+	}
+	for _, m := range i.Missing() {
+		checks = append(checks, catalog.Check{
+			Name: "isolation: " + m.Layer, Detail: "not to be had here: " + m.Why,
+			Hint: "Scripts are held by what remains. Put it into sandbox.require to refuse to start without it.",
+		})
+	}
+	return checks
 }

@@ -102,7 +102,7 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 		Detail: fmt.Sprintf("cpu %d ms, wall %s, memory %d MB, recursion %d, code %d characters, %d SDK calls",
 			l.CPUMs, p.config.wall, l.MemoryBytes>>20, l.MaxRecursion, p.config.maxCodeLength, p.config.maxCalls),
 	}}
-	return append(append(checks, p.confinement(ctx)...), p.trial(ctx))
+	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), p.trial(ctx))
 }
 
 // trial runs a smallest script.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/sandbox"
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -28,6 +29,7 @@ const (
 	keyMemory        = "sandbox.memoryMb"
 	keyMaxRecursion  = "sandbox.maxRecursion"
 	keyMaxCodeLength = "sandbox.maxCodeLength"
+	keyRequire       = "sandbox.require"
 )
 
 const (
@@ -51,12 +53,15 @@ func declared() []catalog.Setting {
 		{Key: keyMemory, Default: 64, Min: 8, Max: 4096, Unit: "MB", Help: "memory of one script"},
 		{Key: keyMaxRecursion, Default: 512, Min: 16, Max: 5000, Help: "depth of nested calls in a script"},
 		{Key: keyMaxCodeLength, Default: 50_000, Min: 1, Max: 10_000_000, Unit: "characters", Help: "longest script"},
+		{Key: keyRequire, Default: []string{}, Help: "layers of isolation without which the start is refused: " + strings.Join(worker.Layers(), ", ")},
 	}
 }
 
 // Limits are what an executor is made with.
 type Limits struct {
 	wire.Limits
+	// Require are the layers of isolation that there must be.
+	Require []string
 	// Testing wants an executor in this process, for koantest.
 	Testing bool
 	Log     *slog.Logger
@@ -84,7 +89,7 @@ func read(v catalog.Values) settings {
 			CPUMs: v.Int(keyCPU), MemoryBytes: int64(v.Int(keyMemory)) << 20, MaxRecursion: v.Int(keyMaxRecursion),
 			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: sandbox.DefaultLimits().MaxCallBytes,
-		}},
+		}, Require: v.Strings(keyRequire)},
 	}
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,12 +21,19 @@ import (
 // something that is not of the protocol.
 const brokenMarker = "--broken-worker"
 
+// otherBuildMarker makes it one that says that it is of another build.
+const otherBuildMarker = "--other-worker"
+
 func init() {
-	if len(os.Args) != 2 || os.Args[1] != brokenMarker {
+	if len(os.Args) != 2 || os.Args[1] != brokenMarker && os.Args[1] != otherBuildMarker {
 		return
 	}
 	w := wire.NewWriter(os.Stdout)
-	_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.IsolationProcess, DataBytes: 8 << 30, SizeBytes: 8 << 30})
+	if os.Args[1] == otherBuildMarker {
+		_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: "other"})
+		os.Exit(0)
+	}
+	_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.Isolation(nil), DataBytes: 8 << 30, SizeBytes: 8 << 30})
 	if _, err := wire.NewReader(bufio.NewReader(os.Stdin), 64<<20).Read(); err == nil {
 		_ = w.Write(wire.KindAccepted, 0)
 		_ = w.Write(wire.KindResult, 0, []byte(`{"result":`))
@@ -34,10 +42,19 @@ func init() {
 	os.Exit(0)
 }
 
+// scripted makes a program of a shell's commands.
+func scripted(t *testing.T, commands string) string {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755), "a worker may run as another user")
+	path := filepath.Join(dir, "worker")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+commands+"\n"), 0o755))
+	return path
+}
+
 func TestABrokenProtocolIsAnExecutionError(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	s, err := New(Options{Command: []string{self, brokenMarker}, PoolSize: 1})
+	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker), Layers: []string{}, PoolSize: 1})
 	require.NoError(t, err)
 	defer s.Close()
 	r := execute(t, s, job("1"), newHost())

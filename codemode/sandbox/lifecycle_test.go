@@ -156,15 +156,15 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-func TestBadCommand(t *testing.T) {
-	for name, command := range map[string][]string{
-		"absent":       {"/nonexistent"},
-		"no worker":    {"/bin/true"},
-		"talks":        {"/bin/echo", strings.Repeat("x", 200)},
-		"never starts": {"/bin/sleep", "60"},
+func TestBadProgram(t *testing.T) {
+	for name, program := range map[string]string{
+		"absent":       "/nonexistent",
+		"no worker":    "/bin/true",
+		"talks":        "/bin/echo",
+		"never starts": scripted(t, "exec sleep 60"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(Options{Command: command, StartTimeout: 200 * time.Millisecond})
+			_, err := New(Options{Program: program, StartTimeout: 200 * time.Millisecond})
 			require.Error(t, err)
 		})
 	}
@@ -173,8 +173,10 @@ func TestBadCommand(t *testing.T) {
 func TestOptions(t *testing.T) {
 	_, err := New(Options{PoolSize: -1})
 	require.Error(t, err)
-	_, err = New(Options{Isolation: "prayer"})
-	require.Error(t, err)
+	for _, o := range []Options{{Require: []string{"prayer"}}, {Layers: []string{"prayer"}}, {Layers: []string{}, Require: []string{"seccomp"}}} {
+		_, err = New(o)
+		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
+	}
 	_, err = box(t).Execute(t.Context(), &wire.Job{Limits: wire.Limits{CPUMs: -1}}, newHost())
 	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
 }

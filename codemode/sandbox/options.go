@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -17,12 +20,17 @@ type Options struct {
 	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
 	// eight per core.
 	MaxWorkers int
-	// Command starts a worker: the executable and its arguments. Empty is this
+	// Program starts a worker; every user must be able to run it. Empty is the worker
+	// binary beside this executable, if it is of the same build, and else this
 	// executable started again.
-	Command []string
-	// Isolation is what workers must at least have: "" takes what the system
-	// gives, "process+seccomp" makes New fail where that is not to be had.
-	Isolation string
+	Program string
+	// Layers are what stands between scripts and the system where it can be had
+	// (worker.Layers). nil is all of them.
+	Layers []string
+	// Require are the layers without which New fails.
+	Require []string
+	// Log tells what New had to do without. nil is nobody.
+	Log *slog.Logger
 	// KillGrace is how long after its CPU limit a worker that did not stop itself
 	// is killed. 0 is 15 ms.
 	KillGrace time.Duration
@@ -43,18 +51,20 @@ func (o Options) withDefaults() (Options, error) {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 10 * time.Second
 	}
-	if len(o.Command) == 0 {
-		self, err := selfExecutable()
-		if err != nil {
-			return o, err
-		}
-		o.Command = append([]string{self}, worker.Args()...)
+	if o.Layers == nil {
+		o.Layers = worker.Layers()
 	}
-	switch {
-	case o.PoolSize < 0 || o.MaxWorkers < 0:
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.PoolSize < 0 || o.MaxWorkers < 0 {
 		return o, fmt.Errorf("sandbox: a negative number of workers")
-	case o.Isolation != "" && o.Isolation != worker.IsolationProcess && o.Isolation != worker.IsolationSeccomp:
-		return o, fmt.Errorf("sandbox: no isolation is called %q", o.Isolation)
+	}
+	for _, l := range slices.Concat(o.Layers, o.Require) {
+		if !slices.Contains(worker.Layers(), l) {
+			return o, fault.Newf(fault.CapabilityUnsupported, "no layer of isolation is called %.40q%s", l, fault.DidYouMean(l, worker.Layers())).
+				WithHint("There are %s.", strings.Join(worker.Layers(), ", "))
+		}
 	}
 	return o, nil
 }

@@ -15,9 +15,11 @@ var errClosed = errors.New("sandbox: closed")
 // pool keeps workers that are ready. A job that finds none starts its own, so
 // that refilling never stands in its way.
 type pool struct {
-	opts  Options
-	spawn chan spawnRequest
-	done  chan struct{}
+	opts    Options
+	program program
+	layers  []string
+	spawn   chan spawnRequest
+	done    chan struct{}
 
 	mu       sync.Mutex
 	closed   bool
@@ -38,28 +40,52 @@ type spawned struct {
 	err error
 }
 
-func newPool(opts Options) *pool {
+// openPool makes a pool and its first worker, which is not in it yet.
+func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
-		opts: opts, spawn: make(chan spawnRequest), done: make(chan struct{}),
+		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}),
 		all: map[*process]bool{}, changed: make(chan struct{}),
 	}
-	go p.spawner()
-	return p
+	prepared := make(chan error)
+	go p.spawner(prepared)
+	if err := <-prepared; err != nil {
+		return nil, nil, err
+	}
+	first, err := p.start()
+	if err != nil {
+		p.close()
+		return nil, nil, err
+	}
+	return p, first, nil
 }
 
 // spawner starts all workers from one thread that lives as long as the pool: a
-// worker dies with the thread that started it.
-func (p *pool) spawner() {
-	runtime.LockOSThread()
+// worker dies with the thread that started it, and is confined as that one is.
+func (p *pool) spawner(prepared chan<- error) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	ground, err := prepare(p.program, p.layers)
+	prepared <- err
+	if err != nil {
+		return
+	}
+	defer ground.close()
 	for {
 		select {
 		case r := <-p.spawn:
-			w, err := launch(p.opts.Command)
+			w, err := launch(p.program, p.layers, ground)
 			r.reply <- spawned{w, err}
 		case <-p.done:
-			return // takes the thread along; every worker is dead by now
+			return // every worker is dead by now
 		}
 	}
+}
+
+// offer puts a ready worker into the pool, and fills it.
+func (p *pool) offer(w *process) {
+	p.mu.Lock()
+	p.idle = append(p.idle, w)
+	p.mu.Unlock()
+	p.refill()
 }
 
 // start gives a worker that is ready.

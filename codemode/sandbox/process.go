@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,15 +36,16 @@ const (
 
 // process is one worker: it is started, says ready, runs one job, and is gone.
 type process struct {
-	cmd    *exec.Cmd
-	in     *os.File     // to the worker
-	out    *os.File     // from it
-	spin   *worker.Spin // of reading from it
-	r      *wire.Reader
-	w      *wire.Writer
-	ready  wire.Ready
-	exited chan struct{}
-	meter  *meter
+	cmd       *exec.Cmd
+	in        *os.File     // to the worker
+	out       *os.File     // from it
+	spin      *worker.Spin // of reading from it
+	r         *wire.Reader
+	w         *wire.Writer
+	ready     wire.Ready
+	isolation string
+	exited    chan struct{}
+	meter     *meter
 
 	mu     sync.Mutex
 	cause  cause
@@ -52,7 +54,7 @@ type process struct {
 
 // launch starts a worker and does not wait for it to be ready. It is called on
 // the spawner's goroutine.
-func launch(command []string) (*process, error) {
+func launch(program program, layers []string, on *ground) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -73,12 +75,12 @@ func launch(command []string) (*process, error) {
 		return nil, err
 	}
 	cmd := &exec.Cmd{
-		Path: command[0], Args: command,
+		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers)...),
 		// Not nil, which would inherit the host's: nothing of it may reach a script.
 		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=none"},
-		Dir:   "/",
+		Dir:   on.dir(),
 		Stdin: inR, Stdout: outW, Stderr: errW,
-		SysProcAttr: sysProcAttr(),
+		SysProcAttr: on.attr,
 	}
 	err = cmd.Start()
 	closeAll(inR, outW, errW)
@@ -86,7 +88,7 @@ func launch(command []string) (*process, error) {
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{cmd: cmd, in: inW, out: outR, spin: &from.spin, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
+	p := &process{isolation: worker.Isolation(layers), cmd: cmd, in: inW, out: outR, spin: &from.spin, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(from, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.attend(errR)
@@ -127,15 +129,34 @@ func (p *process) await(limit time.Duration) error {
 	if err == nil {
 		err = json.Unmarshal(f.Payload, &p.ready)
 	}
-	if err == nil && (p.ready.Protocol != wire.Protocol || p.ready.Build != worker.Build()) {
-		err = errors.New("the worker is another build: the executable was replaced under this process")
+	switch {
+	case err != nil:
+	case p.ready.Protocol != wire.Protocol || p.ready.Build != worker.Build():
+		err = errOtherBuild
+	case p.ready.Isolation != p.isolation:
+		err = fmt.Errorf("it is isolated by %.60s, not by %s", p.ready.Isolation, p.isolation)
 	}
 	if err != nil {
 		p.end(killedClose)
-		return fmt.Errorf("sandbox: the worker did not get ready: %w; it said %q", err, p.lastWords())
+		return &notReady{err, strings.TrimSpace(p.lastWords())}
 	}
 	return nil
 }
+
+// errOtherBuild says that an executable is not of this build.
+var errOtherBuild = errors.New("the worker is another build")
+
+// notReady is why a worker did not start, with its last words.
+type notReady struct {
+	cause error
+	words string
+}
+
+func (e *notReady) Error() string {
+	return fmt.Sprintf("sandbox: the worker did not get ready: %v; it said %q", e.cause, e.words)
+}
+
+func (e *notReady) Unwrap() error { return e.cause }
 
 // kill ends the worker; the first cause counts.
 func (p *process) kill(why cause) {

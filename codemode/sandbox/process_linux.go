@@ -2,23 +2,96 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 // selfExecutable is this very executable, even where its file was replaced.
-func selfExecutable() (string, error) { return "/proc/self/exe", nil }
+func selfExecutable(string) string { return "/proc/self/exe" }
 
-// sysProcAttr makes workers die with the host. The signal follows the thread that
-// started them, hence the spawner.
-func sysProcAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+// hold keeps a program as it is now, whatever is put in its place.
+func hold(path string) program {
+	f, err := os.Open(path)
+	if err != nil {
+		return program{path: path, exec: path} // its start will tell
+	}
+	return program{path: path, exec: "/proc/self/fd/" + strconv.Itoa(int(f.Fd())), open: f}
+}
+
+// ground is what a pool's workers stand on: made once, used by each.
+type ground struct {
+	attr *syscall.SysProcAttr
+	root *os.File // an empty directory without a name, or nil
+}
+
+// namespaces are all there are but for those of time and of control groups, which
+// show nothing of the system.
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+
+// nobody is who a worker is outside of its namespaces where the host is root.
+const nobody = 65534
+
+// prepare makes the ground for layers, on the thread that will start the workers.
+// They die with it: the signal follows the thread, hence the spawner.
+func prepare(program program, layers []string) (*ground, error) {
+	g := &ground{attr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}}
+	apart := slices.Contains(layers, worker.LayerNamespaces)
+	if apart {
+		root, err := nameless()
+		if err != nil {
+			return nil, fmt.Errorf("namespaces: an empty directory: %w", err)
+		}
+		g.root = root
+		uid, gid := os.Getuid(), os.Getgid()
+		if uid == 0 {
+			uid, gid = nobody, nobody
+		}
+		g.attr.Cloneflags = namespaces
+		g.attr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
+		g.attr.GidMappings = []syscall.SysProcIDMap{{HostID: gid, Size: 1}}
+		g.attr.Credential = &syscall.Credential{NoSetGroups: true}
+	}
+	if slices.Contains(layers, worker.LayerLandlock) {
+		if err := restrictThread(program.exec, apart); err != nil {
+			g.close()
+			return nil, fmt.Errorf("landlock: %w", err)
+		}
+	}
+	return g, nil
+}
+
+// nameless gives an empty directory that everybody may enter and nobody can put
+// anything into: it has been removed.
+func nameless() (*os.File, error) {
+	path, err := os.MkdirTemp("", "koan-root-")
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	return f, errors.Join(err, os.Chmod(path, 0o555), os.Remove(path))
+}
+
+// dir is the directory that a worker starts in.
+func (g *ground) dir() string {
+	if g.root == nil {
+		return "/"
+	}
+	return "/proc/self/fd/" + strconv.Itoa(int(g.root.Fd()))
+}
+
+func (g *ground) close() {
+	if g != nil && g.root != nil {
+		_ = g.root.Close()
+	}
 }
 
 // asOverhead is the address space that a worker may take on top of its cap, in

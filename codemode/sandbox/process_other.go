@@ -3,16 +3,32 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-func selfExecutable() (string, error) { return os.Executable() }
+func selfExecutable(path string) string { return path }
 
-func sysProcAttr() *syscall.SysProcAttr { return nil }
+func hold(path string) program { return program{path: path, exec: path} }
+
+// ground is nothing here.
+type ground struct{ attr *syscall.SysProcAttr }
+
+func prepare(_ program, layers []string) (*ground, error) {
+	if len(layers) > 0 {
+		return nil, fmt.Errorf("%s: not on %s", layers[0], runtime.GOOS)
+	}
+	return &ground{}, nil
+}
+
+func (g *ground) dir() string { return "/" }
+
+func (g *ground) close() {}
 
 // limit has nothing to do here: the worker's own watch and the host's kill are
 // all there is, and Isolation says so.

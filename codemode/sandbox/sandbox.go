@@ -14,10 +14,12 @@ import (
 
 // Sandbox runs every job in a fresh confined process (wire.Executor).
 type Sandbox struct {
-	opts      Options
-	pool      *pool
-	isolation string
-	slots     chan struct{}
+	opts    Options
+	program program
+	layers  []string
+	missing []Missing
+	pool    *pool
+	slots   chan struct{}
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -33,27 +35,16 @@ func New(opts Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{opts: opts, pool: newPool(opts), slots: make(chan struct{}, opts.MaxWorkers), closing: make(chan struct{})}
-	first, err := s.pool.start()
-	if err != nil {
-		s.pool.close()
+	s := &Sandbox{opts: opts, slots: make(chan struct{}, opts.MaxWorkers), closing: make(chan struct{})}
+	if err := s.open(); err != nil {
 		return nil, err
 	}
-	s.isolation = first.ready.Isolation
-	if opts.Isolation == worker.IsolationSeccomp && s.isolation != opts.Isolation {
-		s.pool.close()
-		return nil, fault.Newf(fault.CapabilityUnsupported, "this system isolates scripts by %s only; %s is required", s.isolation, opts.Isolation)
+	if err := s.required(); err != nil {
+		_ = s.Close()
+		return nil, err
 	}
-	s.pool.mu.Lock()
-	s.pool.idle = append(s.pool.idle, first)
-	s.pool.mu.Unlock()
-	s.pool.refill()
 	return s, nil
 }
-
-// Isolation says what stands between scripts and the system: "process+seccomp",
-// or "process" where there is no more to be had.
-func (s *Sandbox) Isolation() string { return s.isolation }
 
 // Warm waits until the pool is full.
 func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
@@ -64,6 +55,7 @@ func (s *Sandbox) Close() error {
 		close(s.closing)
 		s.pool.close()
 		s.running.Wait()
+		s.program.close()
 	})
 	return nil
 }
@@ -140,14 +132,39 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 	return e.run()
 }
 
-// SelfTest starts a worker and has it try from inside what the confinement must
-// stop. The error says that no worker could be had.
+// SelfTest starts workers and has them try from inside what the confinement must
+// stop: as scripts have it, and each other layer by itself, since the outermost
+// hides those behind it. The error says that no worker could be had.
 func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
-	p, err := s.pool.start()
+	checks, err := probed(ctx, s.pool)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range s.layers {
+		if l == worker.LayerSeccomp {
+			continue
+		}
+		p, first, err := openPool(s.opts, s.program, []string{l})
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
+		p.offer(first)
+		more, err := probed(ctx, p)
+		p.close()
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: %s: %w", l, err)
+		}
+		checks = append(checks, more...)
+	}
+	return checks, nil
+}
+
+func probed(ctx context.Context, from *pool) ([]wire.Check, error) {
+	p, err := from.take()
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	defer s.pool.discard(p)
+	defer from.discard(p)
 	stop := context.AfterFunc(ctx, func() { p.kill(killedContext) })
 	defer stop()
 	return p.probe()

@@ -7,9 +7,21 @@ import (
 	"sync"
 )
 
-// Build identifies this build. Host and worker compare it, since the executable
-// may have been replaced between their starts.
+// stamp identifies the sources that a worker is made of. The linker sets it
+// (-X, see the Makefile) in an app and in the worker binary beside it.
+var stamp string
+
+// Stamped tells whether this build says what its worker is made of: only then can
+// another executable be known for the same worker.
+func Stamped() bool { return stamp != "" }
+
+// Build identifies the worker in this build. Host and worker compare it, since the
+// executable may have been replaced between their starts, and since a worker
+// binary may be older than its app.
 var Build = sync.OnceValue(func() string {
+	if Stamped() {
+		return runtime.Version() + " " + stamp
+	}
 	parts := []string{runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		parts = append(parts, info.Main.Path, info.Main.Version, info.Main.Sum)

@@ -2,20 +2,18 @@ package worker
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
-)
-
-// Isolations, as a worker reports them.
-const (
-	IsolationProcess = "process"
-	IsolationSeccomp = "process+seccomp"
 )
 
 // closeInherited closes what the host left open by mistake. Once the runtime has
@@ -76,32 +74,78 @@ func memorySizes() (data, size int64) {
 }
 
 // confine takes from this process what a script could abuse: core dumps, files,
-// new privileges, and all but a few system calls. A kernel without seccomp
-// leaves isolation by process, which is reported.
-func confine() (string, error) {
+// new privileges, and what the layers take. One that cannot be put on is an error.
+func confine(layers []string) error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 16} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return "", fmt.Errorf("rlimit %d: %w", resource, err)
+			return fmt.Errorf("rlimit %d: %w", resource, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return "", fmt.Errorf("dumpable: %w", err)
+	if slices.Contains(layers, LayerNamespaces) {
+		if err := leaveFiles(); err != nil {
+			return fmt.Errorf("namespaces: %w", err)
+		}
 	}
+	if slices.Contains(layers, LayerLandlock) && !rootRefused() {
+		return errors.New("landlock: files can be opened")
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("dumpable: %w", err)
+	}
+	if slices.Contains(layers, LayerSeccomp) {
+		if err := filterCalls(); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+	}
+	return nil
+}
+
+// leaveFiles makes the empty directory that the host started this process in its
+// root, and drops the privileges that this took. They are those of the own user
+// namespace. A program that links C cannot drop them on all of its threads; they
+// are worth nothing behind seccomp.
+func leaveFiles() error {
+	if os.Getpid() != 1 {
+		return errors.New("the process sees others")
+	}
+	if err := unix.Chroot("."); err != nil {
+		return fmt.Errorf("chroot: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return fmt.Errorf("chdir: %w", err)
+	}
+	if err := unix.Access("/proc", unix.F_OK); err != unix.ENOENT {
+		return fmt.Errorf("the root is not empty: %v", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if errno != 0 && errno != unix.ENOTSUP {
+		return fmt.Errorf("capabilities: %w", errno)
+	}
+	return nil
+}
+
+// rootRefused tells whether the root directory cannot be opened for want of the
+// right to, which everybody has but who is under Landlock.
+func rootRefused() bool {
+	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err == unix.EACCES
+}
+
+// filterCalls refuses all but a few system calls, on every thread.
+func filterCalls() error {
 	if seccompArch == 0 {
-		return IsolationProcess, nil
+		return errors.New("no filter is known for this architecture")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// On every thread: TSYNC takes the filter to all of them.
+	// On every thread: TSYNC takes both to all of them.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return "", fmt.Errorf("no_new_privs: %w", err)
+		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	err := installFilter()
-	if err == unix.ENOSYS || err == unix.EINVAL {
-		return IsolationProcess, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("seccomp: %w", err)
-	}
-	return IsolationSeccomp, nil
+	return installFilter()
 }

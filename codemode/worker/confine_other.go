@@ -3,16 +3,12 @@
 package worker
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/koan-go/koan/codemode/wire"
-)
-
-// Isolations, as a worker reports them.
-const (
-	IsolationProcess = "process"
-	IsolationSeccomp = "process+seccomp"
 )
 
 // Outside of Linux a worker is a process of its own with an empty environment,
@@ -30,6 +26,11 @@ type inbound struct {
 
 func memorySizes() (data, size int64) { return 0, 0 }
 
-func confine() (string, error) { return IsolationProcess, nil }
+func confine(layers []string) error {
+	if len(layers) > 0 {
+		return fmt.Errorf("%s: not on %s", layers[0], runtime.GOOS)
+	}
+	return nil
+}
 
-func probe() []wire.Check { return nil }
+func probe([]string) []wire.Check { return nil }

@@ -1,16 +1,25 @@
 package worker
 
-import "os"
+import (
+	"os"
+	"strings"
+)
 
-// Marker is a worker's only argument. It is exact, so that no argument that a
+// Marker is a worker's first argument. It is exact, so that no argument that a
 // user could mean is taken for it.
-const Marker = "--koan-codemode-worker=1"
+const Marker = "--koan-codemode-worker=2"
 
-// Args is the command line of a worker, without the executable.
-func Args() []string { return []string{Marker} }
+// Args is the command line of a worker that puts on these layers, or ends where
+// it cannot; without the executable.
+func Args(layers []string) []string { return []string{Marker, strings.Join(layers, ",")} }
 
 func init() {
-	if len(os.Args) == 2 && os.Args[1] == Marker {
-		os.Exit(serve())
+	if len(os.Args) != 3 || os.Args[1] != Marker {
+		return
 	}
+	layers, ok := parseLayers(os.Args[2])
+	if !ok {
+		os.Exit(exitBroken)
+	}
+	os.Exit(serve(layers))
 }

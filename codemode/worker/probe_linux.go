@@ -2,7 +2,9 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -10,16 +12,82 @@ import (
 	"github.com/koan-go/koan/codemode/wire"
 )
 
-// probe tries from inside the confinement what it must stop.
-func probe() []wire.Check {
-	var out []wire.Check
-	denied := func(name string, err error) {
-		c := wire.Check{Name: name, OK: err != nil}
-		if err != nil {
-			c.Detail = err.Error()
-		}
-		out = append(out, c)
+// probe tries from inside the confinement what its outermost layer must stop.
+func probe(layers []string) []wire.Check {
+	p := &prober{}
+	switch {
+	case slices.Contains(layers, LayerSeccomp):
+		p.calls()
+	case slices.Contains(layers, LayerNamespaces):
+		p.files(LayerNamespaces, unix.ENOENT)
+		p.others()
+	case slices.Contains(layers, LayerLandlock):
+		p.files(LayerLandlock, unix.EACCES)
+		p.ports()
 	}
+	return append(p.checks, wire.Check{Name: "process: environment is empty", OK: len(os.Environ()) <= 2})
+}
+
+type prober struct{ checks []wire.Check }
+
+// note keeps the outcome of an attempt that must fail.
+func (p *prober) note(name string, err error) {
+	c := wire.Check{Name: name, OK: err != nil}
+	if err != nil {
+		c.Detail = err.Error()
+	}
+	p.checks = append(p.checks, c)
+}
+
+// files tries files; all must fail in want.
+func (p *prober) files(layer string, want error) {
+	for name, try := range map[string]func() error{
+		"open a file":      func() error { _, err := os.Open("/etc/passwd"); return err },
+		"create a file":    func() error { return os.WriteFile("/tmp/koan-probe", nil, 0o600) },
+		"list a directory": func() error { _, err := os.ReadDir("/etc"); return err },
+		"start a program":  func() error { return unix.Exec("/bin/sh", []string{"sh", "-c", "exit"}, nil) },
+		"make a directory": func() error { return os.Mkdir("/tmp/koan-probe", 0o700) },
+	} {
+		err := try()
+		p.note(layer+": "+name, err)
+		if err != nil && !errors.Is(err, want) {
+			p.checks[len(p.checks)-1].OK = false
+		}
+	}
+}
+
+// ports tries to reach the network.
+func (p *prober) ports() {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		p.note(LayerLandlock+": connect over TCP", err)
+		return
+	}
+	defer unix.Close(fd)
+	address := &unix.SockaddrInet4{Port: 1, Addr: [4]byte{127, 0, 0, 1}}
+	err = unix.Connect(fd, address)
+	if err == unix.ECONNREFUSED { // it got through
+		err = nil
+	}
+	p.note(LayerLandlock+": connect over TCP", err)
+	p.note(LayerLandlock+": listen on TCP", unix.Bind(fd, &unix.SockaddrInet4{}))
+}
+
+// others looks for other processes and for a network.
+func (p *prober) others() {
+	p.note(LayerNamespaces+": signal another process", unix.Kill(-1, 0))
+	p.checks = append(p.checks, wire.Check{Name: LayerNamespaces + ": nobody above", OK: os.Getppid() == 0 && os.Getpid() == 1})
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err == nil {
+		err = unix.Connect(fd, &unix.SockaddrInet4{Port: 1, Addr: [4]byte{192, 0, 2, 1}})
+		_ = unix.Close(fd)
+	}
+	p.note(LayerNamespaces+": reach a network", err)
+}
+
+// calls tries what no script may ask of the system.
+func (p *prober) calls() {
+	denied := func(name string, err error) { p.note(LayerSeccomp+": "+name, err) }
 	path, _ := unix.BytePtrFromString("/etc/passwd")
 	call := func(name string, nr uintptr, args ...uintptr) {
 		var a [6]uintptr
@@ -61,9 +129,7 @@ func probe() []wire.Check {
 	call("duplicate a descriptor", unix.SYS_FCNTL, 0, unix.F_DUPFD)
 	_, err := os.ReadFile("/etc/hostname")
 	denied("read a file through Go", err)
-	out = append(out, wire.Check{Name: "environment is empty", OK: len(os.Environ()) <= 2})
-	if errors.Is(err, unix.EPERM) {
-		out = append(out, wire.Check{Name: "refusals are EPERM", OK: true})
+	if !errors.Is(err, unix.EPERM) {
+		p.checks = append(p.checks, wire.Check{Name: LayerSeccomp + ": refusals are EPERM", Detail: fmt.Sprint(err)})
 	}
-	return out
 }

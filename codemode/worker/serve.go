@@ -35,7 +35,7 @@ const (
 
 // serve is a worker's whole life: confine, say ready, run one job, end. Nothing
 // that a script could influence happens before the confinement holds.
-func serve() int {
+func serve(layers []string) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
 	time.Local = time.UTC // a script's local time is the same everywhere
@@ -47,10 +47,10 @@ func serve() int {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
 		return exitBroken
 	}
-	ready := wire.Ready{Protocol: wire.Protocol, Build: Build()}
+	ready := wire.Ready{Protocol: wire.Protocol, Build: Build(), Isolation: Isolation(layers)}
 	ready.DataBytes, ready.SizeBytes = memorySizes()
-	if ready.Isolation, err = confine(); err != nil {
-		fmt.Fprintln(os.Stderr, "worker: confine:", err)
+	if err = confine(layers); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return exitConfine
 	}
 	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out), spin: &in.spin}
@@ -63,7 +63,7 @@ func serve() int {
 	}
 	switch f.Kind {
 	case wire.KindProbe:
-		err = h.w.WriteJSON(wire.KindReport, 0, probe())
+		err = h.w.WriteJSON(wire.KindReport, 0, probe(layers))
 	case wire.KindJob:
 		if err = h.w.Write(wire.KindAccepted, 0); err == nil {
 			err = h.job(s, f.Payload)

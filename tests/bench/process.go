@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/codemode/sandbox"
-	"github.com/koan-go/koan/codemode/worker"
 )
 
 // rounds is how often each process is started; the median counts.
@@ -96,7 +95,7 @@ func coldStart(app string) (ms, private float64, err error) {
 		return 0, 0, err
 	}
 	begun := time.Now()
-	s, err := sandbox.New(sandbox.Options{PoolSize: 1, Command: append([]string{path}, worker.Args()...)})
+	s, err := sandbox.New(sandbox.Options{PoolSize: 1, Program: path})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -36,7 +36,7 @@ func codeOf(t *testing.T, e *rpcError) string {
 func TestBootReport(t *testing.T) {
 	p := newApp(t).serve()
 	p.tool("todo.count", map[string]any{})
-	require.Regexp(t, `(?m)^CodeMode: enabled=true mode=full runtime=goja isolation=process\+seccomp cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=5$`, p.stderr.String())
+	require.Regexp(t, `(?m)^CodeMode: enabled=true mode=full runtime=goja isolation=process\+seccomp(\+landlock)?(\+namespaces)? cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=5$`, p.stderr.String())
 }
 
 func TestExposurePerClient(t *testing.T) {
