@@ -36,7 +36,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	defer cancel()
 	job := p.job(wire.Validate, in.Code)
 	job.Language = in.Language
-	job.Bindings = bind.Bind(call.View())
+	job.Bindings = bind.Importing(call.View(), p.app, in.Code)
 	res, err := p.executor.Execute(timed, job, noHost{})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:

@@ -218,6 +218,16 @@ func (e *execution) changesFit(_ run.Return, o *run.Outcome) error {
 	return nil
 }
 
+// mostAsked is how often a script may ask discovery where calls are unlimited.
+const mostAsked = 1000
+
+func (e *execution) maxAsked() int {
+	if n := e.maxCalls(); n > 0 {
+		return n
+	}
+	return mostAsked
+}
+
 func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }
 
 // attempt runs the script once, in the attempt's transaction.
@@ -226,9 +236,13 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	job := &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args,
 		RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
-		Bindings: bind.Bind(e.call.View()), Limits: e.own,
+		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own,
 	}
-	res, err := e.p.executor.Execute(ctx, job, &host{call: e.call, attempt: a})
+	ctx, stop := context.WithCancel(ctx)
+	h := newHost(e.call, a, e.p.app, e.own, e.maxAsked())
+	res, err := e.p.executor.Execute(ctx, job, h)
+	stop()
+	h.wait()
 	if res != nil {
 		e.result = res
 		e.cpuMs += res.CPUMs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/koan-go/koan/codemode/bind"
 	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
@@ -31,7 +32,7 @@ func Provide(o Options) catalog.Provider {
 type provider struct {
 	options Options
 	config  settings
-	version string
+	app     bind.App
 
 	executor wire.Executor
 }
@@ -52,7 +53,7 @@ func (p *provider) Settings() []catalog.Setting { return declared() }
 // executor.
 func (p *provider) Start(_ context.Context, host catalog.Host) error {
 	p.config = read(host.Settings())
-	p.version = host.Version()
+	p.app = bind.App{Name: host.App(), Version: host.Version()}
 	if err := p.config.supported(); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ const (
 	keyRuntime       = "codeMode.runtime"
 	keyFaces         = "codeMode.faces"
 	keyMaxSDKCalls   = "codeMode.maxSdkCalls"
+	keyMaxParallel   = "codeMode.maxParallelCalls"
 	keyRequireAnswer = "codeMode.requireAnswer"
 	keyMaxLogEntries = "codeMode.maxLogEntries"
 	keyMaxLogBytes   = "codeMode.maxLogBytes"
@@ -43,6 +44,7 @@ func declared() []catalog.Setting {
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
 		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
+		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers that one script may have in flight at once"},
 		{Key: keyRequireAnswer, Default: false, Help: "a script must call SDK.Out.answer"},
 		{Key: keyMaxLogEntries, Default: 200, Min: 1, Max: 100_000, Help: "log messages kept of one script"},
 		{Key: keyMaxLogBytes, Default: 64 << 10, Min: 256, Max: 16 << 20, Unit: "bytes", Help: "log text kept of one script"},
@@ -89,6 +91,7 @@ func read(v catalog.Values) settings {
 			CPUMs: v.Int(keyCPU), MemoryBytes: int64(v.Int(keyMemory)) << 20, MaxRecursion: v.Int(keyMaxRecursion),
 			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: sandbox.DefaultLimits().MaxCallBytes,
+			MaxParallelCalls: v.Int(keyMaxParallel),
 		}, Require: v.Strings(keyRequire)},
 	}
 }

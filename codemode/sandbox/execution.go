@@ -182,6 +182,14 @@ func (e *execution) serve(ctx context.Context) error {
 			e.clock.Resume()
 			e.looked.Add(int64(min(e.clock.Waited()-waited, worker.SpinFor)))
 			e.hurry()
+		case wire.KindStart:
+			e.clock.Pause()
+			err = e.start(ctx, f)
+			e.clock.Resume()
+		case wire.KindAwait:
+			e.clock.Pause()
+			err = e.await(ctx, f)
+			e.clock.Resume()
 		case wire.KindLog:
 			var l wire.Log
 			if err = json.Unmarshal(f.Payload, &l); err == nil {
@@ -225,16 +233,49 @@ func (e *execution) finish(payload []byte) error {
 	return nil
 }
 
+// decodeCall reads a call, whose size the worker has looked at.
+func (e *execution) decodeCall(f wire.Frame) (id string, input json.RawMessage, err error) {
+	id, input, err = wire.DecodeCall(f.Payload)
+	if err == nil && len(input) > e.job.Limits.MaxCallBytes {
+		err = wire.ErrFrame
+	}
+	return id, input, err
+}
+
 // call serves one call of the script.
 func (e *execution) call(ctx context.Context, f wire.Frame) error {
-	id, input, err := wire.DecodeCall(f.Payload)
+	id, input, err := e.decodeCall(f)
 	if err != nil {
 		return err
 	}
-	if len(input) > e.job.Limits.MaxCallBytes {
-		return wire.ErrFrame
-	}
 	out, now, err := e.host.Call(ctx, id, input)
+	return e.answer(f.ID, out, now, err)
+}
+
+// start begins a call that the script does not wait for yet.
+func (e *execution) start(ctx context.Context, f wire.Frame) error {
+	id, input, err := e.decodeCall(f)
+	if err == nil {
+		e.host.Start(ctx, f.ID, id, input)
+	}
+	return err
+}
+
+// await answers with the end of one of the started calls.
+func (e *execution) await(ctx context.Context, f wire.Frame) error {
+	most, err := wire.DecodeAwait(f.Payload)
+	if err != nil {
+		return err
+	}
+	ref, out, now, err := e.host.Next(ctx, most)
+	if ref == 0 && err != nil && !run.Ends(err) && ctx.Err() == nil {
+		return err
+	}
+	return e.answer(ref, out, now, err)
+}
+
+// answer sends the end of a call.
+func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error) error {
 	switch {
 	case e.ctx.Err() != nil:
 		e.kill(killedContext)
@@ -242,7 +283,7 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	case err == nil && len(out) > e.job.Limits.MaxCallBytes:
 		err = fault.Newf(fault.CallTooLarge, "the result of this call is larger than %d bytes", e.job.Limits.MaxCallBytes)
 	case err == nil:
-		return e.w.Write(wire.KindReturn, f.ID, wire.EncodeReturn(wire.StatusOK, now), out)
+		return e.w.Write(wire.KindReturn, ref, wire.EncodeReturn(wire.StatusOK, now), out)
 	}
 	status := wire.StatusFault
 	if run.Ends(err) {
@@ -257,7 +298,7 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	if merr != nil {
 		return merr
 	}
-	return e.w.Write(wire.KindReturn, f.ID, wire.EncodeReturn(status, now), body)
+	return e.w.Write(wire.KindReturn, ref, wire.EncodeReturn(status, now), body)
 }
 
 // death says what ended a job whose worker gave no result, in e.result.Fault, and

@@ -23,6 +23,7 @@ type todoHost struct {
 	progress []string
 	rows     int // what collection pages over
 	maxCalls int // sdk_calls_exceeded above it; 0: no limit
+	started  started
 	serve    map[string]func(ctx context.Context, in json.RawMessage) (string, error)
 }
 

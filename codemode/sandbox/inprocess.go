@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/codemode/worker"
@@ -78,6 +79,26 @@ type directPort struct {
 func (p *directPort) Call(operation string, input []byte) worker.Reply {
 	in := append(json.RawMessage(nil), input...) // the script's buffer is used again
 	out, now, err := p.host.Call(p.ctx, operation, in)
+	return p.reply(out, now, err)
+}
+
+// Start implements worker.Port.
+func (p *directPort) Start(ref uint32, operation string, input []byte) {
+	p.host.Start(p.ctx, ref, operation, append(json.RawMessage(nil), input...))
+}
+
+// Await implements worker.Port.
+func (p *directPort) Await(most time.Duration) (uint32, worker.Reply) {
+	ref, out, now, err := p.host.Next(p.ctx, most)
+	r := p.reply(out, now, err)
+	if ref == 0 && err != nil && !r.Ends {
+		p.ended, r.Ends = err, true
+	}
+	return ref, r
+}
+
+// reply is how a call ended.
+func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Reply {
 	switch {
 	case p.ctx.Err() != nil:
 		return worker.Reply{NowMs: now, Ends: true}

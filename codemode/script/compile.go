@@ -12,22 +12,30 @@ import (
 // Compile compiles a script. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
-	p := &Program{text: code, user: newLines(code), Entry: src.Entry, implicit: src.Entry == "", strict: useStrict.MatchString(code)}
+	p := &Program{
+		text: code, user: newLines(code), Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || useStrict.MatchString(code), modules: src.Modules,
+	}
 	if src.Entry != "" && !IsName(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
 	}
 	if p.implicit && word(code, defaultEntry) {
 		p.Entry = defaultEntry
 	}
-	err := p.plain(code)
-	if err == nil {
-		return p, nil
-	}
-	if !worthAnotherTry(err) {
-		return nil, p.syntax(err)
-	}
-	if p.loneFunction(code) || p.body(code) {
-		return p, nil
+	if src.Module {
+		if p.moduleWithout(code) {
+			return p, nil
+		}
+	} else {
+		err := p.plain(code)
+		if err == nil {
+			return p, nil
+		}
+		if !worthAnotherTry(err) {
+			return nil, p.syntax(err)
+		}
+		if p.loneFunction(code) || p.body(code) {
+			return p, nil
+		}
 	}
 	if err := p.module(code, src.Language); err != nil {
 		return nil, err
@@ -73,18 +81,10 @@ func (p *Program) plain(code string) error {
 func (p *Program) inspect(tree *ast.Program) {
 	body := tree.Body
 	watched := p.instrument(tree, body)
-	var only ast.Statement
-	n := 0
-	for _, s := range body {
-		if _, empty := s.(*ast.EmptyStatement); !empty {
-			only = s
-			n++
+	if only := lone(body); only != nil {
+		if p.Entry != "" && p.Entry != defaultEntry {
+			return
 		}
-	}
-	if n == 1 && p.Entry != "" && p.Entry != defaultEntry {
-		return
-	}
-	if n == 1 {
 		switch s := only.(type) {
 		case *ast.ExpressionStatement:
 			p.Lone = isFunction(s.Expression)
@@ -110,6 +110,44 @@ func (p *Program) loneFunction(code string) bool {
 	if !strings.HasPrefix(trimmed, "function") && !strings.HasPrefix(trimmed, "async") {
 		return false
 	}
+	return p.parenthesised(code)
+}
+
+// moduleWithout compiles a module that neither imports nor exports, where goja
+// can parse it. One that is a single function is treated as elsewhere.
+func (p *Program) moduleWithout(code string) bool {
+	if tree, err := parse(code); err == nil {
+		switch s := lone(tree.Body).(type) {
+		case *ast.ExpressionStatement:
+			if p.implicit && isFunction(s.Expression) {
+				return p.parenthesised(code)
+			}
+		case *ast.FunctionDeclaration:
+			if p.implicit {
+				p.Entry = s.Function.Name.Name.String()
+			}
+		}
+	} else if p.implicit && p.loneFunction(code) {
+		return true
+	}
+	return p.body(code)
+}
+
+// lone gives the statement of a list that has no other.
+func lone(list []ast.Statement) (only ast.Statement) {
+	for _, s := range list {
+		if _, empty := s.(*ast.EmptyStatement); empty {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = s
+	}
+	return only
+}
+
+func (p *Program) parenthesised(code string) bool {
 	tree, err := parse("(" + strings.TrimRight(code, "; \t\r\n") + "\n)")
 	if err != nil || len(tree.Body) != 1 {
 		return false

@@ -80,7 +80,7 @@ func TestSyntaxErrors(t *testing.T) {
 
 func TestImportsAreRefused(t *testing.T) {
 	for name, code := range map[string]string{
-		"codemode": "1;\nimport { listServers } from '@codemode/discovery'",
+		"codemode": "1;\nimport { listServers } from '@codemode/discovery'", // where there are no modules
 		"node":     "1;\nimport fs from 'fs'; fs.readFileSync('/etc/passwd')",
 		"file":     "1;\nimport x from './etc/passwd'",
 		"absolute": "1;\nimport '/etc/passwd'",

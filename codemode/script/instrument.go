@@ -13,6 +13,7 @@ const (
 	HookReturn         // what a top-level return gives; it returns a box for it
 	HookRan            // the default entry function was called
 	HookThrow          // a value that is about to be thrown; it returns the value
+	HookImport         // the path of a module; it returns what the module exports
 )
 
 // instrument adds to a syntax tree what cannot be known from outside at run time,

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -66,25 +67,21 @@ func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 				if a.Path == userModule && a.Namespace != userNamespace {
 					return api.OnResolveResult{Path: userModule, Namespace: userNamespace}, nil
 				}
-				return api.OnResolveResult{Errors: []api.Message{{Text: refusal(a.Path), Detail: refused{}}}}, nil
+				if _, ok := p.exports(a.Path); ok {
+					return api.OnResolveResult{Path: a.Path, Namespace: importNamespace}, nil
+				}
+				r := p.refusal(a.Path)
+				return api.OnResolveResult{Errors: []api.Message{{Text: r.text, Detail: r}}}, nil
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: importNamespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+				text := fmt.Sprintf("module.exports = %s(%d, %q)", HookName, HookImport, a.Path)
+				return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
 			})
 			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: userNamespace}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 				return api.OnLoadResult{Contents: &text, Loader: loader}, nil
 			})
 		}}},
 	})
-}
-
-type refused struct{}
-
-func refusal(path string) string {
-	if len(path) > 80 {
-		path = path[:80] + "…"
-	}
-	if strings.HasPrefix(path, "@codemode/") {
-		return "the module " + path + " is not available yet"
-	}
-	return "the module " + path + " cannot be imported: scripts have no modules"
 }
 
 // rejected turns esbuild's first error into ours.
@@ -103,9 +100,8 @@ func (p *Program) rejected(m api.Message) *Error {
 		column = p.user.column(line, column)
 	}
 	e := failure(p.user, text, line, column)
-	if _, ok := m.Detail.(refused); ok {
-		e.Unsupported = true
-		e.Hint = "Use the global SDK instead: its entities, plugins and SDK.Out need no import."
+	if r, ok := m.Detail.(refused); ok {
+		e.Unsupported, e.Import, e.Hint = true, r.path, r.hint
 	}
 	return e
 }
@@ -136,6 +132,9 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 		return &Error{Message: "the script closes a bracket that it did not open"}
 	}
 	p.shift = shift
+	if err := p.link(tree, text); err != nil {
+		return err
+	}
 	own := p.own(tree, fn.Body.List)
 	if inner := bodies(tree, fn); inner != nil {
 		boxReturns(inner)

@@ -43,7 +43,8 @@ type Program struct {
 	// implicit says that nobody named the entry function: the default one is then
 	// called only where the script did not.
 	implicit bool
-	strict   bool // the script begins with "use strict"
+	strict   bool // the script begins with "use strict", or is to run as a module
+	modules  Modules
 
 	shift  int // bytes that stand before the user's text in its first line
 	mapped *sourcemap.Consumer

@@ -15,6 +15,20 @@ type Source struct {
 	// Entry names the function to call after the script, "" for `run` if there is
 	// one that the script did not call.
 	Entry string
+	// Module gives the code the semantics of an ES module even where it imports and
+	// exports nothing: it is strict, and its names are no globals.
+	Module bool
+	// Modules are what the code can import; nil is nothing.
+	Modules Modules
+}
+
+// Modules are the modules that a script can import.
+type Modules interface {
+	// Paths lists them.
+	Paths() []string
+	// Exports gives the names that a module exports; ok is false for one that does
+	// not exist.
+	Exports(path string) (names []string, ok bool)
 }
 
 // Name is what the user's script is called in positions.
@@ -32,7 +46,10 @@ type Error struct {
 	// Unsupported is set where the script asks for something that this build does
 	// not have, as opposed to a mistake in it.
 	Unsupported bool
-	Hint        string // "" for the usual one
+	// Import is the module that an import failed for, Name the export that it has
+	// not; Unsupported is set too.
+	Import, Name string
+	Hint         string // "" for the usual one
 }
 
 // Error gives the message.
@@ -103,6 +120,9 @@ type lines struct{ text []string }
 var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
 
 func newLines(code string) lines { return lines{lineEnd.Split(code, -1)} }
+
+// all gives the whole text, with every line end as one.
+func (l lines) all() string { return strings.Join(l.text, "\n") }
 
 func (l lines) line(n int) string {
 	if n < 1 || n > len(l.text) {

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 2
+const Protocol = 3
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
@@ -26,10 +27,14 @@ const (
 	KindProbe                    // host: asks for a self-test of the confinement instead of a job
 	KindReport                   // worker: []Check
 	KindAccepted                 // worker: the job has arrived; what ends it from now on is its own end
+	KindStart                    // worker: a call (EncodeCall) whose end it asks for later; not answered
+	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,
 // so that several may be under way at once; it is 0 for what is not answered.
+// The worker counts calls and started calls apart, each from 1. A KindReturn with
+// the ID 0 answers a KindAwait whose time passed before a call ended.
 type Frame struct {
 	Kind    Kind
 	ID      uint32
@@ -133,7 +138,7 @@ func (r *Reader) Read() (Frame, error) {
 	}
 	n := int64(binary.BigEndian.Uint32(h[:4])) - (headerBytes - 4)
 	k := Kind(h[4])
-	if n < 0 || n > int64(r.max) || k < KindReady || k > KindAccepted {
+	if n < 0 || n > int64(r.max) || k < KindReady || k > KindAwait {
 		return Frame{}, fmt.Errorf("%w: kind %d with %d bytes", ErrFrame, k, n)
 	}
 	f := Frame{Kind: k, ID: binary.BigEndian.Uint32(h[5:]), Payload: make([]byte, n)}
@@ -156,6 +161,20 @@ func DecodeCall(payload []byte) (operation string, input json.RawMessage, err er
 	}
 	rest := payload[size:]
 	return string(rest[:n]), rest[n:], nil
+}
+
+// EncodeAwait gives the payload of a KindAwait: how long to wait at most, negative
+// for as long as it takes.
+func EncodeAwait(most time.Duration) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(most))
+}
+
+// DecodeAwait reads the payload of a KindAwait.
+func DecodeAwait(payload []byte) (most time.Duration, err error) {
+	if len(payload) != 8 {
+		return 0, fmt.Errorf("%w: await", ErrFrame)
+	}
+	return time.Duration(binary.BigEndian.Uint64(payload)), nil
 }
 
 // Status says what a return carries.

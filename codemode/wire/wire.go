@@ -29,10 +29,13 @@ type Job struct {
 	RunID         string          `json:"runId"`
 	Set           string          `json:"set"`
 	DryRun        bool            `json:"dryRun,omitempty"`
-	NowMs         int64           `json:"nowMs"` // Unix milliseconds: where the script's clock starts
-	Seed          uint64          `json:"seed"`
-	Bindings      Bindings        `json:"bindings"`
-	Limits        Limits          `json:"limits"`
+	// Module runs the code with the semantics of an ES module, and takes the result
+	// from globalThis.__codemode_result__ alone (codemode-run-spec section 3.2).
+	Module   bool     `json:"module,omitempty"`
+	NowMs    int64    `json:"nowMs"` // Unix milliseconds: where the script's clock starts
+	Seed     uint64   `json:"seed"`
+	Bindings Bindings `json:"bindings"`
+	Limits   Limits   `json:"limits"`
 }
 
 // Limits bound one attempt.
@@ -44,6 +47,9 @@ type Limits struct {
 	MaxLogBytes    int   `json:"maxLogBytes"`
 	MaxResultBytes int   `json:"maxResultBytes"` // of result and of answer, each
 	MaxCallBytes   int   `json:"maxCallBytes"`   // of one call's input, and of its output
+	// MaxParallelCalls bounds the calls to plugins and upstreams that are in flight
+	// at once. Those to entities wait in a queue and do not count.
+	MaxParallelCalls int `json:"maxParallelCalls"`
 }
 
 // Bindings are what SDK has in this run, made from the caller's View.
@@ -51,6 +57,7 @@ type Bindings struct {
 	Version  string   `json:"version"` // of the View
 	Entities []Entity `json:"entities"`
 	Domains  []Domain `json:"domains"` // plugins: SDK.<Name>.<fn>
+	Servers  []Server `json:"servers,omitempty"`
 }
 
 // Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"); the worker

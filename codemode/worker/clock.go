@@ -86,13 +86,21 @@ func (s *session) clearTimeout(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
+// next gives the timer that is due first, nil for none.
+func (t *timers) next() *timer {
+	for t.Len() > 0 {
+		if first := t.queue[0]; t.live[first.id] {
+			return first
+		}
+		heap.Pop(t)
+	}
+	return nil
+}
+
 // fire runs the next timer; ok is false when there is none.
 func (s *session) fire() (ok bool, err error) {
-	for s.timers.Len() > 0 {
-		t := heap.Pop(&s.timers).(*timer)
-		if !s.timers.live[t.id] {
-			continue
-		}
+	if t := s.timers.next(); t != nil {
+		heap.Pop(&s.timers)
 		delete(s.timers.live, t.id)
 		s.clock.advance(t.due)
 		s.trail.origin = t.origin

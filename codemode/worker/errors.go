@@ -21,12 +21,15 @@ const maxMessage = 2000
 type stop struct{ fault *fault.Fault } // nil: the host knows why
 
 // throw throws a fault into the script, as a KoanError.
-func (s *session) throw(f *fault.Fault) {
+func (s *session) throw(f *fault.Fault) { panic(s.errorOf(f, s.base.koanError)) }
+
+// errorOf makes an error of a fault, of the class with that prototype.
+func (s *session) errorOf(f *fault.Fault, class *goja.Object) *goja.Object {
 	o, err := s.vm.New(s.base.errorClass, s.vm.ToValue(f.Message))
 	if err != nil {
 		panic(err)
 	}
-	_ = o.SetPrototype(s.base.koanError)
+	_ = o.SetPrototype(class)
 	set := func(name string, v any) {
 		_ = o.DefineDataProperty(name, s.vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 	}
@@ -48,7 +51,7 @@ func (s *session) throw(f *fault.Fault) {
 		f = s.place(f, s.trail.origin)
 	}
 	s.faults[o] = f
-	panic(o)
+	return o
 }
 
 // end stops the script for good: an interrupt cannot be caught.

@@ -17,6 +17,7 @@ type base struct {
 	stringify   goja.Callable
 	errorClass  *goja.Object
 	koanError   *goja.Object // KoanError.prototype
+	classes     *goja.Object // those of @codemode/errors, by name
 	syntaxError *goja.Object
 	iterator    *goja.Object // %IteratorPrototype%
 	regexp      *goja.Object // RegExp.prototype
@@ -32,9 +33,20 @@ var prelude = sync.OnceValue(func() *goja.Program {
       if (fault !== undefined) Object.assign(this, fault);
     }
   }
-  Object.defineProperty(KoanError.prototype, "name", { value: "KoanError", writable: true, configurable: true });
+  const hidden = (o, name, value) => Object.defineProperty(o, name, { value, writable: true, configurable: true });
+  hidden(KoanError.prototype, "name", "KoanError");
+  const named = (name, base) => {
+    const c = { [name]: class extends base {} }[name];
+    hidden(c.prototype, "name", name);
+    return c;
+  };
+  const CodemodeError = named("CodemodeError", KoanError);
+  hidden(CodemodeError.prototype, "hint", "Read the message, correct the call, and run the script again.");
+  const classes = { __proto__: null, CodemodeError, KoanError };
+  for (const name of ["SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError"])
+    classes[name] = named(name, CodemodeError);
   return [KoanError, JSON.stringify, Error,
-    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError];
+    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes)];
 })()`, false)
 })
 
@@ -58,11 +70,15 @@ func prepare() (*session, error) {
 	s.hide(g, "KoanError", koan)
 	s.bindConsole()
 	s.timers.live = map[int64]bool{}
+	s.flights.open = map[uint32]*flight{}
+	s.modules = map[string]*goja.Object{}
+	s.hide(g, resultName, goja.Undefined())
 	s.hide(g, "setTimeout", s.function("setTimeout", 2, s.setTimeout))
 	s.hide(g, "clearTimeout", s.function("clearTimeout", 1, s.clearTimeout))
 	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))
 	s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object))
 	s.base.syntaxError = parts[5].(*goja.Object)
+	s.base.classes = parts[6].(*goja.Object)
 	s.base.iterator = parts[4].(*goja.Object).Get("prototype").(*goja.Object).Prototype()
 	s.vm.SetPromiseRejectionTracker(s.trackRejection)
 	s.vm.SetAsyncContextTracker(jobs{s})

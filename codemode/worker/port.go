@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"time"
+
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -11,6 +13,12 @@ type Port interface {
 	// Call makes one call of an operation (a catalog ID) and waits for its end.
 	// input belongs to the port only until Call returns.
 	Call(operation string, input []byte) Reply
+	// Start begins a call and returns at once. ref numbers such calls from 1. input
+	// belongs to the port only until Start returns.
+	Start(ref uint32, operation string, input []byte)
+	// Await waits for the end of one of the started calls and gives each once. most
+	// bounds the wait, negative is no bound: ref is 0 when it passed first.
+	Await(most time.Duration) (ref uint32, r Reply)
 	Log(wire.Log)
 	Progress(wire.Progress)
 }

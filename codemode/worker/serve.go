@@ -133,24 +133,48 @@ func (h *host) Call(operation string, input []byte) Reply {
 	if err := h.w.Write(wire.KindCall, h.call, wire.EncodeCall(operation), input); err != nil {
 		os.Exit(exitOrphan)
 	}
+	ref, r := h.answer()
+	if ref != h.call {
+		os.Exit(exitBroken)
+	}
+	return r
+}
+
+// Start implements Port.
+func (h *host) Start(ref uint32, operation string, input []byte) {
+	if h.w.Write(wire.KindStart, ref, wire.EncodeCall(operation), input) != nil {
+		os.Exit(exitOrphan)
+	}
+}
+
+// Await implements Port.
+func (h *host) Await(most time.Duration) (uint32, Reply) {
+	if h.w.Write(wire.KindAwait, 0, wire.EncodeAwait(most)) != nil {
+		os.Exit(exitOrphan)
+	}
+	return h.answer()
+}
+
+// answer reads the host's answer to a call or to an await.
+func (h *host) answer() (uint32, Reply) {
 	f, err := h.r.Read()
 	if err != nil {
 		os.Exit(exitOrphan)
 	}
 	status, now, body, err := wire.DecodeReturn(f.Payload)
-	if err != nil || f.Kind != wire.KindReturn || f.ID != h.call {
+	if err != nil || f.Kind != wire.KindReturn {
 		os.Exit(exitBroken)
 	}
 	r := Reply{NowMs: now}
 	if status == wire.StatusOK {
 		r.Out = body
-		return r
+		return f.ID, r
 	}
 	if r.Fault, err = fault.Decode(body); err != nil {
 		os.Exit(exitBroken)
 	}
 	r.Ends = status == wire.StatusEnds
-	return r
+	return f.ID, r
 }
 
 // Log implements Port.

@@ -33,6 +33,9 @@ type session struct {
 	// became.
 	patterns map[string]string
 
+	flights flights
+	modules map[string]*goja.Object // by path, once imported
+
 	faults     map[*goja.Object]*fault.Fault // what was thrown into the script
 	rejections []*goja.Promise               // rejected, and nobody handled it
 	ending     *stop
@@ -83,7 +86,9 @@ func (s *session) outcome() (err error) {
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
 		return notAFunction(name, "is not the name of a function")
 	}
-	s.program, err = script.Compile(script.Source{Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction})
+	s.program, err = script.Compile(script.Source{
+		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Modules: importable{s.job.Bindings.Servers},
+	})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)
 		return nil
@@ -104,7 +109,7 @@ func (s *session) outcome() (err error) {
 		err = s.settleResult(value)
 	}
 	if err == nil && s.stopped() { // by a call after which no more of the script ran
-		return errors.New("stopped")
+		return errStopped
 	}
 	return err
 }
@@ -119,7 +124,10 @@ func compileFault(err error) error {
 		return err
 	}
 	f := fault.New(fault.SyntaxError, e.Message)
-	if e.Unsupported {
+	switch {
+	case e.Import != "":
+		f = importFailed(e.Import, e.Name, e.Message)
+	case e.Unsupported:
 		f = fault.New(fault.CapabilityUnsupported, e.Message)
 		f.Retry = fault.Fix // by another script, not by another build
 	}
@@ -192,10 +200,10 @@ func (s *session) execute() (goja.Value, error) {
 	return value, s.unhandled()
 }
 
-// drain runs timers until there are none.
+// drain runs timers and waits for calls until there are none.
 func (s *session) drain() error {
 	for {
-		if more, err := s.fire(); err != nil || !more {
+		if more, err := s.turn(); err != nil || !more {
 			return err
 		}
 	}
@@ -249,6 +257,8 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookThrow):
 		s.remember(v, true)
 		return v
+	case int64(script.HookImport):
+		return s.module(v.String())
 	}
 	return goja.Undefined()
 }
@@ -310,8 +320,8 @@ func (s *session) lookUp(name string) (goja.Value, error) {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// settle waits for a native promise; any other thenable is data. Calls are
-// synchronous, so only timers can settle what is pending.
+// settle waits for a native promise; any other thenable is data. Only timers and
+// calls in flight can settle what is pending.
 func (s *session) settle(v goja.Value) (goja.Value, error) {
 	for {
 		o, ok := v.(*goja.Object)
@@ -324,7 +334,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 		}
 		p := o.Export().(*goja.Promise)
 		for p.State() == goja.PromiseStatePending {
-			more, err := s.fire()
+			more, err := s.turn()
 			if err != nil {
 				return nil, err
 			}
@@ -364,9 +374,17 @@ func (s *session) unhandled() error {
 	return s.faultOfValue(s.rejections[0].Result(), nil)
 }
 
+// resultName is the global that scripts assign their result to
+// (codemode-run-spec section 3.2.2).
+const resultName = "__codemode_result__"
+
 // settleResult finds the result by its precedence (CONTRACT section 2).
 func (s *session) settleResult(value goja.Value) error {
-	for _, name := range []string{"__codemode_result__", "result"} {
+	names := []string{resultName, "result"}
+	if s.job.Module {
+		names, value = names[:1], goja.Undefined()
+	}
+	for _, name := range names {
 		var set goja.Value
 		if err := s.guard(func() { set = s.vm.GlobalObject().Get(name) }); err != nil {
 			return err

@@ -22,6 +22,7 @@ type Attempt struct {
 	// attempt's end where a new one waits for them.
 	beyond context.Context
 	abort  context.CancelFunc
+	parent context.Context // the run's
 
 	serial sync.Mutex // entity calls run one at a time
 	txs    []*joined
@@ -44,7 +45,7 @@ type joined struct {
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
-	a := &Attempt{run: r, number: n}
+	a := &Attempt{run: r, number: n, parent: ctx}
 	a.beyond, a.abort = context.WithCancel(ctx)
 	return a
 }
@@ -365,7 +366,8 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) {
 // slowOutside waits for a call that no transaction covers. If it takes longer
 // than run.lockMs while a write transaction is open, the attempt gives way: the
 // call goes on, its result goes on the tape, and the next attempt finds it
-// there.
+// there. So it does when the script that made it ends before it: ctx is over, and
+// the run is not.
 func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		out json.RawMessage
@@ -388,10 +390,16 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 	}()
 	tick := time.NewTimer(a.run.engine.opts.Lock)
 	defer tick.Stop()
+	left := ctx.Done()
 	for {
 		select {
 		case r := <-done:
 			return r.out, r.err
+		case <-left:
+			if a.parent.Err() == nil {
+				return nil, ctx.Err()
+			}
+			left = nil // the call is cancelled too: it says how it ended
 		case <-tick.C:
 			if a.run.spec.Atomic && a.writeOpen() {
 				return nil, a.restart("an outside call takes longer than run.lockMs while the data is locked")

@@ -1,0 +1,326 @@
+package codemode
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+const (
+	// clockSlot is where the tape keeps the script's clock after a call.
+	clockSlot = "clock"
+	// deliveries is the position that the order of deliveries stands at: before the
+	// first call's.
+	deliveries run.Position = "0"
+	// maxHeld bounds what the calls in flight and their undelivered results hold of
+	// this process's memory, in bytes.
+	maxHeld = 64 << 20
+)
+
+// host serves the calls of one attempt. The executor's goroutine calls its
+// methods; each started call has a goroutine of its own.
+type host struct {
+	call    catalog.Call
+	attempt *run.Attempt
+	app     bind.App
+	limits  wire.Limits
+	// asked counts what the script asked of discovery, which is no call of a
+	// provider; most bounds it.
+	asked, most int
+
+	last     chan struct{} // closed when the last of the ordered calls has ended
+	flights  map[uint32]*flight
+	parallel int
+	ready    []*flight // arrived and not delivered, in the order of arrival
+	ended    error     // what ends the attempt
+	endedBy  uint32    // the call that it is the end of, 0 for none
+	history  [sha256.Size]byte
+	running  sync.WaitGroup
+
+	arrival chan struct{} // something has arrived
+	mu      sync.Mutex
+	arrived []*flight
+	held    int
+}
+
+// flight is a started call.
+type flight struct {
+	ref     uint32
+	at      run.Position
+	ordered bool
+	held    int
+	out     json.RawMessage
+	err     error
+}
+
+var _ wire.Host = (*host)(nil)
+
+func newHost(call catalog.Call, a *run.Attempt, app bind.App, l wire.Limits, mostAsked int) *host {
+	first := make(chan struct{})
+	close(first)
+	return &host{call: call, attempt: a, app: app, limits: l, most: mostAsked, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
+}
+
+// Call takes the position at once, so that positions are in the order of issue.
+// The clock after the call is on the tape: a later attempt sees the same time. A
+// call to an entity waits for those that were started before it.
+func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
+	if h.ended != nil {
+		return nil, 0, h.ended
+	}
+	at := h.attempt.Next()
+	parsed, err := catalog.ParseID(id)
+	var out json.RawMessage
+	if err == nil {
+		if h.ordered(parsed) {
+			select {
+			case <-h.last:
+			case <-ctx.Done():
+				return nil, 0, ctx.Err()
+			}
+		}
+		out, err = h.attempt.Invoke(ctx, at, parsed, input)
+	}
+	if run.Ends(err) {
+		return nil, 0, err
+	}
+	now, terr := h.clock(at)
+	if terr != nil {
+		return nil, 0, terr
+	}
+	return out, now, err
+}
+
+func (h *host) clock(at run.Position) (int64, error) {
+	now, err := h.attempt.Tape().Value(at, clockSlot, func() (any, error) { return time.Now().UnixMilli(), nil })
+	if err != nil {
+		return 0, err
+	}
+	ms, ok := now.(int64)
+	if !ok {
+		return 0, fault.Newf(fault.Internal, "the tape holds a clock of type %T", now)
+	}
+	return ms, nil
+}
+
+func (h *host) ordered(id catalog.ID) bool {
+	op := h.call.View().Snapshot().Operation(id)
+	return op != nil && op.Serial
+}
+
+// Start implements wire.Host. What cannot be started ends at its delivery, or
+// ends the attempt.
+func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
+	f := &flight{ref: ref, at: h.attempt.Next(), held: len(input)}
+	if h.flights[ref] != nil || ref == 0 {
+		h.end(fault.Newf(fault.ExecutionError, "the call number %d was started twice", ref))
+		return
+	}
+	h.flights[ref] = f
+	if !h.hold(f.held) {
+		h.end(tooMuchHeld())
+		return
+	}
+	if strings.HasPrefix(id, wire.DiscoveryPrefix) {
+		f.out, f.err = h.discover(id, input)
+		f.ordered = true // it is over
+		h.hold(len(f.out))
+		f.held += len(f.out)
+		h.ready = append(h.ready, f)
+		return
+	}
+	parsed, err := catalog.ParseID(id)
+	if err != nil {
+		f.ordered, f.err = true, err
+		h.ready = append(h.ready, f)
+		return
+	}
+	var turn, over chan struct{}
+	if f.ordered = h.ordered(parsed); f.ordered {
+		turn, over = h.last, make(chan struct{})
+		h.last = over
+	} else if h.parallel++; h.parallel > h.limits.MaxParallelCalls {
+		h.end(worker.ParallelCallsExceeded(h.limits.MaxParallelCalls))
+		return
+	}
+	h.running.Go(func() { h.fly(ctx, f, parsed, input, turn, over) })
+}
+
+// fly makes a started call, an ordered one when it is its turn.
+func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.RawMessage, turn, over chan struct{}) {
+	if over != nil {
+		defer close(over)
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		}
+	}
+	if f.err = ctx.Err(); f.err == nil {
+		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
+		f.err = withExample(f.err, h.call.View().Snapshot().Operation(id))
+	}
+	if f.err == nil && !h.hold(len(f.out)) {
+		f.out, f.err = nil, tooMuchHeld()
+	}
+	f.held += len(f.out)
+	h.mu.Lock()
+	h.arrived = append(h.arrived, f)
+	h.mu.Unlock()
+	select {
+	case h.arrival <- struct{}{}:
+	default: // it is known
+	}
+}
+
+func (h *host) hold(n int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held += n
+	return h.held <= maxHeld
+}
+
+func tooMuchHeld() error {
+	return fault.Newf(fault.ParallelCallsExceeded, "the calls in flight and the results that were not awaited yet hold more than %d MB", maxHeld>>20)
+}
+
+// withExample shows an input that works to who sent one that does not.
+func withExample(err error, op *catalog.Operation) error {
+	if fault.CodeOf(err) != fault.InvalidPayload || op == nil || len(op.Example) == 0 {
+		return err
+	}
+	shown := *fault.From(err)
+	shown.Hint += " An input that works: " + string(op.Example)
+	return &shown
+}
+
+// end notes what ends the attempt.
+func (h *host) end(err error) {
+	if h.ended == nil {
+		h.ended = err
+	}
+}
+
+// Next implements wire.Host. Which call is delivered is on the tape, under what
+// the script did and got until now: an attempt that goes the same way gets the
+// same order, and one that goes another way asks anew.
+func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMessage, int64, error) {
+	if h.ended == nil && len(h.flights) == 0 {
+		h.end(fault.New(fault.ExecutionError, "the script waits for calls that were not started"))
+	}
+	slot := fmt.Sprintf("%s %d %t", hex.EncodeToString(h.history[:8]), len(h.flights), most >= 0)
+	chosen, err := h.attempt.Tape().Value(deliveries, slot, func() (any, error) { return h.first(ctx, most) })
+	if err != nil {
+		return h.endedBy, nil, 0, err
+	}
+	ref, ok := chosen.(int64)
+	if !ok {
+		return 0, nil, 0, fault.Newf(fault.Internal, "the tape holds a delivery of type %T", chosen)
+	}
+	h.history = sha256.Sum256(fmt.Appendf(h.history[:], "%s %d", slot, ref))
+	if ref == 0 {
+		return 0, nil, 0, nil
+	}
+	f, err := h.take(ctx, uint32(ref))
+	if err != nil {
+		return h.endedBy, nil, 0, err
+	}
+	now, err := h.clock(f.at)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	return f.ref, f.out, now, f.err
+}
+
+// first waits for the first call to arrive and gives its number, 0 where most
+// passed before.
+func (h *host) first(ctx context.Context, most time.Duration) (any, error) {
+	var late <-chan time.Time
+	if most >= 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for h.ended == nil && len(h.ready) == 0 {
+		select {
+		case <-h.arrival:
+			h.receive()
+		case <-late:
+			return int64(0), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if h.ended != nil {
+		return nil, h.ended
+	}
+	return int64(h.ready[0].ref), nil
+}
+
+// receive takes in the calls that have ended. One that ends the attempt does so at
+// once, whatever stands before it.
+func (h *host) receive() {
+	h.mu.Lock()
+	arrived := h.arrived
+	h.arrived = nil
+	h.mu.Unlock()
+	for _, f := range arrived {
+		h.ready = append(h.ready, f)
+		if run.Ends(f.err) && h.ended == nil {
+			h.ended, h.endedBy = f.err, f.ref
+		}
+	}
+}
+
+// take waits for a certain call and gives it away.
+func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
+	if h.flights[ref] == nil {
+		return nil, fault.Newf(fault.Internal, "the tape delivers the call number %d, which is not in flight", ref)
+	}
+	for {
+		for i, f := range h.ready {
+			if f.ref == ref {
+				h.ready = append(h.ready[:i], h.ready[i+1:]...)
+				delete(h.flights, ref)
+				h.hold(-f.held)
+				if !f.ordered {
+					h.parallel--
+				}
+				return f, nil
+			}
+		}
+		select {
+		case <-h.arrival:
+			h.receive()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if h.ended != nil {
+			return nil, h.ended
+		}
+	}
+}
+
+// wait waits until nothing of the job runs any more. The context that Start got
+// must have ended.
+func (h *host) wait() { h.running.Wait() }
+
+// Progress implements wire.Host.
+func (h *host) Progress(done, total float64, message string) {
+	if math.IsNaN(done) || math.IsInf(done, 0) || math.IsNaN(total) || math.IsInf(total, 0) {
+		return
+	}
+	h.call.Progress(done, total, message)
+}

@@ -1,0 +1,129 @@
+package script
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// importNamespace is where esbuild finds the modules that exist here. Each is one
+// statement that asks the hook for its exports, whatever their number.
+const importNamespace = "module"
+
+func (p *Program) exports(path string) ([]string, bool) {
+	if p.modules == nil {
+		return nil, false
+	}
+	return p.modules.Exports(path)
+}
+
+// refused says why a module cannot be imported.
+type refused struct{ path, text, hint string }
+
+const sdkInstead = "Use the global SDK: its entities, plugins and SDK.Out need no import."
+
+func (p *Program) refusal(path string) refused {
+	r := refused{path: path}
+	if len(path) > 80 {
+		r.path = strings.ToValidUTF8(path[:80], "") + "…"
+	}
+	if p.modules == nil || !strings.HasPrefix(path, wire.ModulePrefix) {
+		r.text = "the module " + strconv.Quote(r.path) + " cannot be imported: scripts have no packages and no files"
+		r.hint = sdkInstead
+		if p.modules != nil {
+			r.hint += " The modules are those of " + wire.ModulePrefix + "*."
+		}
+		return r
+	}
+	paths := p.modules.Paths()
+	r.text = "there is no module " + strconv.Quote(r.path) + fault.DidYouMean(path, paths)
+	r.hint = "Import one of these: " + listed(paths) + "."
+	if id, ok := wire.ServerOf(path); ok {
+		r.text = "no server " + strconv.Quote(r.path[len(path)-len(id):]) + " is connected" + fault.DidYouMean(path, paths)
+	}
+	return r
+}
+
+// listed names the first of many.
+func listed(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+var (
+	// wrappedModule finds what esbuild makes of a module, taken finds who imports
+	// names from it.
+	wrappedModule = regexp.MustCompile(`(?m)^var (require_\w+) = __commonJS\w*\(\{\n  "` + importNamespace + `:([^"]+)"`)
+	taken         = regexp.MustCompile(`(?m)^var (import_\w+) = __toESM\w*\((require_\w+)\(\)\);$`)
+)
+
+// link checks that a module exports what is imported from it by name, and gives
+// an import() of a computed path to the hook.
+func (p *Program) link(tree *ast.Program, text string) error {
+	if p.modules == nil {
+		return nil
+	}
+	paths := map[string]string{} // variable -> module
+	for _, m := range wrappedModule.FindAllStringSubmatch(text, -1) {
+		paths[m[1]] = m[2]
+	}
+	named := map[string]string{}
+	for _, m := range taken.FindAllStringSubmatch(text, -1) {
+		if path, ok := paths[m[2]]; ok {
+			named[m[1]] = path
+		}
+	}
+	var missing *Error
+	computed := !word(p.user.all(), lowered)
+	Walk(tree, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			if computed && is(n.Callee, lowered) && len(n.ArgumentList) == 1 {
+				call := hookCall(n.Idx0(), HookImport, n.ArgumentList[0])
+				n.Callee, n.ArgumentList = call.Callee, call.ArgumentList
+			}
+		case *ast.DotExpression:
+			if left, ok := n.Left.(*ast.Identifier); ok && missing == nil {
+				if path, ok := named[left.Name.String()]; ok {
+					missing = p.missing(tree, n, path)
+				}
+			}
+		}
+		return true
+	})
+	if missing != nil {
+		return missing
+	}
+	return nil
+}
+
+// lowered is the function that esbuild makes import() call for a computed path.
+const lowered = "__require"
+
+// missing is nil where a module exports a name.
+func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
+	names, _ := p.exports(path)
+	name := use.Identifier.Name.String()
+	if name == "default" { // the namespace itself
+		return nil
+	}
+	for _, n := range names {
+		if n == name {
+			return nil
+		}
+	}
+	at := tree.File.Position(int(use.Identifier.Idx) - tree.File.Base())
+	line, column, _ := p.Position(at.Line, at.Column)
+	e := failure(p.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
+	e.Unsupported, e.Import, e.Name = true, path, name
+	e.Hint = "It exports " + listed(names) + "."
+	return e
+}

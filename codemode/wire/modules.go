@@ -1,0 +1,48 @@
+package wire
+
+import "strings"
+
+// SpecVersion is the version of codemode-run-spec that the modules implement.
+const SpecVersion = "1.0.0"
+
+// The modules that scripts can import (codemode-run-spec sections 4 and 5).
+const (
+	ModulePrefix    = "@codemode/"
+	ModuleDiscovery = ModulePrefix + "discovery"
+	ModuleErrors    = ModulePrefix + "errors"
+	// ModuleServers stands before the id of a server.
+	ModuleServers = ModulePrefix + "servers/"
+)
+
+// Server is the module @codemode/servers/<ID>.
+type Server struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	// Ordered tells that its calls run one at a time in the order of issue.
+	Ordered bool `json:"ordered,omitempty"`
+	// Tools are there where the code may import the module.
+	Tools []Tool `json:"tools,omitempty"`
+}
+
+// Tool is one function of a server's module.
+type Tool struct {
+	Name        string `json:"name"`   // as its server calls it
+	Export      string `json:"export"` // as the module exports it
+	ID          string `json:"id"`     // the catalog ID it calls
+	Description string `json:"description,omitempty"`
+}
+
+// DiscoveryPrefix stands before the ids of what @codemode/discovery asks the host
+// for: they are no operations of the catalog.
+const DiscoveryPrefix = "discovery."
+
+// Discovery names the functions of @codemode/discovery, with how many arguments
+// each is declared.
+var Discovery = []struct {
+	Name   string
+	Length int
+}{{"listServers", 0}, {"describeServer", 1}, {"listTools", 2}, {"getTool", 2}, {"searchTools", 2}}
+
+// ServerOf gives the id of the server whose module a path names.
+func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path, ModuleServers) }

@@ -1,0 +1,159 @@
+package worker
+
+import (
+	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// importable are the modules of a job, as the compiler asks for them.
+type importable struct{ servers []wire.Server }
+
+var _ script.Modules = importable{}
+
+// Paths implements script.Modules.
+func (m importable) Paths() []string {
+	out := []string{wire.ModuleDiscovery, wire.ModuleErrors}
+	for _, s := range m.servers {
+		out = append(out, wire.ModuleServers+s.ID)
+	}
+	return out
+}
+
+// metaExport describes a server's module (codemode-run-spec section 5.2).
+const metaExport = "__meta__"
+
+// errorClasses are what @codemode/errors exports.
+var errorClasses = []string{
+	"CodemodeError", "SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError", "KoanError",
+}
+
+// Exports implements script.Modules.
+func (m importable) Exports(path string) ([]string, bool) {
+	switch path {
+	case wire.ModuleDiscovery:
+		out := []string{"specVersion"}
+		for _, d := range wire.Discovery {
+			out = append(out, d.Name)
+		}
+		return out, true
+	case wire.ModuleErrors:
+		return errorClasses, true
+	}
+	s := m.server(path)
+	if s == nil {
+		return nil, false
+	}
+	out := make([]string, 0, len(s.Tools)+1)
+	for _, t := range s.Tools {
+		out = append(out, t.Export)
+	}
+	return append(out, metaExport), true
+}
+
+func (m importable) server(path string) *wire.Server {
+	id, ok := wire.ServerOf(path)
+	for i := range m.servers {
+		if ok && m.servers[i].ID == id {
+			return &m.servers[i]
+		}
+	}
+	return nil
+}
+
+// importFailed is the fault of an import: of a module that does not exist, or of
+// a name that it does not export.
+func importFailed(path, name, message string) *fault.Fault {
+	code := fault.CapabilityUnsupported
+	switch _, server := wire.ServerOf(path); {
+	case server && name != "":
+		code = fault.ToolNotFound
+	case server:
+		code = fault.ServerNotFound
+	}
+	f := fault.New(code, message).WithDetails(map[string]any{"import": path})
+	f.Retry = fault.Fix // by another script, not by another build
+	return f
+}
+
+// module gives the exports of a module: an object that no script can change.
+func (s *session) module(path string) *goja.Object {
+	if o, ok := s.modules[path]; ok {
+		return o
+	}
+	m := importable{s.job.Bindings.Servers}
+	o := s.vm.CreateObject(nil)
+	switch server := m.server(path); {
+	case path == wire.ModuleDiscovery:
+		s.discovery(o)
+	case path == wire.ModuleErrors:
+		o = s.base.classes
+	case server != nil:
+		s.serverModule(o, server)
+	default:
+		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths()))
+		panic(s.errorOf(f, s.classOf(f.Code)))
+	}
+	s.modules[path] = o
+	return o
+}
+
+func quote(s string) string { return `"` + clip(s, 80) + `"` }
+
+// export adds a member to a module.
+func (s *session) export(o *goja.Object, name string, v goja.Value) {
+	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
+}
+
+// serverModule makes one function per tool, and __meta__.
+func (s *session) serverModule(o *goja.Object, server *wire.Server) {
+	tools := make([]any, len(server.Tools))
+	for i := range server.Tools {
+		t := &server.Tools[i]
+		s.export(o, t.Export, s.async(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
+			in, ok := s.encode(out, c.Argument(0))
+			if !ok {
+				in = append(in, "{}"...)
+			}
+			return in
+		}))
+		about := s.vm.NewObject()
+		s.export(about, "toolName", s.vm.ToValue(t.Name))
+		s.export(about, "exportName", s.vm.ToValue(t.Export))
+		if t.Description != "" {
+			s.export(about, "description", s.vm.ToValue(t.Description))
+		}
+		tools[i] = about
+	}
+	meta := s.vm.NewObject()
+	s.export(meta, "serverId", s.vm.ToValue(server.ID))
+	s.export(meta, "serverName", s.vm.ToValue(server.Name))
+	if server.Version != "" {
+		s.export(meta, "serverVersion", s.vm.ToValue(server.Version))
+	}
+	s.export(meta, "tools", s.vm.NewArray(tools...))
+	s.export(o, metaExport, meta)
+}
+
+// discovery makes the module that says what there is (codemode-run-spec section
+// 4.1). The host answers: a script is not given the whole catalog.
+func (s *session) discovery(o *goja.Object) {
+	s.export(o, "specVersion", s.vm.ToValue(wire.SpecVersion))
+	for _, d := range wire.Discovery {
+		s.export(o, d.Name, s.async(d.Name, d.Length, callee{id: wire.DiscoveryPrefix + d.Name}, func(c goja.FunctionCall, out []byte) []byte {
+			out = append(out, '[')
+			for i := range d.Length {
+				if i > 0 {
+					out = append(out, ',')
+				}
+				in, ok := s.encode(out, c.Argument(i))
+				if out = in; !ok {
+					out = append(out, "null"...)
+				}
+			}
+			return append(out, ']')
+		}))
+	}
+}
