@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
@@ -35,7 +36,7 @@ type queryInput struct {
 // decodeByQuery checks the input of update-by-query, or with changing false of
 // delete-by-query. A filter has to be given: a query that forgets it would be
 // about everything.
-func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
+func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
 	known := []string{"filter", "changes", "maxAffected", "set"}
@@ -47,8 +48,8 @@ func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) 
 		return nil, d.err()
 	}
 	if v, ok := members["filter"]; ok {
-		tree, details := filter.Check(v, k.Entity, g, "/filter")
-		in.filter = tree
+		tree, details := filter.Check(v, seen, g, "/filter")
+		in.filter = filter.Within(tree, filter.RuleOf(g, seen))
 		d.details = append(d.details, details...)
 	} else {
 		d.fail("/filter", "filter is needed; {} means every %s", k.name())
@@ -85,7 +86,7 @@ var (
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("updated") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, e.app.Graph, in, true)
+			_, err := decodeByQuery(k, k.Entity, e.app.Graph, in, true)
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
@@ -101,7 +102,7 @@ var (
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, e.app.Graph, in, false)
+			_, err := decodeByQuery(k, k.Entity, e.app.Graph, in, false)
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
@@ -126,7 +127,10 @@ type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (boo
 // that hooks, versions, recorded changes and cascades are those of single writes,
 // and a change that makes other rows match changes nothing about which are meant.
 func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
-	in, err := decodeByQuery(k, e.seen(call), call.Input(), changing)
+	in, err := decodeByQuery(k, t.caller.of(k), t.caller, call.Input(), changing)
+	if err == nil {
+		err = t.caller.refused
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +182,7 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 // may do something else instead, or may have removed the row with an earlier one.
 func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
 	if t.hooked(k) {
-		if there, err := t.exists(ctx, k, id); err != nil || !there {
+		if there, err := t.visible(ctx, k, id); err != nil || !there {
 			return false, err
 		}
 	}
@@ -195,17 +199,7 @@ func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes 
 // deleteOne deletes a row. It counts if the row is gone, be it with another one
 // that was deleted before.
 func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model) (bool, error) {
-	if err := k.Delete(ctx, t.ent, id); err != nil {
-		if e.app.Trait(err).NotFound {
-			return true, nil
-		}
-		return false, e.trouble(ctx, t, k, nil, err)
-	}
-	if !t.hooked(k) {
-		return true, nil
-	}
-	there, err := t.exists(ctx, k, id)
-	return !there, err
+	return e.remove(ctx, t, k, id)
 }
 
 // unfinished says which row stood in the way. What was done before it is undone

@@ -3,6 +3,7 @@ package entities
 import (
 	"database/sql/driver"
 	"fmt"
+	"sync"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
@@ -24,6 +25,9 @@ type kind struct {
 	*shim.Kind
 	edges []edge
 	rules map[string]rules
+
+	scoped   bool     // some field has scopes of its own
+	narrowed sync.Map // names of fields -> *descriptor.Entity without them
 }
 
 // edge joins the two descriptions of an edge.
@@ -51,6 +55,7 @@ func newEngine(app *shim.App, o Options) *engine {
 				panic(fmt.Sprintf("entities: %s: %v", s.Type, err))
 			}
 			k.rules[f.Name] = r
+			k.scoped = k.scoped || len(f.ReadScopes) > 0
 		}
 	}
 	for _, k := range e.byName {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
@@ -49,7 +52,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeCollection(call.Input(), k.Entity, e.seen(call))
+			in, err := asked(t, k, call, read.DecodeCollection)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +71,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeGet(call.Input(), k.Entity, e.seen(call))
+			in, err := asked(t, k, call, read.DecodeGet)
 			if err != nil {
 				return nil, err
 			}
@@ -90,7 +93,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeCount(call.Input(), k.Entity, e.seen(call))
+			in, err := asked(t, k, call, read.DecodeCount)
 			if err != nil {
 				return nil, err
 			}
@@ -108,7 +111,7 @@ var operations = []operation{
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := read.DecodeAggregate(call.Input(), k.Entity, e.seen(call))
+			in, err := asked(t, k, call, read.DecodeAggregate)
 			if err != nil {
 				return nil, err
 			}
@@ -270,7 +273,10 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 		Check:  func(in json.RawMessage) error { return o.check(e, k, in) },
 	}
 	if o.writes {
-		op.Scopes = append(slices.Clone(k.Entity.ReadScopes), k.Entity.WriteScopes...)
+		op.Scopes = slices.Concat(op.Scopes, k.Entity.WriteScopes)
+	}
+	if strings.HasPrefix(o.op, "delete") {
+		op.Scopes = slices.Concat(op.Scopes, k.Entity.DeleteScopes)
 	}
 	if o.handle == nil { // new: the same answer every time, without a transaction
 		model := blank(r)
@@ -280,8 +286,11 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	op.Handler = func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
 		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
 			t := joined.(*tx)
+			t.caller = e.see(ctx, t, call)
 			if o.writes {
-				ctx = p.viewer(t.context(ctx), call)
+				if ctx, err = t.caller.viewer(); err != nil {
+					return err
+				}
 			}
 			out, err = o.handle(ctx, e, t, k, call)
 			return err
@@ -291,11 +300,14 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	return op
 }
 
-func (p *Provider) viewer(ctx context.Context, call catalog.Call) context.Context {
-	if p.opts.Viewer == nil {
-		return ctx
+// asked reads an input as its caller may ask it. It ends in forbidden where a
+// policy refuses to read an entity that the input is about.
+func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage, *descriptor.Entity, filter.Graph) (T, error)) (T, error) {
+	in, err := decode(call.Input(), t.caller.of(k), t.caller)
+	if err == nil {
+		err = t.caller.refused
 	}
-	return p.opts.Viewer(ctx, call.Principal())
+	return in, err
 }
 
 // target reads what a call is about, and refuses a set that the entity does not

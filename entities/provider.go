@@ -27,8 +27,9 @@ import (
 // Options change how an app's entities are served. The zero value is right for
 // most.
 type Options struct {
-	// Viewer puts into the context what the app's ent hooks want to know of the
-	// caller. It is called for each call that writes.
+	// Viewer puts into the context what the app's ent hooks, policies and
+	// interceptors want to know of the caller. It is called for each call that
+	// writes, or that reads something with policies or interceptors.
 	Viewer func(ctx context.Context, p auth.Principal) context.Context
 }
 

@@ -3,6 +3,7 @@ package entities
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,10 +30,14 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 		if t == nil {
 			return next.Mutate(ctx, m)
 		}
+		if !t.sql.Writing() {
+			return nil, errReading
+		}
 		if err := t.replay(ctx, k, m); err != nil {
 			return nil, err
 		}
 		t.touched = true
+		defer t.caller.forget()
 		if k.Entity == nil {
 			return next.Mutate(ctx, m)
 		}
@@ -45,6 +50,9 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 		return t.remove(ctx, k, m, next)
 	})
 }
+
+// errReading is what a rule of the app gets that writes while somebody reads.
+var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
 
 // replay puts what ent's defaults generated on the run's tape, or takes from
 // there what an earlier attempt generated at the same place.
@@ -87,7 +95,9 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) error {
 // records, and where a hook of the app might do something else instead.
 func (t *tx) images(k *kind) bool { return t.attempt.Records() || t.hooked(k) }
 
-func (t *tx) hooked(k *kind) bool { return k.Entity.Hooked || t.client.Hooked(k.Type) }
+func (t *tx) hooked(k *kind) bool {
+	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
+}
 
 // image reads a row as it is now; nil if there is none. One row by its key takes
 // less time than watching for a cancel would.
@@ -134,7 +144,9 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			return v, nil
 		}
 		if t.attempt.Records() {
-			c.After = after
+			if c.After, err = t.show(ctx, k, id, after); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return v, t.shift(ctx, moved)
@@ -146,6 +158,7 @@ type pending struct {
 	id     any
 	at     int // of its change
 	before []byte
+	seen   []byte // what the caller may see of before
 }
 
 // expect reserves a change for each row, with the image of what it is now.
@@ -155,7 +168,10 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 		p := pending{kind: k, id: id, at: t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: action})}
 		if images {
 			var err error
-			if p.before, err = t.image(ctx, k, id); err != nil {
+			if p.before, err = t.image(ctx, k, id); err == nil {
+				p.seen, err = t.show(ctx, k, id, p.before)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -171,10 +187,13 @@ func (t *tx) settle(ctx context.Context, rows []pending) error {
 			continue
 		}
 		after, err := t.image(ctx, p.kind, p.id)
+		if err == nil {
+			after, err = t.show(ctx, p.kind, p.id, after)
+		}
 		if err != nil {
 			return err
 		}
-		t.changes[p.at].Before, t.changes[p.at].After = p.before, after
+		t.changes[p.at].Before, t.changes[p.at].After = p.seen, after
 	}
 	return nil
 }
@@ -277,7 +296,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	}
 	if t.attempt.Records() {
 		for _, p := range append(rows, gone...) {
-			t.changes[p.at].Before = p.before
+			t.changes[p.at].Before = p.seen
 		}
 	}
 	return v, t.shift(ctx, moved)

@@ -18,6 +18,9 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 			continue
 		}
 		now, err := t.related(ctx, k, &ed, id)
+		if err == nil {
+			now, err = t.readable(ctx, ed.target, now) // the others stay as they are
+		}
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -18,6 +19,10 @@ import (
 // questions about them in a filter.
 func TestEdgesEndWhereRightsEnd(t *testing.T) {
 	graph := library.Graph()
+	app := &shim.App{Graph: graph}
+	for _, e := range graph.Entities {
+		app.Kinds = append(app.Kinds, &shim.Kind{Type: e.Resource.Name, Entity: e})
+	}
 	operation := func(entity string, scopes ...string) *catalog.Operation {
 		return &catalog.Operation{
 			ID: catalog.EntityID(entity, "collection"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Scopes: scopes,
@@ -33,7 +38,8 @@ func TestEdgesEndWhereRightsEnd(t *testing.T) {
 		sees   bool
 	}{"without the scope": {nil, false}, "with it": {[]string{"authors:read"}, true}} {
 		t.Run(name, func(t *testing.T) {
-			g := seen{graph, snapshot.View(auth.Principal{Subject: "x", Scopes: c.scopes}, exposure.Full, false)}
+			who := auth.Principal{Subject: "x", Scopes: c.scopes}
+			g := &seen{engine: newEngine(app, Options{}), who: who, view: snapshot.View(who, exposure.Full, false)}
 			for _, input := range []string{
 				`{"with":"author"}`, `{"with":{"author":true}}`, `{"filter":{"author":{"name":"x"}}}`,
 				`{"filter":{"tags":{"$some":{"books":{"$some":{"author":null}}}}}}`, `{"with":"tags.books.author"}`,

@@ -3,6 +3,7 @@ package entities
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"entgo.io/ent/dialect"
 
@@ -110,7 +111,8 @@ type tx struct {
 	release func()
 
 	driver  *backend.TxDriver
-	ent     shim.Tx // nil until the first write
+	ent     shim.Tx // nil until the first write, or until rules are asked
+	caller  *seen   // of the call that is being served
 	changes []run.Change
 	touched bool           // something was written, exposed or not
 	counter map[string]int // how many mutations a call made, by kind: slots of the tape
@@ -126,6 +128,11 @@ func (t *tx) Write(ctx context.Context) error {
 	if err := t.sql.Write(ctx); err != nil {
 		return err
 	}
+	return t.bind(ctx)
+}
+
+// bind gives ent's own code the transaction.
+func (t *tx) bind(ctx context.Context) error {
 	if t.ent != nil {
 		return nil
 	}
@@ -138,9 +145,9 @@ func (t *tx) Write(ctx context.Context) error {
 }
 
 // once spares the transaction where the run is one call that makes one
-// statement.
+// statement. Rules may have made others.
 func (t *tx) once(one bool) {
-	if one && t.attempt.Single() {
+	if one && t.ent == nil && t.attempt.Single() {
 		t.sql.Single()
 	}
 }
@@ -163,8 +170,21 @@ func (t *tx) Savepoint(ctx context.Context, _ bool) (func(ok bool) error, error)
 // State implements run.Tx.
 func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
 
-// Changes implements run.Tx.
-func (t *tx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+// Changes implements run.Tx. A change to a row that the caller might see neither
+// before nor after stands there without its id: that something happened is said,
+// and nothing more.
+func (t *tx) Changes(context.Context) ([]run.Change, error) {
+	if !t.attempt.Records() {
+		return t.changes, nil
+	}
+	out := slices.Clone(t.changes)
+	for i := range out {
+		if out[i].Before == nil && out[i].After == nil {
+			out[i].ID = ""
+		}
+	}
+	return out, nil
+}
 
 // Commit implements run.Tx.
 func (t *tx) Commit(ctx context.Context, r run.Receipt) error {

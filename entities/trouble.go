@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"entgo.io/ent/privacy"
+
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/framework/fault"
@@ -21,6 +23,10 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	at := ""
 	if m != nil {
 		at = m.at
+	}
+	if errors.Is(err, privacy.Deny) {
+		return fault.New(fault.Forbidden, denial(err)).WithPath(at).
+			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
 	trait := e.app.Trait(err)
 	if broken := t.store.backend.Violation(err); broken != nil {
@@ -40,6 +46,8 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 			return f.Because(err)
 		}
 		return fault.New(fault.Conflict, reason(err)).WithPath(at).Because(err)
+	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
+		return kept(k, "changed")
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
 	}
@@ -194,7 +202,7 @@ func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault
 	look := func(target *kind, id any, at string) {
 		there, err := t.exists(ctx, target, id)
 		if err == nil && !there {
-			out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)})
+			out = append(out, dangles(t, target, id, at))
 		}
 	}
 	for _, ed := range m.edges {
@@ -204,7 +212,9 @@ func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault
 	}
 	for _, f := range m.fields {
 		if ed, target := k.edge(f.field.Edge); ed != nil && f.value != nil {
-			look(target, f.value, m.at+"/"+filter.Escape(f.field.Name))
+			if id, err := target.native(f.value); err == nil {
+				look(target, id, m.at+"/"+filter.Escape(f.field.Name))
+			}
 		}
 	}
 	return out

@@ -18,8 +18,8 @@ import (
 // the model's id.
 func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if m.id != nil {
-		there, err := t.exists(ctx, k, m.id)
-		if err != nil {
+		there, err := t.visible(ctx, k, m.id)
+		if err != nil && fault.CodeOf(err) != fault.Forbidden {
 			return nil, err
 		}
 		if there {
@@ -40,6 +40,9 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model) (json.Raw
 	if missing := m.missing(k); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
+	if err := t.reachable(ctx, k, nil, m); err != nil {
+		return nil, err
+	}
 	w := k.Create(t.ent)
 	if err := m.apply(k, w, true); err != nil {
 		return nil, err
@@ -56,13 +59,21 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model) (json.Raw
 	return e.stored(ctx, t, k, id)
 }
 
-// stored reads what a write left behind.
+// stored reads what a write left behind: of a row that the caller may not read,
+// the id alone.
 func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
-	out, err := t.image(ctx, k, id)
-	if err == nil && out == nil {
-		return nil, fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
+	out, err := t.shown(ctx, k, id)
+	if err != nil || out != nil {
+		return out, err
 	}
-	return out, err
+	there, err := t.exists(ctx, k, id)
+	if err == nil && !there {
+		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return encode(object{k.key().Name: k.FormatID(id)}), nil
 }
 
 // change writes to an entity that exists, and gives what it became.
@@ -71,7 +82,7 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 		if missing := m.missing(k); len(missing) > 0 {
 			return nil, fault.Invalid(missing...)
 		}
-		e.reset(k, m)
+		e.reset(t, k, m)
 	}
 	if err := e.write(ctx, t, k, id, m, ifVersion); err != nil {
 		return nil, err
@@ -91,6 +102,9 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	if err := e.narrow(ctx, t, k, id, m); err != nil || m.empty() {
 		return err
 	}
+	if err := t.reachable(ctx, k, id, m); err != nil {
+		return err
+	}
 	var where []func(*sql.Selector)
 	if ifVersion != nil {
 		where = append(where, sql.FieldEQ(k.Entity.VersionColumn, *ifVersion))
@@ -106,12 +120,12 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 }
 
 // reset completes a model that replaces an entity: what is absent gets its
-// default, or null. Secrets cannot be read, so an absent one is kept; so are the
-// rows of to-many edges, and what a function generated.
-func (e *engine) reset(k *kind, m *model) {
+// default, or null. What the caller cannot read is kept when it is absent; so are
+// the rows of to-many edges, and what a function generated.
+func (e *engine) reset(t *tx, k *kind, m *model) {
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
-		if m.has(f.Name) || f.ReadOnly || f.Immutable || f.Sensitive || f.WriteOnly || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
+		if m.has(f.Name) || f.ReadOnly || f.Immutable || !filter.Readable(f) || t.caller.of(k).Column(f.Name) == nil || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
 			continue
 		}
 		column := k.Entity.Column(f.Name)
@@ -198,7 +212,7 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 
 // patch changes an entity that must exist.
 func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
-	there, err := t.exists(ctx, k, in.id)
+	there, err := t.visible(ctx, k, in.id)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +226,7 @@ func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (jso
 func (e *engine) delete(ctx context.Context, t *tx, k *kind, ids []any, ifVersion *int64) (json.RawMessage, error) {
 	deleted := 0
 	for _, id := range ids {
-		there, err := t.exists(ctx, k, id)
+		there, err := t.visible(ctx, k, id)
 		if err != nil {
 			return nil, err
 		}
@@ -222,13 +236,13 @@ func (e *engine) delete(ctx context.Context, t *tx, k *kind, ids []any, ifVersio
 		if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 			return nil, err
 		}
-		if err := k.Delete(ctx, t.ent, id); err != nil {
-			if e.app.Trait(err).NotFound {
-				continue
-			}
-			return nil, e.trouble(ctx, t, k, nil, err)
+		gone, err := e.remove(ctx, t, k, id)
+		if err != nil {
+			return nil, err
 		}
-		deleted++
+		if gone {
+			deleted++
+		}
 	}
 	return append(strconv.AppendInt([]byte(`{"deleted":`), int64(deleted), 10), '}'), nil
 }
