@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 	"sort"
@@ -40,16 +42,14 @@ const (
 )
 
 // Search ranks what scripts of this view can call, and the entities they see, by
-// BM25 over names, descriptions, fields, relationships and values. It gives at
-// most limit hits, the best first, equals by ID. An empty query gives
-// everything, entities first.
+// BM25 over names, descriptions, fields, relationships and values; for operations
+// that belong to no entity, over what they take and give. It gives at most limit
+// hits, the best first, equals by ID. An empty query gives everything, entities
+// first. The index is made at a view's first search.
 func (v *View) Search(query string, limit int) []Hit {
 	ix := Memo(v, indexKey{}, func() *index { return newIndex(v) })
-	hits := ix.rank(stems(query))
-	if len(hits) > limit {
-		hits = hits[:max(limit, 0)]
-	}
-	return hits
+	terms := stems(query)
+	return ix.rank(terms[:min(len(terms), maxTerms)], limit)
 }
 
 type indexKey struct{}
@@ -57,6 +57,8 @@ type indexKey struct{}
 // index is the inverted index of one view.
 type index struct {
 	hits     []Hit
+	ids      []string
+	names    [][]string // the stems of each hit's name
 	lengths  []float64
 	average  float64
 	postings map[string][]posting
@@ -74,7 +76,11 @@ func newIndex(v *View) *index {
 		ix.add(Hit{Resource: r}, r.Name, r.Description, resourceText(r))
 	}
 	for _, op := range v.Script() {
-		ix.add(Hit{Operation: op}, op.ID.Owner+" "+op.ID.Op+" "+op.Title, op.Summary, "")
+		text := ""
+		if op.Resource == "" {
+			text = schemaText(op.Input) + schemaText(op.Output)
+		}
+		ix.add(Hit{Operation: op}, op.ID.Owner+" "+op.ID.Op+" "+op.Title, op.Summary, text)
 	}
 	for term := range ix.postings {
 		ix.terms = append(ix.terms, term)
@@ -107,6 +113,51 @@ func resourceText(r *Resource) string {
 	return b.String()
 }
 
+// maxSchema is how long a schema may be, in bytes, for its words to be found.
+const maxSchema = 256 << 10
+
+// schemaText gives the names, descriptions and values that a schema has.
+func schemaText(schema json.RawMessage) string {
+	var doc any
+	if len(schema) > maxSchema || json.Unmarshal(schema, &doc) != nil {
+		return ""
+	}
+	var b strings.Builder
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, one := range v {
+				switch text, isText := one.(string); {
+				case key == "description" && isText:
+					b.WriteString(text + " ")
+				case key == "properties":
+					members, _ := one.(map[string]any)
+					for name := range members {
+						b.WriteString(name + " ")
+					}
+					walk(one)
+				case key == "enum":
+					values, _ := one.([]any)
+					for _, value := range values {
+						if text, ok := value.(string); ok {
+							b.WriteString(text + " ")
+						}
+					}
+				default:
+					walk(one)
+				}
+			}
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		}
+	}
+	walk(doc)
+	return b.String()
+}
+
 func (ix *index) add(h Hit, name, summary, text string) {
 	weights := map[string]float64{}
 	length := 0.0
@@ -121,17 +172,29 @@ func (ix *index) add(h Hit, name, summary, text string) {
 	}
 	at := len(ix.hits)
 	ix.hits = append(ix.hits, h)
+	ix.ids = append(ix.ids, h.ID())
+	ix.names = append(ix.names, stems(ownName(h)))
 	ix.lengths = append(ix.lengths, length)
 	for term, w := range weights {
 		ix.postings[term] = append(ix.postings[term], posting{at, w})
 	}
 }
 
-func (ix *index) rank(query []string) []Hit {
+// scored is a hit by its place in the index.
+type scored struct {
+	at    int
+	score float64
+}
+
+func (ix *index) rank(query []string, limit int) []Hit {
+	found := make([]scored, 0, len(ix.hits))
 	if len(query) == 0 {
-		return append([]Hit{}, ix.hits...)
+		for at := range ix.hits {
+			found = append(found, scored{at, 0})
+		}
+		return ix.take(found, limit)
 	}
-	scores := map[int]float64{}
+	scores := make([]float64, len(ix.hits))
 	for _, term := range query {
 		ix.score(scores, term, 1)
 		if len([]rune(term)) < minPrefix {
@@ -145,45 +208,53 @@ func (ix *index) rank(query []string) []Hit {
 	}
 	best := 0.0
 	for at, score := range scores {
-		if ix.hits[at].Resource != nil {
-			score *= entityAdvantage
-			scores[at] = score
+		if score > 0 && ix.hits[at].Resource != nil {
+			scores[at] = score * entityAdvantage
 		}
-		best = max(best, score)
+		best = max(best, scores[at])
 	}
-	out := make([]Hit, 0, len(scores))
 	for at, score := range scores {
-		h := ix.hits[at]
-		if named(h, query) {
+		if score == 0 {
+			continue
+		}
+		if same(ix.names[at], query) {
 			score += best // who calls a thing by its name means it
 		}
-		h.Score = math.Round(score*1000) / 1000
-		out = append(out, h)
+		found = append(found, scored{at, math.Round(score*1000) / 1000})
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Score != out[j].Score {
-			return out[i].Score > out[j].Score
-		}
-		return out[i].ID() < out[j].ID()
+	slices.SortFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(ix.ids[a.at], ix.ids[b.at]))
 	})
+	return ix.take(found, limit)
+}
+
+// take gives the first of what was found.
+func (ix *index) take(found []scored, limit int) []Hit {
+	found = found[:min(len(found), max(limit, 0))]
+	out := make([]Hit, len(found))
+	for i, f := range found {
+		out[i] = ix.hits[f.at]
+		out[i].Score = f.score
+	}
 	return out
 }
 
-// named tells whether a query is the name of a thing and nothing else.
-func named(h Hit, query []string) bool {
-	name := ""
+// ownName is how a thing is called, without its title.
+func ownName(h Hit) string {
 	if h.Resource != nil {
-		name = h.Resource.Name
-	} else {
-		name = h.Operation.ID.Owner + " " + h.Operation.ID.Op
+		return h.Resource.Name
 	}
-	parts := stems(name)
+	return h.Operation.ID.Owner + " " + h.Operation.ID.Op
+}
+
+// same tells whether a query is a name and nothing else.
+func same(name, query []string) bool {
 	for _, word := range query {
-		if !slices.Contains(parts, word) {
+		if !slices.Contains(name, word) {
 			return false
 		}
 	}
-	for _, part := range parts {
+	for _, part := range name {
 		if !slices.Contains(query, part) {
 			return false
 		}
@@ -192,7 +263,7 @@ func named(h Hit, query []string) bool {
 }
 
 // score adds what one term is worth to everything that has it.
-func (ix *index) score(scores map[int]float64, term string, share float64) {
+func (ix *index) score(scores []float64, term string, share float64) {
 	found := ix.postings[term]
 	n, df := float64(len(ix.hits)), float64(len(found))
 	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
@@ -201,6 +272,9 @@ func (ix *index) score(scores map[int]float64, term string, share float64) {
 		scores[p.hit] += share * idf * p.weight * (bm25K + 1) / (p.weight + norm)
 	}
 }
+
+// maxTerms bounds the words of a query that count.
+const maxTerms = 64
 
 // maxQuery bounds a text that is taken apart, in bytes.
 const maxQuery = 64 << 10

@@ -20,6 +20,8 @@ func searchView(t testing.TB) *catalog.View {
 	}
 	secret := op(catalog.EntityID("Payroll", "collection"), "Payroll", "Lists salaries.")
 	secret.Scopes = []string{"hr"}
+	detect := op(catalog.PluginID("vision", "detect"), "", "Reads barcodes from a photo.")
+	detect.Output = json.RawMessage(`{"properties":{"codes":{"items":{"properties":{"confidence":{"description":"Share of the readings."},"format":{"enum":["ean13"]}}}}}}`)
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{
 			{Name: "PantryItem", Description: "Food in the house.", Operations: []string{"collection", "upsert"}, Fields: []catalog.Field{{Name: "expiresAt"}, {Name: "location", Enum: []string{"fridge", "freezer"}}, {Name: "pin", Sensitive: true}}},
@@ -30,7 +32,7 @@ func searchView(t testing.TB) *catalog.View {
 			op(catalog.EntityID("PantryItem", "collection"), "PantryItem", "Lists pantry items."),
 			op(catalog.EntityID("PantryItem", "upsert"), "PantryItem", "Creates or updates a pantry item."),
 			op(catalog.EntityID("Recipe", "collection"), "Recipe", "Lists recipes."),
-			op(catalog.PluginID("vision", "detect"), "", "Reads barcodes from a photo."),
+			detect,
 			secret,
 		},
 	})
@@ -47,6 +49,8 @@ func TestSearch(t *testing.T) {
 		{"a value", "freezer", "koan::PantryItem"},
 		{"a description", "cooked dish", "koan::Recipe"},
 		{"a function", "read a barcode", "plugin::vision.detect"},
+		{"what a function gives", "confidence", "plugin::vision.detect"},
+		{"a value that it gives", "ean13", "plugin::vision.detect"},
 		{"an operation", "create pantry item", "koan::PantryItem.upsert"},
 		{"an entity's name", "PantryItem", "koan::PantryItem"},
 		{"an operation's name", "pantry item upsert", "koan::PantryItem.upsert"},
