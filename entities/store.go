@@ -153,8 +153,8 @@ func (t *tx) once(one bool) {
 }
 
 // Savepoint implements run.Tx. Rolling back forgets the changes made since.
-func (t *tx) Savepoint(ctx context.Context, _ bool) (func(ok bool) error, error) {
-	end, err := t.sql.Savepoint(ctx)
+func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
+	end, err := t.sql.Savepoint(ctx, read)
 	if err != nil {
 		return nil, err
 	}

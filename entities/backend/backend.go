@@ -107,8 +107,15 @@ type Tx interface {
 	Write(ctx context.Context) error
 	// Writing tells whether it is one.
 	Writing() bool
-	// Savepoint opens a savepoint; end releases it, or rolls back to it.
-	Savepoint(ctx context.Context) (end func(ok bool) error, err error)
+	// Savepoint opens a savepoint around a call, of which read says that it only
+	// reads; end releases it, or rolls back to it.
+	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
+	// Recover makes a transaction usable again whose last statement failed, by going
+	// back to its last savepoint, so that one can ask it for the reason.
+	Recover(ctx context.Context) error
+	// Stale tells whether err, or what the transaction met before it, means that
+	// only a new attempt can succeed.
+	Stale(err error) bool
 	// Commit ends the transaction with its effect; Rollback without. A failed Commit
 	// leaves it open for a rollback. After an end Rollback does nothing.
 	Commit(ctx context.Context) error
@@ -130,6 +137,7 @@ const (
 	Unique
 	ForeignKey
 	NotNull
+	Check
 )
 
 // Violation is a broken rule. Table and Columns are as far as the database names

@@ -75,7 +75,6 @@ func Current(ctx context.Context, d Database) Tx {
 	return t
 }
 
-// Begin opens a transaction that is no part of a run.
 // NewBaseDriver is the driver of a set's base client: in a context that carries a
 // transaction of d it takes part in it; elsewhere it uses d.DB, and begin for
 // transactions of its own.
@@ -95,7 +94,12 @@ func (b *baseDriver) Tx(ctx context.Context) (dialect.Tx, error) {
 	if t == nil {
 		return b.begin(ctx)
 	}
-	end, err := t.Savepoint(ctx)
+	return Nested(ctx, t)
+}
+
+// Nested gives ent a savepoint of a transaction in the place of a transaction.
+func Nested(ctx context.Context, t Tx) (dialect.Tx, error) {
+	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return nil, err
 	}

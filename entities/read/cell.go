@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -48,7 +49,7 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 		return kindJSON
 	case descriptor.Bytes:
 		return kindBytes
-	case descriptor.Text, descriptor.UUID, descriptor.Decimal:
+	case descriptor.Text, descriptor.UUID, descriptor.Decimal, descriptor.Held:
 	}
 	return kindText
 }
@@ -67,9 +68,12 @@ type cell struct {
 // Scan implements sql.Scanner.
 func (c *cell) Scan(src any) error {
 	if c.keep != nil {
-		if b, ok := src.([]byte); ok {
-			*c.keep = blob(b)
-		} else {
+		switch v := src.(type) {
+		case []byte:
+			*c.keep = blob(v)
+		case time.Time: // in the form that cursors have
+			*c.keep = v.UTC().Format(sqltext.SQLiteTime)
+		default:
 			*c.keep = src
 		}
 		if c.raw {
@@ -124,12 +128,23 @@ func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	return b, fmt.Errorf("read: a form gave a %T", seen)
 }
 
+// errSum is what a sum of integers ends in that no integer holds, in SQLite's
+// words.
+var errSum = errors.New("integer overflow")
+
 func appendValue(b []byte, k kind, src any) ([]byte, error) {
 	switch k {
 	case kindText:
 		return appendText(b, src)
 	case kindInt:
-		if n, ok := src.(int64); ok {
+		switch v := src.(type) {
+		case int64:
+			return appendInteger(b, v), nil
+		case string: // PostgreSQL's sums of integers
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return b, errSum
+			}
 			return appendInteger(b, n), nil
 		}
 	case kindFloat:
@@ -230,15 +245,24 @@ func appendTimeText(b []byte, s string) ([]byte, error) {
 		b = append(b, s[11:n]...)
 		return append(b, 'Z', '"'), nil
 	}
+	t, err := parseTime(s)
+	if err != nil {
+		return b, err
+	}
+	return appendTime(b, t), nil
+}
+
+// parseTime reads the text of a time.
+func parseTime(s string) (time.Time, error) {
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
-			return appendTime(b, t), nil
+			return t, nil
 		}
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as the driver reads integers
-		return appendTime(b, time.Unix(n, 0)), nil
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as SQLite's driver reads integers
+		return time.Unix(n, 0), nil
 	}
-	return b, fmt.Errorf("read: %q is no time", s)
+	return time.Time{}, fmt.Errorf("read: %q is no time", s)
 }
 
 // timeLayouts are what other writers keep: with an offset, with a T, and

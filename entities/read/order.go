@@ -58,7 +58,30 @@ func (t term) bind(b *sqltext.Builder, v any) {
 		b.Arg(v)
 		return
 	}
+	if held, ok := v.(blob); ok {
+		v = []byte(held)
+	}
 	filter.Bind(b, t.column, v)
+}
+
+// native gives a value of a cursor as the column has it.
+func (t term) native(d sqltext.Dialect, v any) any {
+	switch t.column.Storage {
+	case descriptor.Time:
+		text, ok := v.(string)
+		if !ok || d.TimesAreTexts() {
+			return v
+		}
+		if at, err := parseTime(text); err == nil {
+			return at
+		}
+	case descriptor.Bool:
+		if n, ok := v.(int64); ok {
+			return n != 0
+		}
+	case descriptor.Text, descriptor.Int, descriptor.Float, descriptor.JSON, descriptor.Bytes, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	}
+	return v
 }
 
 func (t term) nullable() bool { return t.column != nil && t.column.Nullable }
@@ -101,7 +124,7 @@ func (t term) accepts(v any) bool {
 		return isInt || isFloat || isText && err == nil
 	case descriptor.Text:
 		return isText
-	case descriptor.JSON, descriptor.Bytes:
+	case descriptor.JSON, descriptor.Bytes, descriptor.Held:
 	}
 	return false
 }

@@ -121,8 +121,8 @@ func (t *Tx) queue() *queue { return &t.d.queue }
 
 // Savepoint opens a savepoint; end releases it, or rolls back to it. Reading
 // leaves nothing behind, so only a writing transaction needs one.
-func (t *Tx) Savepoint(ctx context.Context) (end func(ok bool) error, err error) {
-	if t.state != writing {
+func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error) {
+	if t.state != writing || read {
 		return func(bool) error { return nil }, nil
 	}
 	t.depth++
@@ -142,6 +142,12 @@ func (t *Tx) Savepoint(ctx context.Context) (end func(ok bool) error, err error)
 		return err
 	}, nil
 }
+
+// Recover implements backend.Tx: a failed statement of SQLite undoes itself only.
+func (t *Tx) Recover(context.Context) error { return nil }
+
+// Stale implements backend.Tx.
+func (t *Tx) Stale(err error) bool { return errors.Is(err, run.ErrStale) }
 
 // QueryContext runs a query in the transaction.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -21,6 +21,12 @@ func (SQLite) Name() string { return "sqlite3" }
 // Placeholder implements Dialect.
 func (SQLite) Placeholder(b []byte, _ int) []byte { return append(b, '?') }
 
+// Typed implements Dialect.
+func (SQLite) Typed(b []byte, _ any) []byte { return b }
+
+// TimesAreTexts implements Dialect.
+func (SQLite) TimesAreTexts() bool { return true }
+
 // Time implements Dialect: the text that the driver would have stored, in UTC.
 func (SQLite) Time(t time.Time) any { return t.UTC().Format(SQLiteTime) }
 

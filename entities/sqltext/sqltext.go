@@ -17,12 +17,18 @@ type Dialect interface {
 	Name() string
 	// Placeholder appends the mark of the n-th argument, counted from 1.
 	Placeholder(b []byte, n int) []byte
+	// Typed appends to the mark of an argument what tells the database the type of
+	// the value, where it would take it for another one.
+	Typed(b []byte, v any) []byte
 	// Time gives the value that a time is bound as, such that comparing columns
 	// with it orders by the moment.
 	Time(t time.Time) any
 	// TimeText opens and closes an expression that gives a time column as text in
 	// the form that the reader understands.
 	TimeText() (before, after string)
+	// TimesAreTexts tells that columns keep times as the texts that were written, so
+	// that a place in a sort is compared with as it was read.
+	TimesAreTexts() bool
 	// Position opens, divides and closes an expression that is above 0 when the
 	// second text stands in the first, and 1 when it stands at its start.
 	Position() (before, between, after string)
@@ -102,7 +108,7 @@ func (b *Builder) Alias(a Alias) *Builder {
 // Arg binds a value and appends its placeholder.
 func (b *Builder) Arg(v any) *Builder {
 	b.args = append(b.args, v)
-	b.text = b.Dialect.Placeholder(b.text, len(b.args))
+	b.text = b.Dialect.Typed(b.Dialect.Placeholder(b.text, len(b.args)), v)
 	return b
 }
 

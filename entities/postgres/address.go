@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// What a URL may say beyond what every client of PostgreSQL knows.
+const (
+	paramPrefix = "schema_prefix"  // of the schemas' names; the app's name where it is absent
+	paramPool   = "pool_max_conns" // connections of this process, as pgxpool calls it
+)
+
+const (
+	defaultConns = 16
+	maxConns     = 1000
+	statements   = 128 // prepared statements that each connection keeps
+	connecting   = 10 * time.Second
+	maxPrefix    = 14 // with a dot and a set of 48 characters, the 63 that a name has
+)
+
+var prefixes = regexp.MustCompile(`^[a-z0-9_]{1,14}$`)
+
+// address is a URL taken apart.
+type address struct {
+	config *pgx.ConnConfig
+	prefix string
+	conns  int
+}
+
+// parse reads the setting. No error of it has the password in it.
+func parse(url, app string) (*address, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, refuse("the URL of the database cannot be read: %v", err)
+	}
+	a := &address{config: config, prefix: prefixOf(app), conns: defaultConns}
+	if given, ok := config.RuntimeParams[paramPrefix]; ok {
+		if !prefixes.MatchString(given) {
+			return nil, refuse("%s is lower-case letters, digits and _, at most %d, not %q", paramPrefix, maxPrefix, given)
+		}
+		a.prefix = given
+	}
+	if given, ok := config.RuntimeParams[paramPool]; ok {
+		if a.conns, err = strconv.Atoi(given); err != nil || a.conns < 2 || a.conns > maxConns {
+			return nil, refuse("%s is a number from 2 to %d, not %q", paramPool, maxConns, given)
+		}
+	}
+	if _, ok := config.RuntimeParams["search_path"]; ok {
+		return nil, refuse("the URL of the database has a search_path; each set has a schema of its own, see %s", paramPrefix)
+	}
+	delete(config.RuntimeParams, paramPrefix)
+	delete(config.RuntimeParams, paramPool)
+	// Where names are looked for outside of any set. A pooler that gives sessions away
+	// between transactions refuses the parameter, and it has to: it would give one
+	// set's session to another.
+	config.RuntimeParams["search_path"] = quoted(a.prefix)
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = app
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connecting
+	}
+	config.StatementCacheCapacity = statements
+	// Who cancels stops the statement, not only the waiting for it: a statement that
+	// goes on without anybody would keep its locks.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: connecting}
+	}
+	return a, nil
+}
+
+func refuse(format string, args ...any) error {
+	return fault.Newf(fault.ServiceUnavailable, format, args...).WithPath("/database").
+		WithHint("Set `database` to postgres://USER:PASSWORD@HOST/DATABASE; docs/howto/postgresql.md shows what else it can say.")
+}
+
+// prefixOf makes an app's name a prefix. Names that are too long end in a digest,
+// so that two of them stay two.
+func prefixOf(app string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(app))
+	if len(name) <= maxPrefix && name != "" && !strings.HasPrefix(name, "pg_") {
+		return name
+	}
+	sum := sha256.Sum256([]byte(app))
+	return "k" + name[:min(len(name), maxPrefix-7)] + hex.EncodeToString(sum[:3])
+}
+
+// schemaOf is the schema of a set. No set and no prefix has a dot in it, so that no
+// two pairs of them have the same.
+func (a *address) schemaOf(set string) string { return a.prefix + "." + set }
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// unreachable says why there is no connection.
+func unreachable(config *pgx.ConnConfig, err error) error {
+	hint := "Start it, or look at `database`, the network and the server's log."
+	var refused *pgconn.PgError
+	switch {
+	case errors.As(err, &refused) && refused.Code == "08P01":
+		hint = "A pooler between the app and the server has to keep sessions: pool_mode = session."
+	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"):
+		hint = "Look at the user, the password and the server's pg_hba.conf."
+	case errors.As(err, &refused) && refused.Code == "3D000":
+		hint = "Create the database: createdb " + config.Database + "."
+	}
+	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", where(config), cause(err)).WithHint("%s", hint).Because(err)
+}
+
+func where(config *pgx.ConnConfig) string {
+	if strings.HasPrefix(config.Host, "/") {
+		return config.Host + "/" + config.Database
+	}
+	return config.Host + ":" + strconv.Itoa(int(config.Port)) + "/" + config.Database
+}
+
+// cause is the end of a chain of errors, where the reason stands.
+func cause(err error) string {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Message
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}

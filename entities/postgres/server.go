@@ -1,0 +1,153 @@
+// Package postgres keeps sets in one PostgreSQL database: one schema per set, one
+// pool of connections for all of them, and one transaction per attempt of a run,
+// over all sets that it uses.
+//
+// What belongs here: connections, schemas, locks and transactions. What must
+// never: entities, ent's builders, or what the tables mean.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// maxOpen is how many sets are known at once. None of them has a connection of
+// its own.
+const maxOpen = 1000
+
+var _ backend.Backend = (*Server)(nil)
+
+// Server has the sets of one app in one database. It is safe for concurrent use,
+// and other processes may use the same database.
+type Server struct {
+	*address
+	schema  backend.Schema
+	pool    *sql.DB
+	version string
+	opened  *backend.Opened
+
+	mu       sync.Mutex
+	attempts map[*run.Attempt]*conversation
+}
+
+// Open connects to the database that a URL names and makes the table of sets where
+// it is missing. Its error is for people: it names the server and what to do.
+func Open(url, app string, schema backend.Schema) (*Server, error) {
+	a, err := parse(url, app)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{address: a, schema: schema, attempts: map[*run.Attempt]*conversation{}}
+	s.pool = stdlib.OpenDB(*a.config)
+	s.pool.SetMaxOpenConns(a.conns)
+	s.pool.SetMaxIdleConns(a.conns)
+	s.opened = backend.NewOpened(maxOpen, s.open, func(backend.Database) error { return nil })
+	if err := s.begin(context.Background()); err != nil {
+		return nil, errors.Join(err, s.pool.Close())
+	}
+	return s, nil
+}
+
+// begin looks at the server, and makes the table of sets.
+func (s *Server) begin(ctx context.Context) error {
+	var encoding string
+	var sets sql.NullString
+	err := s.pool.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
+		Scan(&s.version, &encoding, &sets)
+	if err != nil {
+		return unreachable(s.config, err)
+	}
+	if encoding != "UTF8" {
+		return fault.Newf(fault.ServiceUnavailable, "the database %s is encoded in %s", s.config.Database, encoding).
+			WithHint("Use a database that was made with ENCODING 'UTF8'.")
+	}
+	if sets.Valid {
+		return nil
+	}
+	err = s.alone(ctx, s.prefix, func(t *Tx) error {
+		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
+CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
+		return err
+	})
+	if err != nil {
+		return s.trouble(s.prefix, err)
+	}
+	return nil
+}
+
+// table is the table that lists the sets.
+func (s *Server) table() string { return quoted(s.prefix) + ".koan_sets" }
+
+// Dialect implements backend.Backend.
+func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{} }
+
+// Place implements backend.Backend.
+func (s *Server) Place() string {
+	return fmt.Sprintf("PostgreSQL %s at %s, schemas %s.*", s.version, where(s.config), s.prefix)
+}
+
+// SpansSets implements backend.Backend.
+func (s *Server) SpansSets() bool { return true }
+
+// Sets implements backend.Backend.
+func (s *Server) Sets(ctx context.Context) (out []string, err error) {
+	rows, err := s.pool.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
+	if err != nil {
+		return nil, unreachable(s.config, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
+}
+
+// Use implements backend.Backend.
+func (s *Server) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
+	return s.opened.Use(ctx, set)
+}
+
+// Close implements backend.Backend.
+func (s *Server) Close() error { return errors.Join(s.opened.Close(), s.pool.Close()) }
+
+// pathKey is where a connection keeps whose schema its session looks into.
+const pathKey = "koan.schema"
+
+// session gives a connection whose session looks into a set's schema. It costs a
+// round trip only where the connection served another set before.
+func (s *Server) session(ctx context.Context, d *Database) (*sql.Conn, error) {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var data map[string]any
+	if err := conn.Raw(func(raw any) error { data = native(raw).PgConn().CustomData(); return nil }); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if data[pathKey] == d.schema {
+		return conn, nil
+	}
+	delete(data, pathKey)
+	if _, err := conn.ExecContext(ctx, "SET search_path TO "+quoted(d.schema)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	data[pathKey] = d.schema
+	return conn, nil
+}
+
+func native(raw any) *pgx.Conn { return raw.(*stdlib.Conn).Conn() }
