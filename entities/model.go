@@ -414,10 +414,20 @@ func (m *model) missing(k *kind) []fault.Detail {
 			lack(e.Name)
 		}
 	}
+	for i := range m.edges {
+		if ed := &m.edges[i]; ed.json.ReadOnly && len(ed.link) > 0 {
+			out = append(out, m.elsewhere(ed))
+		}
+	}
 	if k.key().Required && m.id == nil {
 		lack(k.key().Name)
 	}
 	return out
+}
+
+// elsewhere says that an edge is not written here; its description says where.
+func (m *model) elsewhere(ed *edgeValue) fault.Detail {
+	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: ed.json.Name + " cannot be written here. " + ed.json.Description}
 }
 
 // names gives everything that can stand in a model.

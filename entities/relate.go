@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // narrow reduces what a model says of its to-many edges to what is different from
@@ -12,6 +13,7 @@ import (
 // would refuse and their version would count. What says nothing new is dropped.
 func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) error {
 	kept := m.edges[:0:0]
+	var details []fault.Detail
 	for _, ed := range m.edges {
 		if !ed.json.Many {
 			kept = append(kept, ed)
@@ -30,11 +32,18 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 			ed.unlink = without(now, without(now, ed.unlink))
 		}
 		ed.link = without(ed.link, now)
-		if len(ed.link)+len(ed.unlink) > 0 {
-			kept = append(kept, ed)
+		if len(ed.link)+len(ed.unlink) == 0 {
+			continue
 		}
+		if ed.json.ReadOnly {
+			details = append(details, m.elsewhere(&ed))
+		}
+		kept = append(kept, ed)
 	}
 	m.edges = kept
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
 	return nil
 }
 

@@ -153,7 +153,11 @@ func (k *kind) modelProperties(withID bool) object {
 	}
 	for i := range k.edges {
 		e := &k.edges[i]
-		p[e.json.Name] = described(edgeSchema(e), e.json.Description)
+		s := edgeSchema(e)
+		if e.json.ReadOnly {
+			s["readOnly"] = true
+		}
+		p[e.json.Name] = described(s, e.json.Description)
 	}
 	return p
 }

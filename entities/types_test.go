@@ -281,3 +281,38 @@ func TestIdsOfTheAppsOwn(t *testing.T) {
 	}
 	says(t, a.fails(fault.NotFound, "Cabinet.get-by-id", fmt.Sprintf(`{"id":%q}`, two)), "there is no Cabinet with id \""+two)
 }
+
+func TestEdgesWithSchemas(t *testing.T) {
+	a, low, high, _ := stocked(t)
+	visitor := a.call("Visitor.upsert", fmt.Sprintf(`{"model":{"name":"Ann","liked":[%q,%q]}}`, low, high))["id"].(string)
+	cabinet := a.call("Cabinet.upsert", `{"model":{"name":"one"}}`)["id"].(string)
+	a.call("Label.upsert", `{"model":{"id":"l"}}`)
+
+	// A schema that is not exposed is filled with its defaults.
+	require.Equal(t, 2, a.number(`SELECT count(*) FROM likes WHERE weight = 1 AND liked_at IS NOT NULL`))
+	a.call("Visitor.patch", fmt.Sprintf(`{"id":%q,"changes":{"liked":{"$remove":[%q]}}}`, visitor, low))
+	require.Equal(t, []string{visitor}, found(a.call("Visitor.collection", fmt.Sprintf(`{"filter":{"liked":{"$some":{"id":%q}}}}`, high))))
+	require.Len(t, a.call("Specimen.get-by-id", fmt.Sprintf(`{"id":%q,"with":"likers"}`, high))["likers"], 1)
+	f := a.fails(fault.InvalidPayload, "Visitor.collection", `{"with":"likes"}`)
+	says(t, f, `unknown relationship "likes"`)
+	// The other side does not know its defaults.
+	says(t, a.fails(fault.InvalidPayload, "Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":{"likers":[%q]}}`, low, visitor)), "written by the app only")
+
+	// One that is exposed is written as what it is.
+	says(t, a.fails(fault.InvalidPayload, "Visitor.patch", fmt.Sprintf(`{"id":%q,"changes":{"visited":[%q]}}`, visitor, cabinet)), "written as Visit")
+	says(t, a.fails(fault.InvalidPayload, "Visitor.upsert", fmt.Sprintf(`{"model":{"name":"Bob","visited":[%q]}}`, cabinet)), "written as Visit")
+	visit := a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain","visitorId":%q,"cabinetId":%q}}`, visitor, cabinet))["id"].(string)
+	got := a.call("Visitor.get-by-id", fmt.Sprintf(`{"id":%q,"with":"visited,visits"}`, visitor))
+	require.Equal(t, cabinet, got["visited"].([]any)[0].(map[string]any)["id"])
+	require.Equal(t, visit, got["visits"].([]any)[0].(map[string]any)["id"])
+	require.Equal(t, []string{cabinet}, found(a.call("Cabinet.collection", `{"filter":{"visitors":{"$some":{"name":"Ann"}},"visits":{"$some":{"reason":"rain"}}}}`)))
+	// What was read can be sent back.
+	raw, err := json.Marshal(got)
+	require.NoError(t, err)
+	a.call("Visitor.upsert", `{"model":`+string(raw)+`}`)
+	require.EqualValues(t, 1, a.call("Visit.delete", fmt.Sprintf(`{"id":%q}`, visit))["deleted"])
+	require.EqualValues(t, 0, a.call("Visitor.count", `{"filter":{"visited":{"$exists":true}}}`)["count"])
+
+	// One whose ids ent would give to several rows at once.
+	says(t, a.fails(fault.InvalidPayload, "Visitor.patch", fmt.Sprintf(`{"id":%q,"changes":{"owned":["l"]}}`, visitor)), "written by the app only")
+}

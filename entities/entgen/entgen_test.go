@@ -135,6 +135,52 @@ func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	require.ErrorContains(t, err, "no schema has the annotation")
 }
 
+// Joined is an edge schema with a composite id.
+type Joined struct{ ent.Schema }
+
+func (Joined) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Description: "Joined."}, field.ID("left_id", "right_id")}
+}
+
+func (Joined) Fields() []ent.Field {
+	return []ent.Field{field.Int("left_id"), field.Int("right_id")}
+}
+
+func (Joined) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("left", Left.Type).Unique().Required().Field("left_id"), edge.To("right", Right.Type).Unique().Required().Field("right_id")}
+}
+
+type Left struct{ ent.Schema }
+
+func (Left) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Left) Fields() []ent.Field {
+	return []ent.Field{
+		field.Other("id", custom{}).SchemaType(map[string]string{"postgres": "point"}),
+		field.String("name").Annotations(expose.Field{Comparable: expose.Yes()}),
+		field.Int("size").Annotations(expose.Field{Decimal: expose.Yes()}),
+	}
+}
+
+func (Left) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("rights", Right.Type).Through("joined", Joined.Type)}
+}
+
+type Right struct{ ent.Schema }
+
+func (Right) Edges() []ent.Edge { return []ent.Edge{edge.From("lefts", Left.Type).Ref("rights")} }
+
+func TestNamesTypesThatCannotBeExposed(t *testing.T) {
+	_, err := newModel(graph(t, Left{}, Right{}, Joined{}))
+	require.Error(t, err)
+	for _, want := range []string{
+		"koan: 4 problems", "Joined: an edge schema with a composite id cannot be exposed", "Left.id: ids of the type entgen.custom cannot be exposed",
+		"Left.name: Comparable is for fields with a Go type", "Left.size: Decimal is for fields with a Go type",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestHashFollowsTheTables(t *testing.T) {
 	one, err := newModel(graph(t, Good{}, Plain{}))
 	require.NoError(t, err)

@@ -233,6 +233,10 @@ func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edg
 		if e.IsInverse() {
 			de.JoinOwn, de.JoinTarget = de.JoinTarget, de.JoinOwn
 		}
+		if where := m.writtenElsewhere(e); where != "" {
+			ce.ReadOnly = true
+			ce.Description = strings.TrimSpace(ce.Description + " " + where)
+		}
 		return ce, de, true
 	}
 	de.Relation = map[gen.Rel]descriptor.Relation{gen.O2O: descriptor.O2O, gen.O2M: descriptor.O2M, gen.M2O: descriptor.M2O}[e.Rel.Type]

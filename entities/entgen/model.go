@@ -106,7 +106,7 @@ func (m *model) read() {
 		}
 		if n.IsView() || !n.HasOneFieldID() {
 			if m.exposed[n.Name] != nil {
-				m.problem("%s: views and types with composite ids cannot be exposed", n.Name)
+				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compound(n))
 			}
 			continue
 		}

@@ -31,7 +31,7 @@ func (m *model) render() ([]byte, error) {
 	var b bytes.Buffer
 	imports := map[string]string{}
 	for _, k := range m.kinds {
-		for _, e := range k.Edges {
+		for _, e := range k.EdgesWithID() {
 			if p := e.Type.ID.Type.PkgPath; p != "" {
 				imports[p] = e.Type.ID.Type.PkgName
 			}

@@ -39,9 +39,13 @@ type CabinetEdges struct {
 	Beside *Cabinet `json:"beside,omitempty"`
 	// Next holds the value of the next edge.
 	Next *Cabinet `json:"next,omitempty"`
+	// Visitors holds the value of the visitors edge.
+	Visitors []*Visitor `json:"visitors,omitempty"`
+	// Visits holds the value of the visits edge.
+	Visits []*Visit `json:"visits,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [4]bool
+	loadedTypes [6]bool
 }
 
 // SpecimensOrErr returns the Specimens value or an error if the edge
@@ -82,6 +86,24 @@ func (e CabinetEdges) NextOrErr() (*Cabinet, error) {
 		return nil, &NotFoundError{label: cabinet.Label}
 	}
 	return nil, &NotLoadedError{edge: "next"}
+}
+
+// VisitorsOrErr returns the Visitors value or an error if the edge
+// was not loaded in eager-loading.
+func (e CabinetEdges) VisitorsOrErr() ([]*Visitor, error) {
+	if e.loadedTypes[4] {
+		return e.Visitors, nil
+	}
+	return nil, &NotLoadedError{edge: "visitors"}
+}
+
+// VisitsOrErr returns the Visits value or an error if the edge
+// was not loaded in eager-loading.
+func (e CabinetEdges) VisitsOrErr() ([]*Visit, error) {
+	if e.loadedTypes[5] {
+		return e.Visits, nil
+	}
+	return nil, &NotLoadedError{edge: "visits"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -168,6 +190,16 @@ func (_m *Cabinet) QueryBeside() *CabinetQuery {
 // QueryNext queries the "next" edge of the Cabinet entity.
 func (_m *Cabinet) QueryNext() *CabinetQuery {
 	return NewCabinetClient(_m.config).QueryNext(_m)
+}
+
+// QueryVisitors queries the "visitors" edge of the Cabinet entity.
+func (_m *Cabinet) QueryVisitors() *VisitorQuery {
+	return NewCabinetClient(_m.config).QueryVisitors(_m)
+}
+
+// QueryVisits queries the "visits" edge of the Cabinet entity.
+func (_m *Cabinet) QueryVisits() *VisitQuery {
+	return NewCabinetClient(_m.config).QueryVisits(_m)
 }
 
 // Update returns a builder for updating this Cabinet.

@@ -13,6 +13,8 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -123,6 +125,36 @@ func (_c *CabinetCreate) SetNillableNextID(id *owned.ID) *CabinetCreate {
 // SetNext sets the "next" edge to the Cabinet entity.
 func (_c *CabinetCreate) SetNext(v *Cabinet) *CabinetCreate {
 	return _c.SetNextID(v.ID)
+}
+
+// AddVisitorIDs adds the "visitors" edge to the Visitor entity by IDs.
+func (_c *CabinetCreate) AddVisitorIDs(ids ...int) *CabinetCreate {
+	_c.mutation.AddVisitorIDs(ids...)
+	return _c
+}
+
+// AddVisitors adds the "visitors" edges to the Visitor entity.
+func (_c *CabinetCreate) AddVisitors(v ...*Visitor) *CabinetCreate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddVisitorIDs(ids...)
+}
+
+// AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
+func (_c *CabinetCreate) AddVisitIDs(ids ...int) *CabinetCreate {
+	_c.mutation.AddVisitIDs(ids...)
+	return _c
+}
+
+// AddVisits adds the "visits" edges to the Visit entity.
+func (_c *CabinetCreate) AddVisits(v ...*Visit) *CabinetCreate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddVisitIDs(ids...)
 }
 
 // Mutation returns the CabinetMutation object of the builder.
@@ -284,6 +316,38 @@ func (_c *CabinetCreate) createSpec() (*Cabinet, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(cabinet.FieldID, field.TypeBytes),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.VisitorsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.VisitsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

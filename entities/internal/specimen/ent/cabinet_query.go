@@ -16,6 +16,8 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -30,6 +32,8 @@ type CabinetQuery struct {
 	withLabels    *LabelQuery
 	withBeside    *CabinetQuery
 	withNext      *CabinetQuery
+	withVisitors  *VisitorQuery
+	withVisits    *VisitQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -147,6 +151,50 @@ func (_q *CabinetQuery) QueryNext() *CabinetQuery {
 			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
 			sqlgraph.To(cabinet.Table, cabinet.FieldID),
 			sqlgraph.Edge(sqlgraph.O2O, false, cabinet.NextTable, cabinet.NextColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryVisitors chains the current query on the "visitors" edge.
+func (_q *CabinetQuery) QueryVisitors() *VisitorQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, cabinet.VisitorsTable, cabinet.VisitorsPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryVisits chains the current query on the "visits" edge.
+func (_q *CabinetQuery) QueryVisits() *VisitQuery {
+	query := (&VisitClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
+			sqlgraph.To(visit.Table, visit.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, cabinet.VisitsTable, cabinet.VisitsColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -350,6 +398,8 @@ func (_q *CabinetQuery) Clone() *CabinetQuery {
 		withLabels:    _q.withLabels.Clone(),
 		withBeside:    _q.withBeside.Clone(),
 		withNext:      _q.withNext.Clone(),
+		withVisitors:  _q.withVisitors.Clone(),
+		withVisits:    _q.withVisits.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -397,6 +447,28 @@ func (_q *CabinetQuery) WithNext(opts ...func(*CabinetQuery)) *CabinetQuery {
 		opt(query)
 	}
 	_q.withNext = query
+	return _q
+}
+
+// WithVisitors tells the query-builder to eager-load the nodes that are connected to
+// the "visitors" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *CabinetQuery) WithVisitors(opts ...func(*VisitorQuery)) *CabinetQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withVisitors = query
+	return _q
+}
+
+// WithVisits tells the query-builder to eager-load the nodes that are connected to
+// the "visits" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *CabinetQuery) WithVisits(opts ...func(*VisitQuery)) *CabinetQuery {
+	query := (&VisitClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withVisits = query
 	return _q
 }
 
@@ -478,11 +550,13 @@ func (_q *CabinetQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cabi
 	var (
 		nodes       = []*Cabinet{}
 		_spec       = _q.querySpec()
-		loadedTypes = [4]bool{
+		loadedTypes = [6]bool{
 			_q.withSpecimens != nil,
 			_q.withLabels != nil,
 			_q.withBeside != nil,
 			_q.withNext != nil,
+			_q.withVisitors != nil,
+			_q.withVisits != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -526,6 +600,20 @@ func (_q *CabinetQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cabi
 	if query := _q.withNext; query != nil {
 		if err := _q.loadNext(ctx, query, nodes, nil,
 			func(n *Cabinet, e *Cabinet) { n.Edges.Next = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withVisitors; query != nil {
+		if err := _q.loadVisitors(ctx, query, nodes,
+			func(n *Cabinet) { n.Edges.Visitors = []*Visitor{} },
+			func(n *Cabinet, e *Visitor) { n.Edges.Visitors = append(n.Edges.Visitors, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withVisits; query != nil {
+		if err := _q.loadVisits(ctx, query, nodes,
+			func(n *Cabinet) { n.Edges.Visits = []*Visit{} },
+			func(n *Cabinet, e *Visit) { n.Edges.Visits = append(n.Edges.Visits, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -681,6 +769,97 @@ func (_q *CabinetQuery) loadNext(ctx context.Context, query *CabinetQuery, nodes
 		node, ok := nodeids[*fk]
 		if !ok {
 			return fmt.Errorf(`unexpected referenced foreign-key "beside_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
+func (_q *CabinetQuery) loadVisitors(ctx context.Context, query *VisitorQuery, nodes []*Cabinet, init func(*Cabinet), assign func(*Cabinet, *Visitor)) error {
+	edgeIDs := make([]driver.Value, len(nodes))
+	byID := make(map[owned.ID]*Cabinet)
+	nids := make(map[int]map[*Cabinet]struct{})
+	for i, node := range nodes {
+		edgeIDs[i] = node.ID
+		byID[node.ID] = node
+		if init != nil {
+			init(node)
+		}
+	}
+	query.Where(func(s *sql.Selector) {
+		joinT := sql.Table(cabinet.VisitorsTable)
+		s.Join(joinT).On(s.C(visitor.FieldID), joinT.C(cabinet.VisitorsPrimaryKey[0]))
+		s.Where(sql.InValues(joinT.C(cabinet.VisitorsPrimaryKey[1]), edgeIDs...))
+		columns := s.SelectedColumns()
+		s.Select(joinT.C(cabinet.VisitorsPrimaryKey[1]))
+		s.AppendSelect(columns...)
+		s.SetDistinct(false)
+	})
+	if err := query.prepareQuery(ctx); err != nil {
+		return err
+	}
+	qr := QuerierFunc(func(ctx context.Context, q Query) (Value, error) {
+		return query.sqlAll(ctx, func(_ context.Context, spec *sqlgraph.QuerySpec) {
+			assign := spec.Assign
+			values := spec.ScanValues
+			spec.ScanValues = func(columns []string) ([]any, error) {
+				values, err := values(columns[1:])
+				if err != nil {
+					return nil, err
+				}
+				return append([]any{new(owned.ID)}, values...), nil
+			}
+			spec.Assign = func(columns []string, values []any) error {
+				outValue := *values[0].(*owned.ID)
+				inValue := int(values[1].(*sql.NullInt64).Int64)
+				if nids[inValue] == nil {
+					nids[inValue] = map[*Cabinet]struct{}{byID[outValue]: {}}
+					return assign(columns[1:], values[1:])
+				}
+				nids[inValue][byID[outValue]] = struct{}{}
+				return nil
+			}
+		})
+	})
+	neighbors, err := withInterceptors[[]*Visitor](ctx, query, qr, query.inters)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected "visitors" node returned %v`, n.ID)
+		}
+		for kn := range nodes {
+			assign(kn, n)
+		}
+	}
+	return nil
+}
+func (_q *CabinetQuery) loadVisits(ctx context.Context, query *VisitQuery, nodes []*Cabinet, init func(*Cabinet), assign func(*Cabinet, *Visit)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[owned.ID]*Cabinet)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(visit.FieldCabinetID)
+	}
+	query.Where(predicate.Visit(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(cabinet.VisitsColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.CabinetID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "cabinet_id" returned %v for node %v`, fk, n.ID)
 		}
 		assign(node, n)
 	}

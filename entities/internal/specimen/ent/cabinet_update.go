@@ -15,6 +15,8 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -140,6 +142,36 @@ func (_u *CabinetUpdate) SetNext(v *Cabinet) *CabinetUpdate {
 	return _u.SetNextID(v.ID)
 }
 
+// AddVisitorIDs adds the "visitors" edge to the Visitor entity by IDs.
+func (_u *CabinetUpdate) AddVisitorIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.AddVisitorIDs(ids...)
+	return _u
+}
+
+// AddVisitors adds the "visitors" edges to the Visitor entity.
+func (_u *CabinetUpdate) AddVisitors(v ...*Visitor) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddVisitorIDs(ids...)
+}
+
+// AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
+func (_u *CabinetUpdate) AddVisitIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.AddVisitIDs(ids...)
+	return _u
+}
+
+// AddVisits adds the "visits" edges to the Visit entity.
+func (_u *CabinetUpdate) AddVisits(v ...*Visit) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddVisitIDs(ids...)
+}
+
 // Mutation returns the CabinetMutation object of the builder.
 func (_u *CabinetUpdate) Mutation() *CabinetMutation {
 	return _u.mutation
@@ -197,6 +229,48 @@ func (_u *CabinetUpdate) ClearBeside() *CabinetUpdate {
 func (_u *CabinetUpdate) ClearNext() *CabinetUpdate {
 	_u.mutation.ClearNext()
 	return _u
+}
+
+// ClearVisitors clears all "visitors" edges to the Visitor entity.
+func (_u *CabinetUpdate) ClearVisitors() *CabinetUpdate {
+	_u.mutation.ClearVisitors()
+	return _u
+}
+
+// RemoveVisitorIDs removes the "visitors" edge to Visitor entities by IDs.
+func (_u *CabinetUpdate) RemoveVisitorIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.RemoveVisitorIDs(ids...)
+	return _u
+}
+
+// RemoveVisitors removes "visitors" edges to Visitor entities.
+func (_u *CabinetUpdate) RemoveVisitors(v ...*Visitor) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveVisitorIDs(ids...)
+}
+
+// ClearVisits clears all "visits" edges to the Visit entity.
+func (_u *CabinetUpdate) ClearVisits() *CabinetUpdate {
+	_u.mutation.ClearVisits()
+	return _u
+}
+
+// RemoveVisitIDs removes the "visits" edge to Visit entities by IDs.
+func (_u *CabinetUpdate) RemoveVisitIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.RemoveVisitIDs(ids...)
+	return _u
+}
+
+// RemoveVisits removes "visits" edges to Visit entities.
+func (_u *CabinetUpdate) RemoveVisits(v ...*Visit) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveVisitIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -392,6 +466,96 @@ func (_u *CabinetUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.VisitorsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedVisitorsIDs(); len(nodes) > 0 && !_u.mutation.VisitorsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.VisitorsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.VisitsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedVisitsIDs(); len(nodes) > 0 && !_u.mutation.VisitsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.VisitsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{cabinet.Label}
@@ -521,6 +685,36 @@ func (_u *CabinetUpdateOne) SetNext(v *Cabinet) *CabinetUpdateOne {
 	return _u.SetNextID(v.ID)
 }
 
+// AddVisitorIDs adds the "visitors" edge to the Visitor entity by IDs.
+func (_u *CabinetUpdateOne) AddVisitorIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.AddVisitorIDs(ids...)
+	return _u
+}
+
+// AddVisitors adds the "visitors" edges to the Visitor entity.
+func (_u *CabinetUpdateOne) AddVisitors(v ...*Visitor) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddVisitorIDs(ids...)
+}
+
+// AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
+func (_u *CabinetUpdateOne) AddVisitIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.AddVisitIDs(ids...)
+	return _u
+}
+
+// AddVisits adds the "visits" edges to the Visit entity.
+func (_u *CabinetUpdateOne) AddVisits(v ...*Visit) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddVisitIDs(ids...)
+}
+
 // Mutation returns the CabinetMutation object of the builder.
 func (_u *CabinetUpdateOne) Mutation() *CabinetMutation {
 	return _u.mutation
@@ -578,6 +772,48 @@ func (_u *CabinetUpdateOne) ClearBeside() *CabinetUpdateOne {
 func (_u *CabinetUpdateOne) ClearNext() *CabinetUpdateOne {
 	_u.mutation.ClearNext()
 	return _u
+}
+
+// ClearVisitors clears all "visitors" edges to the Visitor entity.
+func (_u *CabinetUpdateOne) ClearVisitors() *CabinetUpdateOne {
+	_u.mutation.ClearVisitors()
+	return _u
+}
+
+// RemoveVisitorIDs removes the "visitors" edge to Visitor entities by IDs.
+func (_u *CabinetUpdateOne) RemoveVisitorIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.RemoveVisitorIDs(ids...)
+	return _u
+}
+
+// RemoveVisitors removes "visitors" edges to Visitor entities.
+func (_u *CabinetUpdateOne) RemoveVisitors(v ...*Visitor) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveVisitorIDs(ids...)
+}
+
+// ClearVisits clears all "visits" edges to the Visit entity.
+func (_u *CabinetUpdateOne) ClearVisits() *CabinetUpdateOne {
+	_u.mutation.ClearVisits()
+	return _u
+}
+
+// RemoveVisitIDs removes the "visits" edge to Visit entities by IDs.
+func (_u *CabinetUpdateOne) RemoveVisitIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.RemoveVisitIDs(ids...)
+	return _u
+}
+
+// RemoveVisits removes "visits" edges to Visit entities.
+func (_u *CabinetUpdateOne) RemoveVisits(v ...*Visit) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveVisitIDs(ids...)
 }
 
 // Where appends a list predicates to the CabinetUpdate builder.
@@ -796,6 +1032,96 @@ func (_u *CabinetUpdateOne) sqlSave(ctx context.Context) (_node *Cabinet, err er
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(cabinet.FieldID, field.TypeBytes),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.VisitorsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedVisitorsIDs(); len(nodes) > 0 && !_u.mutation.VisitorsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.VisitorsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   cabinet.VisitorsTable,
+			Columns: cabinet.VisitorsPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.VisitsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedVisitsIDs(); len(nodes) > 0 && !_u.mutation.VisitsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.VisitsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   cabinet.VisitsTable,
+			Columns: []string{cabinet.VisitsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visit.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

@@ -20,7 +20,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 )
 
 // Client is the client that holds all ent builders.
@@ -34,8 +38,16 @@ type Client struct {
 	Counter *CounterClient
 	// Label is the client for interacting with the Label builders.
 	Label *LabelClient
+	// Like is the client for interacting with the Like builders.
+	Like *LikeClient
+	// Ownership is the client for interacting with the Ownership builders.
+	Ownership *OwnershipClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
+	// Visit is the client for interacting with the Visit builders.
+	Visit *VisitClient
+	// Visitor is the client for interacting with the Visitor builders.
+	Visitor *VisitorClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -50,7 +62,11 @@ func (c *Client) init() {
 	c.Cabinet = NewCabinetClient(c.config)
 	c.Counter = NewCounterClient(c.config)
 	c.Label = NewLabelClient(c.config)
+	c.Like = NewLikeClient(c.config)
+	c.Ownership = NewOwnershipClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
+	c.Visit = NewVisitClient(c.config)
+	c.Visitor = NewVisitorClient(c.config)
 }
 
 type (
@@ -141,12 +157,16 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:      ctx,
-		config:   cfg,
-		Cabinet:  NewCabinetClient(cfg),
-		Counter:  NewCounterClient(cfg),
-		Label:    NewLabelClient(cfg),
-		Specimen: NewSpecimenClient(cfg),
+		ctx:       ctx,
+		config:    cfg,
+		Cabinet:   NewCabinetClient(cfg),
+		Counter:   NewCounterClient(cfg),
+		Label:     NewLabelClient(cfg),
+		Like:      NewLikeClient(cfg),
+		Ownership: NewOwnershipClient(cfg),
+		Specimen:  NewSpecimenClient(cfg),
+		Visit:     NewVisitClient(cfg),
+		Visitor:   NewVisitorClient(cfg),
 	}, nil
 }
 
@@ -164,12 +184,16 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:      ctx,
-		config:   cfg,
-		Cabinet:  NewCabinetClient(cfg),
-		Counter:  NewCounterClient(cfg),
-		Label:    NewLabelClient(cfg),
-		Specimen: NewSpecimenClient(cfg),
+		ctx:       ctx,
+		config:    cfg,
+		Cabinet:   NewCabinetClient(cfg),
+		Counter:   NewCounterClient(cfg),
+		Label:     NewLabelClient(cfg),
+		Like:      NewLikeClient(cfg),
+		Ownership: NewOwnershipClient(cfg),
+		Specimen:  NewSpecimenClient(cfg),
+		Visit:     NewVisitClient(cfg),
+		Visitor:   NewVisitorClient(cfg),
 	}, nil
 }
 
@@ -198,19 +222,23 @@ func (c *Client) Close() error {
 // Use adds the mutation hooks to all the entity clients.
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
-	c.Cabinet.Use(hooks...)
-	c.Counter.Use(hooks...)
-	c.Label.Use(hooks...)
-	c.Specimen.Use(hooks...)
+	for _, n := range []interface{ Use(...Hook) }{
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Specimen, c.Visit,
+		c.Visitor,
+	} {
+		n.Use(hooks...)
+	}
 }
 
 // Intercept adds the query interceptors to all the entity clients.
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
-	c.Cabinet.Intercept(interceptors...)
-	c.Counter.Intercept(interceptors...)
-	c.Label.Intercept(interceptors...)
-	c.Specimen.Intercept(interceptors...)
+	for _, n := range []interface{ Intercept(...Interceptor) }{
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Specimen, c.Visit,
+		c.Visitor,
+	} {
+		n.Intercept(interceptors...)
+	}
 }
 
 // Mutate implements the ent.Mutator interface.
@@ -222,8 +250,16 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Counter.mutate(ctx, m)
 	case *LabelMutation:
 		return c.Label.mutate(ctx, m)
+	case *LikeMutation:
+		return c.Like.mutate(ctx, m)
+	case *OwnershipMutation:
+		return c.Ownership.mutate(ctx, m)
 	case *SpecimenMutation:
 		return c.Specimen.mutate(ctx, m)
+	case *VisitMutation:
+		return c.Visit.mutate(ctx, m)
+	case *VisitorMutation:
+		return c.Visitor.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
 	}
@@ -394,6 +430,38 @@ func (c *CabinetClient) QueryNext(_m *Cabinet) *CabinetQuery {
 			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
 			sqlgraph.To(cabinet.Table, cabinet.FieldID),
 			sqlgraph.Edge(sqlgraph.O2O, false, cabinet.NextTable, cabinet.NextColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryVisitors queries the visitors edge of a Cabinet.
+func (c *CabinetClient) QueryVisitors(_m *Cabinet) *VisitorQuery {
+	query := (&VisitorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, cabinet.VisitorsTable, cabinet.VisitorsPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryVisits queries the visits edge of a Cabinet.
+func (c *CabinetClient) QueryVisits(_m *Cabinet) *VisitQuery {
+	query := (&VisitClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
+			sqlgraph.To(visit.Table, visit.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, cabinet.VisitsTable, cabinet.VisitsColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil
@@ -699,6 +767,38 @@ func (c *LabelClient) QuerySpecimens(_m *Label) *SpecimenQuery {
 	return query
 }
 
+// QueryOwners queries the owners edge of a Label.
+func (c *LabelClient) QueryOwners(_m *Label) *VisitorQuery {
+	query := (&VisitorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(label.Table, label.FieldID, id),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, label.OwnersTable, label.OwnersPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryOwnerships queries the ownerships edge of a Label.
+func (c *LabelClient) QueryOwnerships(_m *Label) *OwnershipQuery {
+	query := (&OwnershipClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(label.Table, label.FieldID, id),
+			sqlgraph.To(ownership.Table, ownership.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, label.OwnershipsTable, label.OwnershipsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *LabelClient) Hooks() []Hook {
 	return c.hooks.Label
@@ -721,6 +821,287 @@ func (c *LabelClient) mutate(ctx context.Context, m *LabelMutation) (Value, erro
 		return (&LabelDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Label mutation op: %q", m.Op())
+	}
+}
+
+// LikeClient is a client for the Like schema.
+type LikeClient struct {
+	config
+}
+
+// NewLikeClient returns a client for the Like from the given config.
+func NewLikeClient(c config) *LikeClient {
+	return &LikeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `like.Hooks(f(g(h())))`.
+func (c *LikeClient) Use(hooks ...Hook) {
+	c.hooks.Like = append(c.hooks.Like, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `like.Intercept(f(g(h())))`.
+func (c *LikeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Like = append(c.inters.Like, interceptors...)
+}
+
+// Create returns a builder for creating a Like entity.
+func (c *LikeClient) Create() *LikeCreate {
+	mutation := newLikeMutation(c.config, OpCreate)
+	return &LikeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Like entities.
+func (c *LikeClient) CreateBulk(builders ...*LikeCreate) *LikeCreateBulk {
+	return &LikeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *LikeClient) MapCreateBulk(slice any, setFunc func(*LikeCreate, int)) *LikeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &LikeCreateBulk{err: fmt.Errorf("calling to LikeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*LikeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &LikeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Like.
+func (c *LikeClient) Update() *LikeUpdate {
+	mutation := newLikeMutation(c.config, OpUpdate)
+	return &LikeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *LikeClient) UpdateOne(_m *Like) *LikeUpdateOne {
+	mutation := newLikeMutation(c.config, OpUpdateOne)
+	mutation.visitor = &_m.VisitorID
+	mutation.specimen = &_m.SpecimenID
+	return &LikeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Like.
+func (c *LikeClient) Delete() *LikeDelete {
+	mutation := newLikeMutation(c.config, OpDelete)
+	return &LikeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Query returns a query builder for Like.
+func (c *LikeClient) Query() *LikeQuery {
+	return &LikeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeLike},
+		inters: c.Interceptors(),
+	}
+}
+
+// QueryVisitor queries the visitor edge of a Like.
+func (c *LikeClient) QueryVisitor(_m *Like) *VisitorQuery {
+	return c.Query().
+		Where(like.VisitorID(_m.VisitorID), like.SpecimenID(_m.SpecimenID)).
+		QueryVisitor()
+}
+
+// QuerySpecimen queries the specimen edge of a Like.
+func (c *LikeClient) QuerySpecimen(_m *Like) *SpecimenQuery {
+	return c.Query().
+		Where(like.VisitorID(_m.VisitorID), like.SpecimenID(_m.SpecimenID)).
+		QuerySpecimen()
+}
+
+// Hooks returns the client hooks.
+func (c *LikeClient) Hooks() []Hook {
+	return c.hooks.Like
+}
+
+// Interceptors returns the client interceptors.
+func (c *LikeClient) Interceptors() []Interceptor {
+	return c.inters.Like
+}
+
+func (c *LikeClient) mutate(ctx context.Context, m *LikeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&LikeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&LikeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&LikeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&LikeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Like mutation op: %q", m.Op())
+	}
+}
+
+// OwnershipClient is a client for the Ownership schema.
+type OwnershipClient struct {
+	config
+}
+
+// NewOwnershipClient returns a client for the Ownership from the given config.
+func NewOwnershipClient(c config) *OwnershipClient {
+	return &OwnershipClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `ownership.Hooks(f(g(h())))`.
+func (c *OwnershipClient) Use(hooks ...Hook) {
+	c.hooks.Ownership = append(c.hooks.Ownership, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `ownership.Intercept(f(g(h())))`.
+func (c *OwnershipClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Ownership = append(c.inters.Ownership, interceptors...)
+}
+
+// Create returns a builder for creating a Ownership entity.
+func (c *OwnershipClient) Create() *OwnershipCreate {
+	mutation := newOwnershipMutation(c.config, OpCreate)
+	return &OwnershipCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Ownership entities.
+func (c *OwnershipClient) CreateBulk(builders ...*OwnershipCreate) *OwnershipCreateBulk {
+	return &OwnershipCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OwnershipClient) MapCreateBulk(slice any, setFunc func(*OwnershipCreate, int)) *OwnershipCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OwnershipCreateBulk{err: fmt.Errorf("calling to OwnershipClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OwnershipCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OwnershipCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Ownership.
+func (c *OwnershipClient) Update() *OwnershipUpdate {
+	mutation := newOwnershipMutation(c.config, OpUpdate)
+	return &OwnershipUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OwnershipClient) UpdateOne(_m *Ownership) *OwnershipUpdateOne {
+	mutation := newOwnershipMutation(c.config, OpUpdateOne, withOwnership(_m))
+	return &OwnershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OwnershipClient) UpdateOneID(id uuid.UUID) *OwnershipUpdateOne {
+	mutation := newOwnershipMutation(c.config, OpUpdateOne, withOwnershipID(id))
+	return &OwnershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Ownership.
+func (c *OwnershipClient) Delete() *OwnershipDelete {
+	mutation := newOwnershipMutation(c.config, OpDelete)
+	return &OwnershipDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OwnershipClient) DeleteOne(_m *Ownership) *OwnershipDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OwnershipClient) DeleteOneID(id uuid.UUID) *OwnershipDeleteOne {
+	builder := c.Delete().Where(ownership.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OwnershipDeleteOne{builder}
+}
+
+// Query returns a query builder for Ownership.
+func (c *OwnershipClient) Query() *OwnershipQuery {
+	return &OwnershipQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOwnership},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Ownership entity by its id.
+func (c *OwnershipClient) Get(ctx context.Context, id uuid.UUID) (*Ownership, error) {
+	return c.Query().Where(ownership.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OwnershipClient) GetX(ctx context.Context, id uuid.UUID) *Ownership {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryVisitor queries the visitor edge of a Ownership.
+func (c *OwnershipClient) QueryVisitor(_m *Ownership) *VisitorQuery {
+	query := (&VisitorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(ownership.Table, ownership.FieldID, id),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, ownership.VisitorTable, ownership.VisitorColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLabel queries the label edge of a Ownership.
+func (c *OwnershipClient) QueryLabel(_m *Ownership) *LabelQuery {
+	query := (&LabelClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(ownership.Table, ownership.FieldID, id),
+			sqlgraph.To(label.Table, label.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, ownership.LabelTable, ownership.LabelColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *OwnershipClient) Hooks() []Hook {
+	return c.hooks.Ownership
+}
+
+// Interceptors returns the client interceptors.
+func (c *OwnershipClient) Interceptors() []Interceptor {
+	return c.inters.Ownership
+}
+
+func (c *OwnershipClient) mutate(ctx context.Context, m *OwnershipMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OwnershipCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OwnershipUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OwnershipUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OwnershipDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Ownership mutation op: %q", m.Op())
 	}
 }
 
@@ -864,6 +1245,22 @@ func (c *SpecimenClient) QueryLabels(_m *Specimen) *LabelQuery {
 	return query
 }
 
+// QueryLikers queries the likers edge of a Specimen.
+func (c *SpecimenClient) QueryLikers(_m *Specimen) *VisitorQuery {
+	query := (&VisitorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(specimen.Table, specimen.FieldID, id),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, specimen.LikersTable, specimen.LikersPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *SpecimenClient) Hooks() []Hook {
 	return c.hooks.Specimen
@@ -889,12 +1286,407 @@ func (c *SpecimenClient) mutate(ctx context.Context, m *SpecimenMutation) (Value
 	}
 }
 
+// VisitClient is a client for the Visit schema.
+type VisitClient struct {
+	config
+}
+
+// NewVisitClient returns a client for the Visit from the given config.
+func NewVisitClient(c config) *VisitClient {
+	return &VisitClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `visit.Hooks(f(g(h())))`.
+func (c *VisitClient) Use(hooks ...Hook) {
+	c.hooks.Visit = append(c.hooks.Visit, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `visit.Intercept(f(g(h())))`.
+func (c *VisitClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Visit = append(c.inters.Visit, interceptors...)
+}
+
+// Create returns a builder for creating a Visit entity.
+func (c *VisitClient) Create() *VisitCreate {
+	mutation := newVisitMutation(c.config, OpCreate)
+	return &VisitCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Visit entities.
+func (c *VisitClient) CreateBulk(builders ...*VisitCreate) *VisitCreateBulk {
+	return &VisitCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *VisitClient) MapCreateBulk(slice any, setFunc func(*VisitCreate, int)) *VisitCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &VisitCreateBulk{err: fmt.Errorf("calling to VisitClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*VisitCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &VisitCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Visit.
+func (c *VisitClient) Update() *VisitUpdate {
+	mutation := newVisitMutation(c.config, OpUpdate)
+	return &VisitUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *VisitClient) UpdateOne(_m *Visit) *VisitUpdateOne {
+	mutation := newVisitMutation(c.config, OpUpdateOne, withVisit(_m))
+	return &VisitUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *VisitClient) UpdateOneID(id int) *VisitUpdateOne {
+	mutation := newVisitMutation(c.config, OpUpdateOne, withVisitID(id))
+	return &VisitUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Visit.
+func (c *VisitClient) Delete() *VisitDelete {
+	mutation := newVisitMutation(c.config, OpDelete)
+	return &VisitDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *VisitClient) DeleteOne(_m *Visit) *VisitDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *VisitClient) DeleteOneID(id int) *VisitDeleteOne {
+	builder := c.Delete().Where(visit.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &VisitDeleteOne{builder}
+}
+
+// Query returns a query builder for Visit.
+func (c *VisitClient) Query() *VisitQuery {
+	return &VisitQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeVisit},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Visit entity by its id.
+func (c *VisitClient) Get(ctx context.Context, id int) (*Visit, error) {
+	return c.Query().Where(visit.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *VisitClient) GetX(ctx context.Context, id int) *Visit {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryVisitor queries the visitor edge of a Visit.
+func (c *VisitClient) QueryVisitor(_m *Visit) *VisitorQuery {
+	query := (&VisitorClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visit.Table, visit.FieldID, id),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, visit.VisitorTable, visit.VisitorColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryCabinet queries the cabinet edge of a Visit.
+func (c *VisitClient) QueryCabinet(_m *Visit) *CabinetQuery {
+	query := (&CabinetClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visit.Table, visit.FieldID, id),
+			sqlgraph.To(cabinet.Table, cabinet.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, visit.CabinetTable, visit.CabinetColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *VisitClient) Hooks() []Hook {
+	return c.hooks.Visit
+}
+
+// Interceptors returns the client interceptors.
+func (c *VisitClient) Interceptors() []Interceptor {
+	return c.inters.Visit
+}
+
+func (c *VisitClient) mutate(ctx context.Context, m *VisitMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&VisitCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&VisitUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&VisitUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&VisitDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Visit mutation op: %q", m.Op())
+	}
+}
+
+// VisitorClient is a client for the Visitor schema.
+type VisitorClient struct {
+	config
+}
+
+// NewVisitorClient returns a client for the Visitor from the given config.
+func NewVisitorClient(c config) *VisitorClient {
+	return &VisitorClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `visitor.Hooks(f(g(h())))`.
+func (c *VisitorClient) Use(hooks ...Hook) {
+	c.hooks.Visitor = append(c.hooks.Visitor, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `visitor.Intercept(f(g(h())))`.
+func (c *VisitorClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Visitor = append(c.inters.Visitor, interceptors...)
+}
+
+// Create returns a builder for creating a Visitor entity.
+func (c *VisitorClient) Create() *VisitorCreate {
+	mutation := newVisitorMutation(c.config, OpCreate)
+	return &VisitorCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Visitor entities.
+func (c *VisitorClient) CreateBulk(builders ...*VisitorCreate) *VisitorCreateBulk {
+	return &VisitorCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *VisitorClient) MapCreateBulk(slice any, setFunc func(*VisitorCreate, int)) *VisitorCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &VisitorCreateBulk{err: fmt.Errorf("calling to VisitorClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*VisitorCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &VisitorCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Visitor.
+func (c *VisitorClient) Update() *VisitorUpdate {
+	mutation := newVisitorMutation(c.config, OpUpdate)
+	return &VisitorUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *VisitorClient) UpdateOne(_m *Visitor) *VisitorUpdateOne {
+	mutation := newVisitorMutation(c.config, OpUpdateOne, withVisitor(_m))
+	return &VisitorUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *VisitorClient) UpdateOneID(id int) *VisitorUpdateOne {
+	mutation := newVisitorMutation(c.config, OpUpdateOne, withVisitorID(id))
+	return &VisitorUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Visitor.
+func (c *VisitorClient) Delete() *VisitorDelete {
+	mutation := newVisitorMutation(c.config, OpDelete)
+	return &VisitorDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *VisitorClient) DeleteOne(_m *Visitor) *VisitorDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *VisitorClient) DeleteOneID(id int) *VisitorDeleteOne {
+	builder := c.Delete().Where(visitor.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &VisitorDeleteOne{builder}
+}
+
+// Query returns a query builder for Visitor.
+func (c *VisitorClient) Query() *VisitorQuery {
+	return &VisitorQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeVisitor},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Visitor entity by its id.
+func (c *VisitorClient) Get(ctx context.Context, id int) (*Visitor, error) {
+	return c.Query().Where(visitor.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *VisitorClient) GetX(ctx context.Context, id int) *Visitor {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryLiked queries the liked edge of a Visitor.
+func (c *VisitorClient) QueryLiked(_m *Visitor) *SpecimenQuery {
+	query := (&SpecimenClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(specimen.Table, specimen.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, visitor.LikedTable, visitor.LikedPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryVisited queries the visited edge of a Visitor.
+func (c *VisitorClient) QueryVisited(_m *Visitor) *CabinetQuery {
+	query := (&CabinetClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(cabinet.Table, cabinet.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, visitor.VisitedTable, visitor.VisitedPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryOwned queries the owned edge of a Visitor.
+func (c *VisitorClient) QueryOwned(_m *Visitor) *LabelQuery {
+	query := (&LabelClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(label.Table, label.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, visitor.OwnedTable, visitor.OwnedPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLikes queries the likes edge of a Visitor.
+func (c *VisitorClient) QueryLikes(_m *Visitor) *LikeQuery {
+	query := (&LikeClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(like.Table, like.VisitorColumn),
+			sqlgraph.Edge(sqlgraph.O2M, true, visitor.LikesTable, visitor.LikesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryVisits queries the visits edge of a Visitor.
+func (c *VisitorClient) QueryVisits(_m *Visitor) *VisitQuery {
+	query := (&VisitClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(visit.Table, visit.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, visitor.VisitsTable, visitor.VisitsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryOwnerships queries the ownerships edge of a Visitor.
+func (c *VisitorClient) QueryOwnerships(_m *Visitor) *OwnershipQuery {
+	query := (&OwnershipClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(visitor.Table, visitor.FieldID, id),
+			sqlgraph.To(ownership.Table, ownership.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, visitor.OwnershipsTable, visitor.OwnershipsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *VisitorClient) Hooks() []Hook {
+	return c.hooks.Visitor
+}
+
+// Interceptors returns the client interceptors.
+func (c *VisitorClient) Interceptors() []Interceptor {
+	return c.inters.Visitor
+}
+
+func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&VisitorCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&VisitorUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&VisitorUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&VisitorDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Visitor mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Specimen []ent.Hook
+		Cabinet, Counter, Label, Like, Ownership, Specimen, Visit, Visitor []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Specimen []ent.Interceptor
+		Cabinet, Counter, Label, Like, Ownership, Specimen, Visit,
+		Visitor []ent.Interceptor
 	}
 )

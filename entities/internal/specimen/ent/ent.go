@@ -15,7 +15,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -76,10 +80,14 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			cabinet.Table:  cabinet.ValidColumn,
-			counter.Table:  counter.ValidColumn,
-			label.Table:    label.ValidColumn,
-			specimen.Table: specimen.ValidColumn,
+			cabinet.Table:   cabinet.ValidColumn,
+			counter.Table:   counter.ValidColumn,
+			label.Table:     label.ValidColumn,
+			like.Table:      like.ValidColumn,
+			ownership.Table: ownership.ValidColumn,
+			specimen.Table:  specimen.ValidColumn,
+			visit.Table:     visit.ValidColumn,
+			visitor.Table:   visitor.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -52,7 +52,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1798143932,
+		SchemaHash: 1282656922,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -85,14 +85,17 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Specimen": len(c.Specimen.Hooks())}
+	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
 	c.hooked["Cabinet"] = len(c.Cabinet.Hooks()) > before["Cabinet"]
 	c.hooked["Counter"] = len(c.Counter.Hooks()) > before["Counter"]
 	c.hooked["Label"] = len(c.Label.Hooks()) > before["Label"]
+	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
 	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
+	c.hooked["Visit"] = len(c.Visit.Hooks()) > before["Visit"]
+	c.hooked["Visitor"] = len(c.Visitor.Hooks()) > before["Visitor"]
 	var unheld []string
 	c.ruled["Cabinet"] = len(c.Cabinet.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Cabinet", c.Cabinet.Interceptors())...)
@@ -100,8 +103,13 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	unheld = append(unheld, shim.Unheld("Counter", c.Counter.Interceptors())...)
 	c.ruled["Label"] = len(c.Label.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Label", c.Label.Interceptors())...)
+	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
 	c.ruled["Specimen"] = len(c.Specimen.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Specimen", c.Specimen.Interceptors())...)
+	c.ruled["Visit"] = len(c.Visit.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Visit", c.Visit.Interceptors())...)
+	c.ruled["Visitor"] = len(c.Visitor.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Visitor", c.Visitor.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -135,7 +143,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindSpecimen()}
+	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindOwnership(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
 var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -160,6 +168,8 @@ func koanKindCabinet() *shim.Kind {
 					{Name: "labels", Target: "Label", Many: true},
 					{Name: "beside", Target: "Cabinet", Reference: "besideId"},
 					{Name: "next", Target: "Cabinet"},
+					{Name: "visitors", Description: "It is written as Visit.", Target: "Visitor", Many: true, ReadOnly: true},
+					{Name: "visits", Target: "Visit", Many: true},
 				},
 				Versioned: true,
 			},
@@ -175,11 +185,14 @@ func koanKindCabinet() *shim.Kind {
 				{Name: "labels", Ent: "labels", Target: "Label", Relation: "m2m", JoinTable: "cabinet_labels", JoinOwn: "cabinet_id", JoinTarget: "label_id"},
 				{Name: "beside", Ent: "beside", Target: "Cabinet", Relation: "o2o", Inverse: true, OwnKey: "beside_id"},
 				{Name: "next", Ent: "next", Target: "Cabinet", Relation: "o2o", TargetKey: "beside_id", SetNull: true},
+				{Name: "visitors", Ent: "visitors", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "visits", JoinOwn: "cabinet_id", JoinTarget: "visitor_id"},
+				{Name: "visits", Ent: "visits", Target: "Visit", Relation: "o2m", Inverse: true, TargetKey: "cabinet_id"},
 			},
 			VersionColumn: "rev",
 			Referrers: []descriptor.Referrer{
 				{Entity: "Cabinet", Column: "beside_id", SetNull: true},
 				{Entity: "Specimen", Column: "cabinet_specimens", SetNull: true},
+				{Entity: "Visit", Column: "cabinet_id"},
 			},
 		}, map[string]descriptor.Form{"id": koanFormCabinetID, "besideId": koanFormCabinetBesideID}),
 		IDForm: shim.OwnIDs(koanFormCabinetID),
@@ -283,6 +296,26 @@ func koanEdgeCabinet(m stdent.Mutation, edge string, change shim.EdgeChange, ids
 			x.ClearNext()
 		}
 		return nil
+	case "visitors":
+		switch change {
+		case shim.Link:
+			x.AddVisitorIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveVisitorIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearVisitors()
+		}
+		return nil
+	case "visits":
+		switch change {
+		case shim.Link:
+			x.AddVisitIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveVisitIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearVisits()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
@@ -380,6 +413,7 @@ func koanKindLabel() *shim.Kind {
 				Edges: []catalog.Edge{
 					{Name: "cabinets", Target: "Cabinet", Many: true},
 					{Name: "specimens", Target: "Specimen", Many: true},
+					{Name: "owners", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true},
 				},
 			},
 			Table: "labels",
@@ -390,6 +424,7 @@ func koanKindLabel() *shim.Kind {
 			Edges: []descriptor.Edge{
 				{Name: "cabinets", Ent: "cabinets", Target: "Cabinet", Relation: "m2m", Inverse: true, JoinTable: "cabinet_labels", JoinOwn: "label_id", JoinTarget: "cabinet_id"},
 				{Name: "specimens", Ent: "specimens", Target: "Specimen", Relation: "m2m", Inverse: true, JoinTable: "specimen_labels", JoinOwn: "label_id", JoinTarget: "specimen_id"},
+				{Name: "owners", Ent: "owners", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "ownerships", JoinOwn: "label_id", JoinTarget: "visitor_id"},
 			},
 		},
 		IDForm: shim.TextIDs[owned.Slug](),
@@ -472,6 +507,111 @@ func koanEdgeLabel(m stdent.Mutation, edge string, change shim.EdgeChange, ids [
 			x.ClearSpecimens()
 		}
 		return nil
+	case "owners":
+		switch change {
+		case shim.Link:
+			x.AddOwnerIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveOwnerIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearOwners()
+		}
+		return nil
+	case "ownerships":
+		switch change {
+		case shim.Link:
+			x.AddOwnershipIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Unlink:
+			x.RemoveOwnershipIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Clear:
+			x.ClearOwnerships()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindOwnership() *shim.Kind {
+	return &shim.Kind{
+		Type:   "Ownership",
+		IDForm: shim.UUIDs(),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Ownership.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Ownership.Create()
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Ownership.UpdateOneID(id.(uuid.UUID))
+			for _, w := range where {
+				b.Where(predicate.Ownership(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Ownership.DeleteOneID(id.(uuid.UUID))
+			for _, w := range where {
+				b.Where(predicate.Ownership(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*OwnershipMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*OwnershipMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*OwnershipMutation).SetID(id.(uuid.UUID))
+			return nil
+		},
+		Set:  koanSetOwnership,
+		Edge: koanEdgeOwnership,
+	}
+}
+
+func koanSetOwnership(m stdent.Mutation, field string, v any) error {
+	x := m.(*OwnershipMutation)
+	switch field {
+	case "visitor_id":
+		return shim.Int(v, x.SetVisitorID)
+	case "label_id":
+		return shim.Text(v, x.SetLabelID)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeOwnership(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*OwnershipMutation)
+	switch edge {
+	case "visitor":
+		switch change {
+		case shim.Link:
+			x.SetVisitorID(ids[0].(int))
+		case shim.Clear:
+			x.ClearVisitor()
+		}
+		return nil
+	case "label":
+		switch change {
+		case shim.Link:
+			x.SetLabelID(ids[0].(owned.Slug))
+		case shim.Clear:
+			x.ClearLabel()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
@@ -548,6 +688,7 @@ func koanKindSpecimen() *shim.Kind {
 				Edges: []catalog.Edge{
 					{Name: "cabinet", Target: "Cabinet"},
 					{Name: "labels", Target: "Label", Many: true},
+					{Name: "likers", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true},
 				},
 			},
 			Table: "specimen",
@@ -603,6 +744,7 @@ func koanKindSpecimen() *shim.Kind {
 			Edges: []descriptor.Edge{
 				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "m2o", Inverse: true, OwnKey: "cabinet_specimens"},
 				{Name: "labels", Ent: "labels", Target: "Label", Relation: "m2m", JoinTable: "specimen_labels", JoinOwn: "specimen_id", JoinTarget: "label_id"},
+				{Name: "likers", Ent: "likers", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "likes", JoinOwn: "specimen_id", JoinTarget: "visitor_id"},
 			},
 		}, map[string]descriptor.Form{"level": koanFormSpecimenLevel, "secret": koanFormSpecimenSecret, "phone": koanFormSpecimenPhone, "price": koanFormSpecimenPrice, "cost": koanFormSpecimenCost, "amount": koanFormSpecimenAmount, "point": koanFormSpecimenPoint, "big": koanFormSpecimenBig, "link": koanFormSpecimenLink, "hidden": koanFormSpecimenHidden}),
 		IDForm: shim.UUIDs(),
@@ -771,6 +913,269 @@ func koanEdgeSpecimen(m stdent.Mutation, edge string, change shim.EdgeChange, id
 			x.RemoveLabelIDs(shim.IDs[owned.Slug](ids)...)
 		case shim.Clear:
 			x.ClearLabels()
+		}
+		return nil
+	case "likers":
+		switch change {
+		case shim.Link:
+			x.AddLikerIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveLikerIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearLikers()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+var koanFormVisitCabinetID = shim.NewForm((*VisitMutation).SetCabinetID, shim.AsText, nil)
+
+func koanKindVisit() *shim.Kind {
+	return &shim.Kind{
+		Type: "Visit",
+		Entity: descriptor.WithForms(&descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Visit",
+				Description: "A visitor looks at a cabinet.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "reason", Type: "string", Required: true},
+					{Name: "visitorId", Type: "id", Required: true, Edge: "visitor"},
+					{Name: "cabinetId", Type: "id", Required: true, Opaque: true, Edge: "cabinet"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "visitor", Target: "Visitor", Required: true, Reference: "visitorId"},
+					{Name: "cabinet", Target: "Cabinet", Required: true, Reference: "cabinetId"},
+				},
+			},
+			Table: "visits",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "reason", Ent: "reason", Name: "reason", Storage: "text"},
+				{Field: "visitorId", Ent: "visitor_id", Name: "visitor_id", Storage: "int"},
+				{Field: "cabinetId", Ent: "cabinet_id", Name: "cabinet_id", Storage: "held"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "visitor", Ent: "visitor", Target: "Visitor", Relation: "m2o", OwnKey: "visitor_id"},
+				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "m2o", OwnKey: "cabinet_id"},
+			},
+		}, map[string]descriptor.Form{"cabinetId": koanFormVisitCabinetID}),
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Visit.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Visit.Create()
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Visit.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Visit(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Visit.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Visit(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*VisitMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*VisitMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetVisit,
+		Edge: koanEdgeVisit,
+	}
+}
+
+func koanSetVisit(m stdent.Mutation, field string, v any) error {
+	x := m.(*VisitMutation)
+	switch field {
+	case "reason":
+		return shim.Text(v, x.SetReason)
+	case "visitor_id":
+		return shim.Int(v, x.SetVisitorID)
+	case "cabinet_id":
+		return koanFormVisitCabinetID.Set(v, x.SetCabinetID)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeVisit(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*VisitMutation)
+	switch edge {
+	case "visitor":
+		switch change {
+		case shim.Link:
+			x.SetVisitorID(ids[0].(int))
+		case shim.Clear:
+			x.ClearVisitor()
+		}
+		return nil
+	case "cabinet":
+		switch change {
+		case shim.Link:
+			x.SetCabinetID(ids[0].(owned.ID))
+		case shim.Clear:
+			x.ClearCabinet()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindVisitor() *shim.Kind {
+	return &shim.Kind{
+		Type: "Visitor",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Visitor",
+				Description: "Somebody who looks.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "name", Type: "string", Required: true},
+				},
+				Edges: []catalog.Edge{
+					{Name: "liked", Target: "Specimen", Many: true},
+					{Name: "visited", Description: "It is written as Visit.", Target: "Cabinet", Many: true, ReadOnly: true},
+					{Name: "owned", Description: "It is written by the app only.", Target: "Label", Many: true, ReadOnly: true},
+					{Name: "visits", Target: "Visit", Many: true},
+				},
+			},
+			Table: "visitors",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "liked", Ent: "liked", Target: "Specimen", Relation: "m2m", JoinTable: "likes", JoinOwn: "visitor_id", JoinTarget: "specimen_id"},
+				{Name: "visited", Ent: "visited", Target: "Cabinet", Relation: "m2m", JoinTable: "visits", JoinOwn: "visitor_id", JoinTarget: "cabinet_id"},
+				{Name: "owned", Ent: "owned", Target: "Label", Relation: "m2m", JoinTable: "ownerships", JoinOwn: "visitor_id", JoinTarget: "label_id"},
+				{Name: "visits", Ent: "visits", Target: "Visit", Relation: "o2m", Inverse: true, TargetKey: "visitor_id"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Visit", Column: "visitor_id"},
+			},
+		},
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Visitor.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Visitor.Create()
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Visitor.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Visitor(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Visitor.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Visitor(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*VisitorMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*VisitorMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetVisitor,
+		Edge: koanEdgeVisitor,
+	}
+}
+
+func koanSetVisitor(m stdent.Mutation, field string, v any) error {
+	x := m.(*VisitorMutation)
+	switch field {
+	case "name":
+		return shim.Text(v, x.SetName)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeVisitor(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*VisitorMutation)
+	switch edge {
+	case "liked":
+		switch change {
+		case shim.Link:
+			x.AddLikedIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Unlink:
+			x.RemoveLikedIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Clear:
+			x.ClearLiked()
+		}
+		return nil
+	case "visited":
+		switch change {
+		case shim.Link:
+			x.AddVisitedIDs(shim.IDs[owned.ID](ids)...)
+		case shim.Unlink:
+			x.RemoveVisitedIDs(shim.IDs[owned.ID](ids)...)
+		case shim.Clear:
+			x.ClearVisited()
+		}
+		return nil
+	case "owned":
+		switch change {
+		case shim.Link:
+			x.AddOwnedIDs(shim.IDs[owned.Slug](ids)...)
+		case shim.Unlink:
+			x.RemoveOwnedIDs(shim.IDs[owned.Slug](ids)...)
+		case shim.Clear:
+			x.ClearOwned()
+		}
+		return nil
+	case "visits":
+		switch change {
+		case shim.Link:
+			x.AddVisitIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveVisitIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearVisits()
+		}
+		return nil
+	case "ownerships":
+		switch change {
+		case shim.Link:
+			x.AddOwnershipIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Unlink:
+			x.RemoveOwnershipIDs(shim.IDs[uuid.UUID](ids)...)
+		case shim.Clear:
+			x.ClearOwnerships()
 		}
 		return nil
 	}

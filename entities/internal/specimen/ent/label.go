@@ -31,9 +31,13 @@ type LabelEdges struct {
 	Cabinets []*Cabinet `json:"cabinets,omitempty"`
 	// Specimens holds the value of the specimens edge.
 	Specimens []*Specimen `json:"specimens,omitempty"`
+	// Owners holds the value of the owners edge.
+	Owners []*Visitor `json:"owners,omitempty"`
+	// Ownerships holds the value of the ownerships edge.
+	Ownerships []*Ownership `json:"ownerships,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [4]bool
 }
 
 // CabinetsOrErr returns the Cabinets value or an error if the edge
@@ -52,6 +56,24 @@ func (e LabelEdges) SpecimensOrErr() ([]*Specimen, error) {
 		return e.Specimens, nil
 	}
 	return nil, &NotLoadedError{edge: "specimens"}
+}
+
+// OwnersOrErr returns the Owners value or an error if the edge
+// was not loaded in eager-loading.
+func (e LabelEdges) OwnersOrErr() ([]*Visitor, error) {
+	if e.loadedTypes[2] {
+		return e.Owners, nil
+	}
+	return nil, &NotLoadedError{edge: "owners"}
+}
+
+// OwnershipsOrErr returns the Ownerships value or an error if the edge
+// was not loaded in eager-loading.
+func (e LabelEdges) OwnershipsOrErr() ([]*Ownership, error) {
+	if e.loadedTypes[3] {
+		return e.Ownerships, nil
+	}
+	return nil, &NotLoadedError{edge: "ownerships"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -109,6 +131,16 @@ func (_m *Label) QueryCabinets() *CabinetQuery {
 // QuerySpecimens queries the "specimens" edge of the Label entity.
 func (_m *Label) QuerySpecimens() *SpecimenQuery {
 	return NewLabelClient(_m.config).QuerySpecimens(_m)
+}
+
+// QueryOwners queries the "owners" edge of the Label entity.
+func (_m *Label) QueryOwners() *VisitorQuery {
+	return NewLabelClient(_m.config).QueryOwners(_m)
+}
+
+// QueryOwnerships queries the "ownerships" edge of the Label entity.
+func (_m *Label) QueryOwnerships() *OwnershipQuery {
+	return NewLabelClient(_m.config).QueryOwnerships(_m)
 }
 
 // Update returns a builder for updating this Label.

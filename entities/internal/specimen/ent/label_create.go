@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -71,6 +73,36 @@ func (_c *LabelCreate) AddSpecimens(v ...*Specimen) *LabelCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddSpecimenIDs(ids...)
+}
+
+// AddOwnerIDs adds the "owners" edge to the Visitor entity by IDs.
+func (_c *LabelCreate) AddOwnerIDs(ids ...int) *LabelCreate {
+	_c.mutation.AddOwnerIDs(ids...)
+	return _c
+}
+
+// AddOwners adds the "owners" edges to the Visitor entity.
+func (_c *LabelCreate) AddOwners(v ...*Visitor) *LabelCreate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddOwnerIDs(ids...)
+}
+
+// AddOwnershipIDs adds the "ownerships" edge to the Ownership entity by IDs.
+func (_c *LabelCreate) AddOwnershipIDs(ids ...uuid.UUID) *LabelCreate {
+	_c.mutation.AddOwnershipIDs(ids...)
+	return _c
+}
+
+// AddOwnerships adds the "ownerships" edges to the Ownership entity.
+func (_c *LabelCreate) AddOwnerships(v ...*Ownership) *LabelCreate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddOwnershipIDs(ids...)
 }
 
 // Mutation returns the LabelMutation object of the builder.
@@ -188,6 +220,45 @@ func (_c *LabelCreate) createSpec() (*Label, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(specimen.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.OwnersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		createE := &OwnershipCreate{config: _c.config, mutation: newOwnershipMutation(_c.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.OwnershipsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

@@ -15,20 +15,24 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
 // LabelQuery is the builder for querying Label entities.
 type LabelQuery struct {
 	config
-	ctx           *QueryContext
-	order         []label.OrderOption
-	inters        []Interceptor
-	predicates    []predicate.Label
-	withCabinets  *CabinetQuery
-	withSpecimens *SpecimenQuery
+	ctx            *QueryContext
+	order          []label.OrderOption
+	inters         []Interceptor
+	predicates     []predicate.Label
+	withCabinets   *CabinetQuery
+	withSpecimens  *SpecimenQuery
+	withOwners     *VisitorQuery
+	withOwnerships *OwnershipQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -102,6 +106,50 @@ func (_q *LabelQuery) QuerySpecimens() *SpecimenQuery {
 			sqlgraph.From(label.Table, label.FieldID, selector),
 			sqlgraph.To(specimen.Table, specimen.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, label.SpecimensTable, label.SpecimensPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryOwners chains the current query on the "owners" edge.
+func (_q *LabelQuery) QueryOwners() *VisitorQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(label.Table, label.FieldID, selector),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, label.OwnersTable, label.OwnersPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryOwnerships chains the current query on the "ownerships" edge.
+func (_q *LabelQuery) QueryOwnerships() *OwnershipQuery {
+	query := (&OwnershipClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(label.Table, label.FieldID, selector),
+			sqlgraph.To(ownership.Table, ownership.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, label.OwnershipsTable, label.OwnershipsColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -296,13 +344,15 @@ func (_q *LabelQuery) Clone() *LabelQuery {
 		return nil
 	}
 	return &LabelQuery{
-		config:        _q.config,
-		ctx:           _q.ctx.Clone(),
-		order:         append([]label.OrderOption{}, _q.order...),
-		inters:        append([]Interceptor{}, _q.inters...),
-		predicates:    append([]predicate.Label{}, _q.predicates...),
-		withCabinets:  _q.withCabinets.Clone(),
-		withSpecimens: _q.withSpecimens.Clone(),
+		config:         _q.config,
+		ctx:            _q.ctx.Clone(),
+		order:          append([]label.OrderOption{}, _q.order...),
+		inters:         append([]Interceptor{}, _q.inters...),
+		predicates:     append([]predicate.Label{}, _q.predicates...),
+		withCabinets:   _q.withCabinets.Clone(),
+		withSpecimens:  _q.withSpecimens.Clone(),
+		withOwners:     _q.withOwners.Clone(),
+		withOwnerships: _q.withOwnerships.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -328,6 +378,28 @@ func (_q *LabelQuery) WithSpecimens(opts ...func(*SpecimenQuery)) *LabelQuery {
 		opt(query)
 	}
 	_q.withSpecimens = query
+	return _q
+}
+
+// WithOwners tells the query-builder to eager-load the nodes that are connected to
+// the "owners" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *LabelQuery) WithOwners(opts ...func(*VisitorQuery)) *LabelQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withOwners = query
+	return _q
+}
+
+// WithOwnerships tells the query-builder to eager-load the nodes that are connected to
+// the "ownerships" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *LabelQuery) WithOwnerships(opts ...func(*OwnershipQuery)) *LabelQuery {
+	query := (&OwnershipClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withOwnerships = query
 	return _q
 }
 
@@ -409,9 +481,11 @@ func (_q *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label,
 	var (
 		nodes       = []*Label{}
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [4]bool{
 			_q.withCabinets != nil,
 			_q.withSpecimens != nil,
+			_q.withOwners != nil,
+			_q.withOwnerships != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -443,6 +517,20 @@ func (_q *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label,
 		if err := _q.loadSpecimens(ctx, query, nodes,
 			func(n *Label) { n.Edges.Specimens = []*Specimen{} },
 			func(n *Label, e *Specimen) { n.Edges.Specimens = append(n.Edges.Specimens, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withOwners; query != nil {
+		if err := _q.loadOwners(ctx, query, nodes,
+			func(n *Label) { n.Edges.Owners = []*Visitor{} },
+			func(n *Label, e *Visitor) { n.Edges.Owners = append(n.Edges.Owners, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withOwnerships; query != nil {
+		if err := _q.loadOwnerships(ctx, query, nodes,
+			func(n *Label) { n.Edges.Ownerships = []*Ownership{} },
+			func(n *Label, e *Ownership) { n.Edges.Ownerships = append(n.Edges.Ownerships, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -568,6 +656,97 @@ func (_q *LabelQuery) loadSpecimens(ctx context.Context, query *SpecimenQuery, n
 		for kn := range nodes {
 			assign(kn, n)
 		}
+	}
+	return nil
+}
+func (_q *LabelQuery) loadOwners(ctx context.Context, query *VisitorQuery, nodes []*Label, init func(*Label), assign func(*Label, *Visitor)) error {
+	edgeIDs := make([]driver.Value, len(nodes))
+	byID := make(map[owned.Slug]*Label)
+	nids := make(map[int]map[*Label]struct{})
+	for i, node := range nodes {
+		edgeIDs[i] = node.ID
+		byID[node.ID] = node
+		if init != nil {
+			init(node)
+		}
+	}
+	query.Where(func(s *sql.Selector) {
+		joinT := sql.Table(label.OwnersTable)
+		s.Join(joinT).On(s.C(visitor.FieldID), joinT.C(label.OwnersPrimaryKey[0]))
+		s.Where(sql.InValues(joinT.C(label.OwnersPrimaryKey[1]), edgeIDs...))
+		columns := s.SelectedColumns()
+		s.Select(joinT.C(label.OwnersPrimaryKey[1]))
+		s.AppendSelect(columns...)
+		s.SetDistinct(false)
+	})
+	if err := query.prepareQuery(ctx); err != nil {
+		return err
+	}
+	qr := QuerierFunc(func(ctx context.Context, q Query) (Value, error) {
+		return query.sqlAll(ctx, func(_ context.Context, spec *sqlgraph.QuerySpec) {
+			assign := spec.Assign
+			values := spec.ScanValues
+			spec.ScanValues = func(columns []string) ([]any, error) {
+				values, err := values(columns[1:])
+				if err != nil {
+					return nil, err
+				}
+				return append([]any{new(sql.NullString)}, values...), nil
+			}
+			spec.Assign = func(columns []string, values []any) error {
+				outValue := owned.Slug(values[0].(*sql.NullString).String)
+				inValue := int(values[1].(*sql.NullInt64).Int64)
+				if nids[inValue] == nil {
+					nids[inValue] = map[*Label]struct{}{byID[outValue]: {}}
+					return assign(columns[1:], values[1:])
+				}
+				nids[inValue][byID[outValue]] = struct{}{}
+				return nil
+			}
+		})
+	})
+	neighbors, err := withInterceptors[[]*Visitor](ctx, query, qr, query.inters)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected "owners" node returned %v`, n.ID)
+		}
+		for kn := range nodes {
+			assign(kn, n)
+		}
+	}
+	return nil
+}
+func (_q *LabelQuery) loadOwnerships(ctx context.Context, query *OwnershipQuery, nodes []*Label, init func(*Label), assign func(*Label, *Ownership)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[owned.Slug]*Label)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(ownership.FieldLabelID)
+	}
+	query.Where(predicate.Ownership(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(label.OwnershipsColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.LabelID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "label_id" returned %v for node %v`, fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }

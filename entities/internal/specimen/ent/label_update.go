@@ -13,8 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -75,6 +77,36 @@ func (_u *LabelUpdate) AddSpecimens(v ...*Specimen) *LabelUpdate {
 	return _u.AddSpecimenIDs(ids...)
 }
 
+// AddOwnerIDs adds the "owners" edge to the Visitor entity by IDs.
+func (_u *LabelUpdate) AddOwnerIDs(ids ...int) *LabelUpdate {
+	_u.mutation.AddOwnerIDs(ids...)
+	return _u
+}
+
+// AddOwners adds the "owners" edges to the Visitor entity.
+func (_u *LabelUpdate) AddOwners(v ...*Visitor) *LabelUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOwnerIDs(ids...)
+}
+
+// AddOwnershipIDs adds the "ownerships" edge to the Ownership entity by IDs.
+func (_u *LabelUpdate) AddOwnershipIDs(ids ...uuid.UUID) *LabelUpdate {
+	_u.mutation.AddOwnershipIDs(ids...)
+	return _u
+}
+
+// AddOwnerships adds the "ownerships" edges to the Ownership entity.
+func (_u *LabelUpdate) AddOwnerships(v ...*Ownership) *LabelUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOwnershipIDs(ids...)
+}
+
 // Mutation returns the LabelMutation object of the builder.
 func (_u *LabelUpdate) Mutation() *LabelMutation {
 	return _u.mutation
@@ -120,6 +152,48 @@ func (_u *LabelUpdate) RemoveSpecimens(v ...*Specimen) *LabelUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveSpecimenIDs(ids...)
+}
+
+// ClearOwners clears all "owners" edges to the Visitor entity.
+func (_u *LabelUpdate) ClearOwners() *LabelUpdate {
+	_u.mutation.ClearOwners()
+	return _u
+}
+
+// RemoveOwnerIDs removes the "owners" edge to Visitor entities by IDs.
+func (_u *LabelUpdate) RemoveOwnerIDs(ids ...int) *LabelUpdate {
+	_u.mutation.RemoveOwnerIDs(ids...)
+	return _u
+}
+
+// RemoveOwners removes "owners" edges to Visitor entities.
+func (_u *LabelUpdate) RemoveOwners(v ...*Visitor) *LabelUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOwnerIDs(ids...)
+}
+
+// ClearOwnerships clears all "ownerships" edges to the Ownership entity.
+func (_u *LabelUpdate) ClearOwnerships() *LabelUpdate {
+	_u.mutation.ClearOwnerships()
+	return _u
+}
+
+// RemoveOwnershipIDs removes the "ownerships" edge to Ownership entities by IDs.
+func (_u *LabelUpdate) RemoveOwnershipIDs(ids ...uuid.UUID) *LabelUpdate {
+	_u.mutation.RemoveOwnershipIDs(ids...)
+	return _u
+}
+
+// RemoveOwnerships removes "ownerships" edges to Ownership entities.
+func (_u *LabelUpdate) RemoveOwnerships(v ...*Ownership) *LabelUpdate {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOwnershipIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -251,6 +325,117 @@ func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.OwnersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOwnersIDs(); len(nodes) > 0 && !_u.mutation.OwnersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OwnersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.OwnershipsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOwnershipsIDs(); len(nodes) > 0 && !_u.mutation.OwnershipsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OwnershipsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{label.Label}
@@ -315,6 +500,36 @@ func (_u *LabelUpdateOne) AddSpecimens(v ...*Specimen) *LabelUpdateOne {
 	return _u.AddSpecimenIDs(ids...)
 }
 
+// AddOwnerIDs adds the "owners" edge to the Visitor entity by IDs.
+func (_u *LabelUpdateOne) AddOwnerIDs(ids ...int) *LabelUpdateOne {
+	_u.mutation.AddOwnerIDs(ids...)
+	return _u
+}
+
+// AddOwners adds the "owners" edges to the Visitor entity.
+func (_u *LabelUpdateOne) AddOwners(v ...*Visitor) *LabelUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOwnerIDs(ids...)
+}
+
+// AddOwnershipIDs adds the "ownerships" edge to the Ownership entity by IDs.
+func (_u *LabelUpdateOne) AddOwnershipIDs(ids ...uuid.UUID) *LabelUpdateOne {
+	_u.mutation.AddOwnershipIDs(ids...)
+	return _u
+}
+
+// AddOwnerships adds the "ownerships" edges to the Ownership entity.
+func (_u *LabelUpdateOne) AddOwnerships(v ...*Ownership) *LabelUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOwnershipIDs(ids...)
+}
+
 // Mutation returns the LabelMutation object of the builder.
 func (_u *LabelUpdateOne) Mutation() *LabelMutation {
 	return _u.mutation
@@ -360,6 +575,48 @@ func (_u *LabelUpdateOne) RemoveSpecimens(v ...*Specimen) *LabelUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveSpecimenIDs(ids...)
+}
+
+// ClearOwners clears all "owners" edges to the Visitor entity.
+func (_u *LabelUpdateOne) ClearOwners() *LabelUpdateOne {
+	_u.mutation.ClearOwners()
+	return _u
+}
+
+// RemoveOwnerIDs removes the "owners" edge to Visitor entities by IDs.
+func (_u *LabelUpdateOne) RemoveOwnerIDs(ids ...int) *LabelUpdateOne {
+	_u.mutation.RemoveOwnerIDs(ids...)
+	return _u
+}
+
+// RemoveOwners removes "owners" edges to Visitor entities.
+func (_u *LabelUpdateOne) RemoveOwners(v ...*Visitor) *LabelUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOwnerIDs(ids...)
+}
+
+// ClearOwnerships clears all "ownerships" edges to the Ownership entity.
+func (_u *LabelUpdateOne) ClearOwnerships() *LabelUpdateOne {
+	_u.mutation.ClearOwnerships()
+	return _u
+}
+
+// RemoveOwnershipIDs removes the "ownerships" edge to Ownership entities by IDs.
+func (_u *LabelUpdateOne) RemoveOwnershipIDs(ids ...uuid.UUID) *LabelUpdateOne {
+	_u.mutation.RemoveOwnershipIDs(ids...)
+	return _u
+}
+
+// RemoveOwnerships removes "ownerships" edges to Ownership entities.
+func (_u *LabelUpdateOne) RemoveOwnerships(v ...*Ownership) *LabelUpdateOne {
+	ids := make([]uuid.UUID, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOwnershipIDs(ids...)
 }
 
 // Where appends a list predicates to the LabelUpdate builder.
@@ -514,6 +771,117 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(specimen.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.OwnersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOwnersIDs(); len(nodes) > 0 && !_u.mutation.OwnersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OwnersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   label.OwnersTable,
+			Columns: label.OwnersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		createE := &OwnershipCreate{config: _u.config, mutation: newOwnershipMutation(_u.config, OpCreate)}
+		createE.defaults()
+		_, specE := createE.createSpec()
+		edge.Target.Fields = specE.Fields
+		if specE.ID.Value != nil {
+			edge.Target.Fields = append(edge.Target.Fields, specE.ID)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.OwnershipsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOwnershipsIDs(); len(nodes) > 0 && !_u.mutation.OwnershipsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OwnershipsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   label.OwnershipsTable,
+			Columns: []string{label.OwnershipsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(ownership.FieldID, field.TypeUUID),
 			},
 		}
 		for _, k := range nodes {

@@ -18,8 +18,12 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -32,10 +36,14 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
-	TypeCabinet  = "Cabinet"
-	TypeCounter  = "Counter"
-	TypeLabel    = "Label"
-	TypeSpecimen = "Specimen"
+	TypeCabinet   = "Cabinet"
+	TypeCounter   = "Counter"
+	TypeLabel     = "Label"
+	TypeLike      = "Like"
+	TypeOwnership = "Ownership"
+	TypeSpecimen  = "Specimen"
+	TypeVisit     = "Visit"
+	TypeVisitor   = "Visitor"
 )
 
 // CabinetMutation represents an operation that mutates the Cabinet nodes in the graph.
@@ -58,6 +66,12 @@ type CabinetMutation struct {
 	clearedbeside    bool
 	next             *owned.ID
 	clearednext      bool
+	visitors         map[int]struct{}
+	removedvisitors  map[int]struct{}
+	clearedvisitors  bool
+	visits           map[int]struct{}
+	removedvisits    map[int]struct{}
+	clearedvisits    bool
 	done             bool
 	oldValue         func(context.Context) (*Cabinet, error)
 	predicates       []predicate.Cabinet
@@ -482,6 +496,114 @@ func (m *CabinetMutation) ResetNext() {
 	m.clearednext = false
 }
 
+// AddVisitorIDs adds the "visitors" edge to the Visitor entity by ids.
+func (m *CabinetMutation) AddVisitorIDs(ids ...int) {
+	if m.visitors == nil {
+		m.visitors = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.visitors[ids[i]] = struct{}{}
+	}
+}
+
+// ClearVisitors clears the "visitors" edge to the Visitor entity.
+func (m *CabinetMutation) ClearVisitors() {
+	m.clearedvisitors = true
+}
+
+// VisitorsCleared reports if the "visitors" edge to the Visitor entity was cleared.
+func (m *CabinetMutation) VisitorsCleared() bool {
+	return m.clearedvisitors
+}
+
+// RemoveVisitorIDs removes the "visitors" edge to the Visitor entity by IDs.
+func (m *CabinetMutation) RemoveVisitorIDs(ids ...int) {
+	if m.removedvisitors == nil {
+		m.removedvisitors = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.visitors, ids[i])
+		m.removedvisitors[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedVisitors returns the removed IDs of the "visitors" edge to the Visitor entity.
+func (m *CabinetMutation) RemovedVisitorsIDs() (ids []int) {
+	for id := range m.removedvisitors {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// VisitorsIDs returns the "visitors" edge IDs in the mutation.
+func (m *CabinetMutation) VisitorsIDs() (ids []int) {
+	for id := range m.visitors {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetVisitors resets all changes to the "visitors" edge.
+func (m *CabinetMutation) ResetVisitors() {
+	m.visitors = nil
+	m.clearedvisitors = false
+	m.removedvisitors = nil
+}
+
+// AddVisitIDs adds the "visits" edge to the Visit entity by ids.
+func (m *CabinetMutation) AddVisitIDs(ids ...int) {
+	if m.visits == nil {
+		m.visits = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.visits[ids[i]] = struct{}{}
+	}
+}
+
+// ClearVisits clears the "visits" edge to the Visit entity.
+func (m *CabinetMutation) ClearVisits() {
+	m.clearedvisits = true
+}
+
+// VisitsCleared reports if the "visits" edge to the Visit entity was cleared.
+func (m *CabinetMutation) VisitsCleared() bool {
+	return m.clearedvisits
+}
+
+// RemoveVisitIDs removes the "visits" edge to the Visit entity by IDs.
+func (m *CabinetMutation) RemoveVisitIDs(ids ...int) {
+	if m.removedvisits == nil {
+		m.removedvisits = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.visits, ids[i])
+		m.removedvisits[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedVisits returns the removed IDs of the "visits" edge to the Visit entity.
+func (m *CabinetMutation) RemovedVisitsIDs() (ids []int) {
+	for id := range m.removedvisits {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// VisitsIDs returns the "visits" edge IDs in the mutation.
+func (m *CabinetMutation) VisitsIDs() (ids []int) {
+	for id := range m.visits {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetVisits resets all changes to the "visits" edge.
+func (m *CabinetMutation) ResetVisits() {
+	m.visits = nil
+	m.clearedvisits = false
+	m.removedvisits = nil
+}
+
 // Where appends a list predicates to the CabinetMutation builder.
 func (m *CabinetMutation) Where(ps ...predicate.Cabinet) {
 	m.predicates = append(m.predicates, ps...)
@@ -673,7 +795,7 @@ func (m *CabinetMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *CabinetMutation) AddedEdges() []string {
-	edges := make([]string, 0, 4)
+	edges := make([]string, 0, 6)
 	if m.specimens != nil {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
@@ -685,6 +807,12 @@ func (m *CabinetMutation) AddedEdges() []string {
 	}
 	if m.next != nil {
 		edges = append(edges, cabinet.EdgeNext)
+	}
+	if m.visitors != nil {
+		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.visits != nil {
+		edges = append(edges, cabinet.EdgeVisits)
 	}
 	return edges
 }
@@ -713,18 +841,36 @@ func (m *CabinetMutation) AddedIDs(name string) []ent.Value {
 		if id := m.next; id != nil {
 			return []ent.Value{*id}
 		}
+	case cabinet.EdgeVisitors:
+		ids := make([]ent.Value, 0, len(m.visitors))
+		for id := range m.visitors {
+			ids = append(ids, id)
+		}
+		return ids
+	case cabinet.EdgeVisits:
+		ids := make([]ent.Value, 0, len(m.visits))
+		for id := range m.visits {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *CabinetMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 4)
+	edges := make([]string, 0, 6)
 	if m.removedspecimens != nil {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
 	if m.removedlabels != nil {
 		edges = append(edges, cabinet.EdgeLabels)
+	}
+	if m.removedvisitors != nil {
+		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.removedvisits != nil {
+		edges = append(edges, cabinet.EdgeVisits)
 	}
 	return edges
 }
@@ -745,13 +891,25 @@ func (m *CabinetMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case cabinet.EdgeVisitors:
+		ids := make([]ent.Value, 0, len(m.removedvisitors))
+		for id := range m.removedvisitors {
+			ids = append(ids, id)
+		}
+		return ids
+	case cabinet.EdgeVisits:
+		ids := make([]ent.Value, 0, len(m.removedvisits))
+		for id := range m.removedvisits {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *CabinetMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 4)
+	edges := make([]string, 0, 6)
 	if m.clearedspecimens {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
@@ -763,6 +921,12 @@ func (m *CabinetMutation) ClearedEdges() []string {
 	}
 	if m.clearednext {
 		edges = append(edges, cabinet.EdgeNext)
+	}
+	if m.clearedvisitors {
+		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.clearedvisits {
+		edges = append(edges, cabinet.EdgeVisits)
 	}
 	return edges
 }
@@ -779,6 +943,10 @@ func (m *CabinetMutation) EdgeCleared(name string) bool {
 		return m.clearedbeside
 	case cabinet.EdgeNext:
 		return m.clearednext
+	case cabinet.EdgeVisitors:
+		return m.clearedvisitors
+	case cabinet.EdgeVisits:
+		return m.clearedvisits
 	}
 	return false
 }
@@ -812,6 +980,12 @@ func (m *CabinetMutation) ResetEdge(name string) error {
 		return nil
 	case cabinet.EdgeNext:
 		m.ResetNext()
+		return nil
+	case cabinet.EdgeVisitors:
+		m.ResetVisitors()
+		return nil
+	case cabinet.EdgeVisits:
+		m.ResetVisits()
 		return nil
 	}
 	return fmt.Errorf("unknown Cabinet edge %s", name)
@@ -1174,20 +1348,26 @@ func (m *CounterMutation) ResetEdge(name string) error {
 // LabelMutation represents an operation that mutates the Label nodes in the graph.
 type LabelMutation struct {
 	config
-	op               Op
-	typ              string
-	id               *owned.Slug
-	text             *string
-	clearedFields    map[string]struct{}
-	cabinets         map[owned.ID]struct{}
-	removedcabinets  map[owned.ID]struct{}
-	clearedcabinets  bool
-	specimens        map[uuid.UUID]struct{}
-	removedspecimens map[uuid.UUID]struct{}
-	clearedspecimens bool
-	done             bool
-	oldValue         func(context.Context) (*Label, error)
-	predicates       []predicate.Label
+	op                Op
+	typ               string
+	id                *owned.Slug
+	text              *string
+	clearedFields     map[string]struct{}
+	cabinets          map[owned.ID]struct{}
+	removedcabinets   map[owned.ID]struct{}
+	clearedcabinets   bool
+	specimens         map[uuid.UUID]struct{}
+	removedspecimens  map[uuid.UUID]struct{}
+	clearedspecimens  bool
+	owners            map[int]struct{}
+	removedowners     map[int]struct{}
+	clearedowners     bool
+	ownerships        map[uuid.UUID]struct{}
+	removedownerships map[uuid.UUID]struct{}
+	clearedownerships bool
+	done              bool
+	oldValue          func(context.Context) (*Label, error)
+	predicates        []predicate.Label
 }
 
 var _ ent.Mutation = (*LabelMutation)(nil)
@@ -1438,6 +1618,114 @@ func (m *LabelMutation) ResetSpecimens() {
 	m.removedspecimens = nil
 }
 
+// AddOwnerIDs adds the "owners" edge to the Visitor entity by ids.
+func (m *LabelMutation) AddOwnerIDs(ids ...int) {
+	if m.owners == nil {
+		m.owners = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.owners[ids[i]] = struct{}{}
+	}
+}
+
+// ClearOwners clears the "owners" edge to the Visitor entity.
+func (m *LabelMutation) ClearOwners() {
+	m.clearedowners = true
+}
+
+// OwnersCleared reports if the "owners" edge to the Visitor entity was cleared.
+func (m *LabelMutation) OwnersCleared() bool {
+	return m.clearedowners
+}
+
+// RemoveOwnerIDs removes the "owners" edge to the Visitor entity by IDs.
+func (m *LabelMutation) RemoveOwnerIDs(ids ...int) {
+	if m.removedowners == nil {
+		m.removedowners = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.owners, ids[i])
+		m.removedowners[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedOwners returns the removed IDs of the "owners" edge to the Visitor entity.
+func (m *LabelMutation) RemovedOwnersIDs() (ids []int) {
+	for id := range m.removedowners {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// OwnersIDs returns the "owners" edge IDs in the mutation.
+func (m *LabelMutation) OwnersIDs() (ids []int) {
+	for id := range m.owners {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetOwners resets all changes to the "owners" edge.
+func (m *LabelMutation) ResetOwners() {
+	m.owners = nil
+	m.clearedowners = false
+	m.removedowners = nil
+}
+
+// AddOwnershipIDs adds the "ownerships" edge to the Ownership entity by ids.
+func (m *LabelMutation) AddOwnershipIDs(ids ...uuid.UUID) {
+	if m.ownerships == nil {
+		m.ownerships = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.ownerships[ids[i]] = struct{}{}
+	}
+}
+
+// ClearOwnerships clears the "ownerships" edge to the Ownership entity.
+func (m *LabelMutation) ClearOwnerships() {
+	m.clearedownerships = true
+}
+
+// OwnershipsCleared reports if the "ownerships" edge to the Ownership entity was cleared.
+func (m *LabelMutation) OwnershipsCleared() bool {
+	return m.clearedownerships
+}
+
+// RemoveOwnershipIDs removes the "ownerships" edge to the Ownership entity by IDs.
+func (m *LabelMutation) RemoveOwnershipIDs(ids ...uuid.UUID) {
+	if m.removedownerships == nil {
+		m.removedownerships = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.ownerships, ids[i])
+		m.removedownerships[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedOwnerships returns the removed IDs of the "ownerships" edge to the Ownership entity.
+func (m *LabelMutation) RemovedOwnershipsIDs() (ids []uuid.UUID) {
+	for id := range m.removedownerships {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// OwnershipsIDs returns the "ownerships" edge IDs in the mutation.
+func (m *LabelMutation) OwnershipsIDs() (ids []uuid.UUID) {
+	for id := range m.ownerships {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetOwnerships resets all changes to the "ownerships" edge.
+func (m *LabelMutation) ResetOwnerships() {
+	m.ownerships = nil
+	m.clearedownerships = false
+	m.removedownerships = nil
+}
+
 // Where appends a list predicates to the LabelMutation builder.
 func (m *LabelMutation) Where(ps ...predicate.Label) {
 	m.predicates = append(m.predicates, ps...)
@@ -1571,12 +1859,18 @@ func (m *LabelMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *LabelMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 4)
 	if m.cabinets != nil {
 		edges = append(edges, label.EdgeCabinets)
 	}
 	if m.specimens != nil {
 		edges = append(edges, label.EdgeSpecimens)
+	}
+	if m.owners != nil {
+		edges = append(edges, label.EdgeOwners)
+	}
+	if m.ownerships != nil {
+		edges = append(edges, label.EdgeOwnerships)
 	}
 	return edges
 }
@@ -1597,18 +1891,36 @@ func (m *LabelMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case label.EdgeOwners:
+		ids := make([]ent.Value, 0, len(m.owners))
+		for id := range m.owners {
+			ids = append(ids, id)
+		}
+		return ids
+	case label.EdgeOwnerships:
+		ids := make([]ent.Value, 0, len(m.ownerships))
+		for id := range m.ownerships {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *LabelMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 4)
 	if m.removedcabinets != nil {
 		edges = append(edges, label.EdgeCabinets)
 	}
 	if m.removedspecimens != nil {
 		edges = append(edges, label.EdgeSpecimens)
+	}
+	if m.removedowners != nil {
+		edges = append(edges, label.EdgeOwners)
+	}
+	if m.removedownerships != nil {
+		edges = append(edges, label.EdgeOwnerships)
 	}
 	return edges
 }
@@ -1629,18 +1941,36 @@ func (m *LabelMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case label.EdgeOwners:
+		ids := make([]ent.Value, 0, len(m.removedowners))
+		for id := range m.removedowners {
+			ids = append(ids, id)
+		}
+		return ids
+	case label.EdgeOwnerships:
+		ids := make([]ent.Value, 0, len(m.removedownerships))
+		for id := range m.removedownerships {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *LabelMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 4)
 	if m.clearedcabinets {
 		edges = append(edges, label.EdgeCabinets)
 	}
 	if m.clearedspecimens {
 		edges = append(edges, label.EdgeSpecimens)
+	}
+	if m.clearedowners {
+		edges = append(edges, label.EdgeOwners)
+	}
+	if m.clearedownerships {
+		edges = append(edges, label.EdgeOwnerships)
 	}
 	return edges
 }
@@ -1653,6 +1983,10 @@ func (m *LabelMutation) EdgeCleared(name string) bool {
 		return m.clearedcabinets
 	case label.EdgeSpecimens:
 		return m.clearedspecimens
+	case label.EdgeOwners:
+		return m.clearedowners
+	case label.EdgeOwnerships:
+		return m.clearedownerships
 	}
 	return false
 }
@@ -1675,8 +2009,988 @@ func (m *LabelMutation) ResetEdge(name string) error {
 	case label.EdgeSpecimens:
 		m.ResetSpecimens()
 		return nil
+	case label.EdgeOwners:
+		m.ResetOwners()
+		return nil
+	case label.EdgeOwnerships:
+		m.ResetOwnerships()
+		return nil
 	}
 	return fmt.Errorf("unknown Label edge %s", name)
+}
+
+// LikeMutation represents an operation that mutates the Like nodes in the graph.
+type LikeMutation struct {
+	config
+	op              Op
+	typ             string
+	liked_at        *time.Time
+	weight          *int
+	addweight       *int
+	clearedFields   map[string]struct{}
+	visitor         *int
+	clearedvisitor  bool
+	specimen        *uuid.UUID
+	clearedspecimen bool
+	done            bool
+	oldValue        func(context.Context) (*Like, error)
+	predicates      []predicate.Like
+}
+
+var _ ent.Mutation = (*LikeMutation)(nil)
+
+// likeOption allows management of the mutation configuration using functional options.
+type likeOption func(*LikeMutation)
+
+// newLikeMutation creates new mutation for the Like entity.
+func newLikeMutation(c config, op Op, opts ...likeOption) *LikeMutation {
+	m := &LikeMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeLike,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m LikeMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m LikeMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetLikedAt sets the "liked_at" field.
+func (m *LikeMutation) SetLikedAt(t time.Time) {
+	m.liked_at = &t
+}
+
+// LikedAt returns the value of the "liked_at" field in the mutation.
+func (m *LikeMutation) LikedAt() (r time.Time, exists bool) {
+	v := m.liked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetLikedAt resets all changes to the "liked_at" field.
+func (m *LikeMutation) ResetLikedAt() {
+	m.liked_at = nil
+}
+
+// SetWeight sets the "weight" field.
+func (m *LikeMutation) SetWeight(i int) {
+	m.weight = &i
+	m.addweight = nil
+}
+
+// Weight returns the value of the "weight" field in the mutation.
+func (m *LikeMutation) Weight() (r int, exists bool) {
+	v := m.weight
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// AddWeight adds i to the "weight" field.
+func (m *LikeMutation) AddWeight(i int) {
+	if m.addweight != nil {
+		*m.addweight += i
+	} else {
+		m.addweight = &i
+	}
+}
+
+// AddedWeight returns the value that was added to the "weight" field in this mutation.
+func (m *LikeMutation) AddedWeight() (r int, exists bool) {
+	v := m.addweight
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetWeight resets all changes to the "weight" field.
+func (m *LikeMutation) ResetWeight() {
+	m.weight = nil
+	m.addweight = nil
+}
+
+// SetVisitorID sets the "visitor_id" field.
+func (m *LikeMutation) SetVisitorID(i int) {
+	m.visitor = &i
+}
+
+// VisitorID returns the value of the "visitor_id" field in the mutation.
+func (m *LikeMutation) VisitorID() (r int, exists bool) {
+	v := m.visitor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVisitorID resets all changes to the "visitor_id" field.
+func (m *LikeMutation) ResetVisitorID() {
+	m.visitor = nil
+}
+
+// SetSpecimenID sets the "specimen_id" field.
+func (m *LikeMutation) SetSpecimenID(u uuid.UUID) {
+	m.specimen = &u
+}
+
+// SpecimenID returns the value of the "specimen_id" field in the mutation.
+func (m *LikeMutation) SpecimenID() (r uuid.UUID, exists bool) {
+	v := m.specimen
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSpecimenID resets all changes to the "specimen_id" field.
+func (m *LikeMutation) ResetSpecimenID() {
+	m.specimen = nil
+}
+
+// ClearVisitor clears the "visitor" edge to the Visitor entity.
+func (m *LikeMutation) ClearVisitor() {
+	m.clearedvisitor = true
+	m.clearedFields[like.FieldVisitorID] = struct{}{}
+}
+
+// VisitorCleared reports if the "visitor" edge to the Visitor entity was cleared.
+func (m *LikeMutation) VisitorCleared() bool {
+	return m.clearedvisitor
+}
+
+// VisitorIDs returns the "visitor" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// VisitorID instead. It exists only for internal usage by the builders.
+func (m *LikeMutation) VisitorIDs() (ids []int) {
+	if id := m.visitor; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetVisitor resets all changes to the "visitor" edge.
+func (m *LikeMutation) ResetVisitor() {
+	m.visitor = nil
+	m.clearedvisitor = false
+}
+
+// ClearSpecimen clears the "specimen" edge to the Specimen entity.
+func (m *LikeMutation) ClearSpecimen() {
+	m.clearedspecimen = true
+	m.clearedFields[like.FieldSpecimenID] = struct{}{}
+}
+
+// SpecimenCleared reports if the "specimen" edge to the Specimen entity was cleared.
+func (m *LikeMutation) SpecimenCleared() bool {
+	return m.clearedspecimen
+}
+
+// SpecimenIDs returns the "specimen" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// SpecimenID instead. It exists only for internal usage by the builders.
+func (m *LikeMutation) SpecimenIDs() (ids []uuid.UUID) {
+	if id := m.specimen; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetSpecimen resets all changes to the "specimen" edge.
+func (m *LikeMutation) ResetSpecimen() {
+	m.specimen = nil
+	m.clearedspecimen = false
+}
+
+// Where appends a list predicates to the LikeMutation builder.
+func (m *LikeMutation) Where(ps ...predicate.Like) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the LikeMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *LikeMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Like, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *LikeMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *LikeMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Like).
+func (m *LikeMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *LikeMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.liked_at != nil {
+		fields = append(fields, like.FieldLikedAt)
+	}
+	if m.weight != nil {
+		fields = append(fields, like.FieldWeight)
+	}
+	if m.visitor != nil {
+		fields = append(fields, like.FieldVisitorID)
+	}
+	if m.specimen != nil {
+		fields = append(fields, like.FieldSpecimenID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *LikeMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case like.FieldLikedAt:
+		return m.LikedAt()
+	case like.FieldWeight:
+		return m.Weight()
+	case like.FieldVisitorID:
+		return m.VisitorID()
+	case like.FieldSpecimenID:
+		return m.SpecimenID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *LikeMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, errors.New("edge schema Like does not support getting old values")
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LikeMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case like.FieldLikedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLikedAt(v)
+		return nil
+	case like.FieldWeight:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWeight(v)
+		return nil
+	case like.FieldVisitorID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVisitorID(v)
+		return nil
+	case like.FieldSpecimenID:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSpecimenID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Like field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *LikeMutation) AddedFields() []string {
+	var fields []string
+	if m.addweight != nil {
+		fields = append(fields, like.FieldWeight)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *LikeMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case like.FieldWeight:
+		return m.AddedWeight()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LikeMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case like.FieldWeight:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddWeight(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Like numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *LikeMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *LikeMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *LikeMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Like nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *LikeMutation) ResetField(name string) error {
+	switch name {
+	case like.FieldLikedAt:
+		m.ResetLikedAt()
+		return nil
+	case like.FieldWeight:
+		m.ResetWeight()
+		return nil
+	case like.FieldVisitorID:
+		m.ResetVisitorID()
+		return nil
+	case like.FieldSpecimenID:
+		m.ResetSpecimenID()
+		return nil
+	}
+	return fmt.Errorf("unknown Like field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *LikeMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.visitor != nil {
+		edges = append(edges, like.EdgeVisitor)
+	}
+	if m.specimen != nil {
+		edges = append(edges, like.EdgeSpecimen)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *LikeMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case like.EdgeVisitor:
+		if id := m.visitor; id != nil {
+			return []ent.Value{*id}
+		}
+	case like.EdgeSpecimen:
+		if id := m.specimen; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *LikeMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *LikeMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *LikeMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedvisitor {
+		edges = append(edges, like.EdgeVisitor)
+	}
+	if m.clearedspecimen {
+		edges = append(edges, like.EdgeSpecimen)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *LikeMutation) EdgeCleared(name string) bool {
+	switch name {
+	case like.EdgeVisitor:
+		return m.clearedvisitor
+	case like.EdgeSpecimen:
+		return m.clearedspecimen
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *LikeMutation) ClearEdge(name string) error {
+	switch name {
+	case like.EdgeVisitor:
+		m.ClearVisitor()
+		return nil
+	case like.EdgeSpecimen:
+		m.ClearSpecimen()
+		return nil
+	}
+	return fmt.Errorf("unknown Like unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *LikeMutation) ResetEdge(name string) error {
+	switch name {
+	case like.EdgeVisitor:
+		m.ResetVisitor()
+		return nil
+	case like.EdgeSpecimen:
+		m.ResetSpecimen()
+		return nil
+	}
+	return fmt.Errorf("unknown Like edge %s", name)
+}
+
+// OwnershipMutation represents an operation that mutates the Ownership nodes in the graph.
+type OwnershipMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *uuid.UUID
+	clearedFields  map[string]struct{}
+	visitor        *int
+	clearedvisitor bool
+	label          *owned.Slug
+	clearedlabel   bool
+	done           bool
+	oldValue       func(context.Context) (*Ownership, error)
+	predicates     []predicate.Ownership
+}
+
+var _ ent.Mutation = (*OwnershipMutation)(nil)
+
+// ownershipOption allows management of the mutation configuration using functional options.
+type ownershipOption func(*OwnershipMutation)
+
+// newOwnershipMutation creates new mutation for the Ownership entity.
+func newOwnershipMutation(c config, op Op, opts ...ownershipOption) *OwnershipMutation {
+	m := &OwnershipMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeOwnership,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withOwnershipID sets the ID field of the mutation.
+func withOwnershipID(id uuid.UUID) ownershipOption {
+	return func(m *OwnershipMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Ownership
+		)
+		m.oldValue = func(ctx context.Context) (*Ownership, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Ownership.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withOwnership sets the old Ownership of the mutation.
+func withOwnership(node *Ownership) ownershipOption {
+	return func(m *OwnershipMutation) {
+		m.oldValue = func(context.Context) (*Ownership, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m OwnershipMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m OwnershipMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Ownership entities.
+func (m *OwnershipMutation) SetID(id uuid.UUID) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *OwnershipMutation) ID() (id uuid.UUID, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *OwnershipMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []uuid.UUID{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Ownership.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetVisitorID sets the "visitor_id" field.
+func (m *OwnershipMutation) SetVisitorID(i int) {
+	m.visitor = &i
+}
+
+// VisitorID returns the value of the "visitor_id" field in the mutation.
+func (m *OwnershipMutation) VisitorID() (r int, exists bool) {
+	v := m.visitor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVisitorID returns the old "visitor_id" field's value of the Ownership entity.
+// If the Ownership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OwnershipMutation) OldVisitorID(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVisitorID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVisitorID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVisitorID: %w", err)
+	}
+	return oldValue.VisitorID, nil
+}
+
+// ResetVisitorID resets all changes to the "visitor_id" field.
+func (m *OwnershipMutation) ResetVisitorID() {
+	m.visitor = nil
+}
+
+// SetLabelID sets the "label_id" field.
+func (m *OwnershipMutation) SetLabelID(o owned.Slug) {
+	m.label = &o
+}
+
+// LabelID returns the value of the "label_id" field in the mutation.
+func (m *OwnershipMutation) LabelID() (r owned.Slug, exists bool) {
+	v := m.label
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLabelID returns the old "label_id" field's value of the Ownership entity.
+// If the Ownership object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OwnershipMutation) OldLabelID(ctx context.Context) (v owned.Slug, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLabelID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLabelID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLabelID: %w", err)
+	}
+	return oldValue.LabelID, nil
+}
+
+// ResetLabelID resets all changes to the "label_id" field.
+func (m *OwnershipMutation) ResetLabelID() {
+	m.label = nil
+}
+
+// ClearVisitor clears the "visitor" edge to the Visitor entity.
+func (m *OwnershipMutation) ClearVisitor() {
+	m.clearedvisitor = true
+	m.clearedFields[ownership.FieldVisitorID] = struct{}{}
+}
+
+// VisitorCleared reports if the "visitor" edge to the Visitor entity was cleared.
+func (m *OwnershipMutation) VisitorCleared() bool {
+	return m.clearedvisitor
+}
+
+// VisitorIDs returns the "visitor" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// VisitorID instead. It exists only for internal usage by the builders.
+func (m *OwnershipMutation) VisitorIDs() (ids []int) {
+	if id := m.visitor; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetVisitor resets all changes to the "visitor" edge.
+func (m *OwnershipMutation) ResetVisitor() {
+	m.visitor = nil
+	m.clearedvisitor = false
+}
+
+// ClearLabel clears the "label" edge to the Label entity.
+func (m *OwnershipMutation) ClearLabel() {
+	m.clearedlabel = true
+	m.clearedFields[ownership.FieldLabelID] = struct{}{}
+}
+
+// LabelCleared reports if the "label" edge to the Label entity was cleared.
+func (m *OwnershipMutation) LabelCleared() bool {
+	return m.clearedlabel
+}
+
+// LabelIDs returns the "label" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// LabelID instead. It exists only for internal usage by the builders.
+func (m *OwnershipMutation) LabelIDs() (ids []owned.Slug) {
+	if id := m.label; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetLabel resets all changes to the "label" edge.
+func (m *OwnershipMutation) ResetLabel() {
+	m.label = nil
+	m.clearedlabel = false
+}
+
+// Where appends a list predicates to the OwnershipMutation builder.
+func (m *OwnershipMutation) Where(ps ...predicate.Ownership) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the OwnershipMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *OwnershipMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Ownership, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *OwnershipMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *OwnershipMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Ownership).
+func (m *OwnershipMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *OwnershipMutation) Fields() []string {
+	fields := make([]string, 0, 2)
+	if m.visitor != nil {
+		fields = append(fields, ownership.FieldVisitorID)
+	}
+	if m.label != nil {
+		fields = append(fields, ownership.FieldLabelID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *OwnershipMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case ownership.FieldVisitorID:
+		return m.VisitorID()
+	case ownership.FieldLabelID:
+		return m.LabelID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *OwnershipMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case ownership.FieldVisitorID:
+		return m.OldVisitorID(ctx)
+	case ownership.FieldLabelID:
+		return m.OldLabelID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Ownership field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OwnershipMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case ownership.FieldVisitorID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVisitorID(v)
+		return nil
+	case ownership.FieldLabelID:
+		v, ok := value.(owned.Slug)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLabelID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Ownership field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *OwnershipMutation) AddedFields() []string {
+	var fields []string
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *OwnershipMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OwnershipMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Ownership numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *OwnershipMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *OwnershipMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *OwnershipMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Ownership nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *OwnershipMutation) ResetField(name string) error {
+	switch name {
+	case ownership.FieldVisitorID:
+		m.ResetVisitorID()
+		return nil
+	case ownership.FieldLabelID:
+		m.ResetLabelID()
+		return nil
+	}
+	return fmt.Errorf("unknown Ownership field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *OwnershipMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.visitor != nil {
+		edges = append(edges, ownership.EdgeVisitor)
+	}
+	if m.label != nil {
+		edges = append(edges, ownership.EdgeLabel)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *OwnershipMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case ownership.EdgeVisitor:
+		if id := m.visitor; id != nil {
+			return []ent.Value{*id}
+		}
+	case ownership.EdgeLabel:
+		if id := m.label; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *OwnershipMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *OwnershipMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *OwnershipMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedvisitor {
+		edges = append(edges, ownership.EdgeVisitor)
+	}
+	if m.clearedlabel {
+		edges = append(edges, ownership.EdgeLabel)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *OwnershipMutation) EdgeCleared(name string) bool {
+	switch name {
+	case ownership.EdgeVisitor:
+		return m.clearedvisitor
+	case ownership.EdgeLabel:
+		return m.clearedlabel
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *OwnershipMutation) ClearEdge(name string) error {
+	switch name {
+	case ownership.EdgeVisitor:
+		m.ClearVisitor()
+		return nil
+	case ownership.EdgeLabel:
+		m.ClearLabel()
+		return nil
+	}
+	return fmt.Errorf("unknown Ownership unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *OwnershipMutation) ResetEdge(name string) error {
+	switch name {
+	case ownership.EdgeVisitor:
+		m.ResetVisitor()
+		return nil
+	case ownership.EdgeLabel:
+		m.ResetLabel()
+		return nil
+	}
+	return fmt.Errorf("unknown Ownership edge %s", name)
 }
 
 // SpecimenMutation represents an operation that mutates the Specimen nodes in the graph.
@@ -1756,6 +3070,9 @@ type SpecimenMutation struct {
 	labels         map[owned.Slug]struct{}
 	removedlabels  map[owned.Slug]struct{}
 	clearedlabels  bool
+	likers         map[int]struct{}
+	removedlikers  map[int]struct{}
+	clearedlikers  bool
 	done           bool
 	oldValue       func(context.Context) (*Specimen, error)
 	predicates     []predicate.Specimen
@@ -4505,6 +5822,60 @@ func (m *SpecimenMutation) ResetLabels() {
 	m.removedlabels = nil
 }
 
+// AddLikerIDs adds the "likers" edge to the Visitor entity by ids.
+func (m *SpecimenMutation) AddLikerIDs(ids ...int) {
+	if m.likers == nil {
+		m.likers = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.likers[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLikers clears the "likers" edge to the Visitor entity.
+func (m *SpecimenMutation) ClearLikers() {
+	m.clearedlikers = true
+}
+
+// LikersCleared reports if the "likers" edge to the Visitor entity was cleared.
+func (m *SpecimenMutation) LikersCleared() bool {
+	return m.clearedlikers
+}
+
+// RemoveLikerIDs removes the "likers" edge to the Visitor entity by IDs.
+func (m *SpecimenMutation) RemoveLikerIDs(ids ...int) {
+	if m.removedlikers == nil {
+		m.removedlikers = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.likers, ids[i])
+		m.removedlikers[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLikers returns the removed IDs of the "likers" edge to the Visitor entity.
+func (m *SpecimenMutation) RemovedLikersIDs() (ids []int) {
+	for id := range m.removedlikers {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// LikersIDs returns the "likers" edge IDs in the mutation.
+func (m *SpecimenMutation) LikersIDs() (ids []int) {
+	for id := range m.likers {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLikers resets all changes to the "likers" edge.
+func (m *SpecimenMutation) ResetLikers() {
+	m.likers = nil
+	m.clearedlikers = false
+	m.removedlikers = nil
+}
+
 // Where appends a list predicates to the SpecimenMutation builder.
 func (m *SpecimenMutation) Where(ps ...predicate.Specimen) {
 	m.predicates = append(m.predicates, ps...)
@@ -5817,12 +7188,15 @@ func (m *SpecimenMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *SpecimenMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.cabinet != nil {
 		edges = append(edges, specimen.EdgeCabinet)
 	}
 	if m.labels != nil {
 		edges = append(edges, specimen.EdgeLabels)
+	}
+	if m.likers != nil {
+		edges = append(edges, specimen.EdgeLikers)
 	}
 	return edges
 }
@@ -5841,15 +7215,24 @@ func (m *SpecimenMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case specimen.EdgeLikers:
+		ids := make([]ent.Value, 0, len(m.likers))
+		for id := range m.likers {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *SpecimenMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.removedlabels != nil {
 		edges = append(edges, specimen.EdgeLabels)
+	}
+	if m.removedlikers != nil {
+		edges = append(edges, specimen.EdgeLikers)
 	}
 	return edges
 }
@@ -5864,18 +7247,27 @@ func (m *SpecimenMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case specimen.EdgeLikers:
+		ids := make([]ent.Value, 0, len(m.removedlikers))
+		for id := range m.removedlikers {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *SpecimenMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.clearedcabinet {
 		edges = append(edges, specimen.EdgeCabinet)
 	}
 	if m.clearedlabels {
 		edges = append(edges, specimen.EdgeLabels)
+	}
+	if m.clearedlikers {
+		edges = append(edges, specimen.EdgeLikers)
 	}
 	return edges
 }
@@ -5888,6 +7280,8 @@ func (m *SpecimenMutation) EdgeCleared(name string) bool {
 		return m.clearedcabinet
 	case specimen.EdgeLabels:
 		return m.clearedlabels
+	case specimen.EdgeLikers:
+		return m.clearedlikers
 	}
 	return false
 }
@@ -5913,6 +7307,1297 @@ func (m *SpecimenMutation) ResetEdge(name string) error {
 	case specimen.EdgeLabels:
 		m.ResetLabels()
 		return nil
+	case specimen.EdgeLikers:
+		m.ResetLikers()
+		return nil
 	}
 	return fmt.Errorf("unknown Specimen edge %s", name)
+}
+
+// VisitMutation represents an operation that mutates the Visit nodes in the graph.
+type VisitMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *int
+	reason         *string
+	clearedFields  map[string]struct{}
+	visitor        *int
+	clearedvisitor bool
+	cabinet        *owned.ID
+	clearedcabinet bool
+	done           bool
+	oldValue       func(context.Context) (*Visit, error)
+	predicates     []predicate.Visit
+}
+
+var _ ent.Mutation = (*VisitMutation)(nil)
+
+// visitOption allows management of the mutation configuration using functional options.
+type visitOption func(*VisitMutation)
+
+// newVisitMutation creates new mutation for the Visit entity.
+func newVisitMutation(c config, op Op, opts ...visitOption) *VisitMutation {
+	m := &VisitMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeVisit,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withVisitID sets the ID field of the mutation.
+func withVisitID(id int) visitOption {
+	return func(m *VisitMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Visit
+		)
+		m.oldValue = func(ctx context.Context) (*Visit, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Visit.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withVisit sets the old Visit of the mutation.
+func withVisit(node *Visit) visitOption {
+	return func(m *VisitMutation) {
+		m.oldValue = func(context.Context) (*Visit, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m VisitMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m VisitMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *VisitMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *VisitMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Visit.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetReason sets the "reason" field.
+func (m *VisitMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *VisitMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the Visit entity.
+// If the Visit object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *VisitMutation) OldReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *VisitMutation) ResetReason() {
+	m.reason = nil
+}
+
+// SetVisitorID sets the "visitor_id" field.
+func (m *VisitMutation) SetVisitorID(i int) {
+	m.visitor = &i
+}
+
+// VisitorID returns the value of the "visitor_id" field in the mutation.
+func (m *VisitMutation) VisitorID() (r int, exists bool) {
+	v := m.visitor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVisitorID returns the old "visitor_id" field's value of the Visit entity.
+// If the Visit object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *VisitMutation) OldVisitorID(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVisitorID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVisitorID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVisitorID: %w", err)
+	}
+	return oldValue.VisitorID, nil
+}
+
+// ResetVisitorID resets all changes to the "visitor_id" field.
+func (m *VisitMutation) ResetVisitorID() {
+	m.visitor = nil
+}
+
+// SetCabinetID sets the "cabinet_id" field.
+func (m *VisitMutation) SetCabinetID(o owned.ID) {
+	m.cabinet = &o
+}
+
+// CabinetID returns the value of the "cabinet_id" field in the mutation.
+func (m *VisitMutation) CabinetID() (r owned.ID, exists bool) {
+	v := m.cabinet
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCabinetID returns the old "cabinet_id" field's value of the Visit entity.
+// If the Visit object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *VisitMutation) OldCabinetID(ctx context.Context) (v owned.ID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCabinetID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCabinetID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCabinetID: %w", err)
+	}
+	return oldValue.CabinetID, nil
+}
+
+// ResetCabinetID resets all changes to the "cabinet_id" field.
+func (m *VisitMutation) ResetCabinetID() {
+	m.cabinet = nil
+}
+
+// ClearVisitor clears the "visitor" edge to the Visitor entity.
+func (m *VisitMutation) ClearVisitor() {
+	m.clearedvisitor = true
+	m.clearedFields[visit.FieldVisitorID] = struct{}{}
+}
+
+// VisitorCleared reports if the "visitor" edge to the Visitor entity was cleared.
+func (m *VisitMutation) VisitorCleared() bool {
+	return m.clearedvisitor
+}
+
+// VisitorIDs returns the "visitor" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// VisitorID instead. It exists only for internal usage by the builders.
+func (m *VisitMutation) VisitorIDs() (ids []int) {
+	if id := m.visitor; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetVisitor resets all changes to the "visitor" edge.
+func (m *VisitMutation) ResetVisitor() {
+	m.visitor = nil
+	m.clearedvisitor = false
+}
+
+// ClearCabinet clears the "cabinet" edge to the Cabinet entity.
+func (m *VisitMutation) ClearCabinet() {
+	m.clearedcabinet = true
+	m.clearedFields[visit.FieldCabinetID] = struct{}{}
+}
+
+// CabinetCleared reports if the "cabinet" edge to the Cabinet entity was cleared.
+func (m *VisitMutation) CabinetCleared() bool {
+	return m.clearedcabinet
+}
+
+// CabinetIDs returns the "cabinet" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// CabinetID instead. It exists only for internal usage by the builders.
+func (m *VisitMutation) CabinetIDs() (ids []owned.ID) {
+	if id := m.cabinet; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetCabinet resets all changes to the "cabinet" edge.
+func (m *VisitMutation) ResetCabinet() {
+	m.cabinet = nil
+	m.clearedcabinet = false
+}
+
+// Where appends a list predicates to the VisitMutation builder.
+func (m *VisitMutation) Where(ps ...predicate.Visit) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the VisitMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *VisitMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Visit, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *VisitMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *VisitMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Visit).
+func (m *VisitMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *VisitMutation) Fields() []string {
+	fields := make([]string, 0, 3)
+	if m.reason != nil {
+		fields = append(fields, visit.FieldReason)
+	}
+	if m.visitor != nil {
+		fields = append(fields, visit.FieldVisitorID)
+	}
+	if m.cabinet != nil {
+		fields = append(fields, visit.FieldCabinetID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *VisitMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case visit.FieldReason:
+		return m.Reason()
+	case visit.FieldVisitorID:
+		return m.VisitorID()
+	case visit.FieldCabinetID:
+		return m.CabinetID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *VisitMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case visit.FieldReason:
+		return m.OldReason(ctx)
+	case visit.FieldVisitorID:
+		return m.OldVisitorID(ctx)
+	case visit.FieldCabinetID:
+		return m.OldCabinetID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Visit field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *VisitMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case visit.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case visit.FieldVisitorID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVisitorID(v)
+		return nil
+	case visit.FieldCabinetID:
+		v, ok := value.(owned.ID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCabinetID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Visit field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *VisitMutation) AddedFields() []string {
+	var fields []string
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *VisitMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *VisitMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Visit numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *VisitMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *VisitMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *VisitMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Visit nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *VisitMutation) ResetField(name string) error {
+	switch name {
+	case visit.FieldReason:
+		m.ResetReason()
+		return nil
+	case visit.FieldVisitorID:
+		m.ResetVisitorID()
+		return nil
+	case visit.FieldCabinetID:
+		m.ResetCabinetID()
+		return nil
+	}
+	return fmt.Errorf("unknown Visit field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *VisitMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.visitor != nil {
+		edges = append(edges, visit.EdgeVisitor)
+	}
+	if m.cabinet != nil {
+		edges = append(edges, visit.EdgeCabinet)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *VisitMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case visit.EdgeVisitor:
+		if id := m.visitor; id != nil {
+			return []ent.Value{*id}
+		}
+	case visit.EdgeCabinet:
+		if id := m.cabinet; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *VisitMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *VisitMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *VisitMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedvisitor {
+		edges = append(edges, visit.EdgeVisitor)
+	}
+	if m.clearedcabinet {
+		edges = append(edges, visit.EdgeCabinet)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *VisitMutation) EdgeCleared(name string) bool {
+	switch name {
+	case visit.EdgeVisitor:
+		return m.clearedvisitor
+	case visit.EdgeCabinet:
+		return m.clearedcabinet
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *VisitMutation) ClearEdge(name string) error {
+	switch name {
+	case visit.EdgeVisitor:
+		m.ClearVisitor()
+		return nil
+	case visit.EdgeCabinet:
+		m.ClearCabinet()
+		return nil
+	}
+	return fmt.Errorf("unknown Visit unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *VisitMutation) ResetEdge(name string) error {
+	switch name {
+	case visit.EdgeVisitor:
+		m.ResetVisitor()
+		return nil
+	case visit.EdgeCabinet:
+		m.ResetCabinet()
+		return nil
+	}
+	return fmt.Errorf("unknown Visit edge %s", name)
+}
+
+// VisitorMutation represents an operation that mutates the Visitor nodes in the graph.
+type VisitorMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *int
+	name              *string
+	clearedFields     map[string]struct{}
+	liked             map[uuid.UUID]struct{}
+	removedliked      map[uuid.UUID]struct{}
+	clearedliked      bool
+	visited           map[owned.ID]struct{}
+	removedvisited    map[owned.ID]struct{}
+	clearedvisited    bool
+	owned             map[owned.Slug]struct{}
+	removedowned      map[owned.Slug]struct{}
+	clearedowned      bool
+	visits            map[int]struct{}
+	removedvisits     map[int]struct{}
+	clearedvisits     bool
+	ownerships        map[uuid.UUID]struct{}
+	removedownerships map[uuid.UUID]struct{}
+	clearedownerships bool
+	done              bool
+	oldValue          func(context.Context) (*Visitor, error)
+	predicates        []predicate.Visitor
+}
+
+var _ ent.Mutation = (*VisitorMutation)(nil)
+
+// visitorOption allows management of the mutation configuration using functional options.
+type visitorOption func(*VisitorMutation)
+
+// newVisitorMutation creates new mutation for the Visitor entity.
+func newVisitorMutation(c config, op Op, opts ...visitorOption) *VisitorMutation {
+	m := &VisitorMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeVisitor,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withVisitorID sets the ID field of the mutation.
+func withVisitorID(id int) visitorOption {
+	return func(m *VisitorMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Visitor
+		)
+		m.oldValue = func(ctx context.Context) (*Visitor, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Visitor.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withVisitor sets the old Visitor of the mutation.
+func withVisitor(node *Visitor) visitorOption {
+	return func(m *VisitorMutation) {
+		m.oldValue = func(context.Context) (*Visitor, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m VisitorMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m VisitorMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *VisitorMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *VisitorMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Visitor.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *VisitorMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *VisitorMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Visitor entity.
+// If the Visitor object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *VisitorMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *VisitorMutation) ResetName() {
+	m.name = nil
+}
+
+// AddLikedIDs adds the "liked" edge to the Specimen entity by ids.
+func (m *VisitorMutation) AddLikedIDs(ids ...uuid.UUID) {
+	if m.liked == nil {
+		m.liked = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.liked[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLiked clears the "liked" edge to the Specimen entity.
+func (m *VisitorMutation) ClearLiked() {
+	m.clearedliked = true
+}
+
+// LikedCleared reports if the "liked" edge to the Specimen entity was cleared.
+func (m *VisitorMutation) LikedCleared() bool {
+	return m.clearedliked
+}
+
+// RemoveLikedIDs removes the "liked" edge to the Specimen entity by IDs.
+func (m *VisitorMutation) RemoveLikedIDs(ids ...uuid.UUID) {
+	if m.removedliked == nil {
+		m.removedliked = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.liked, ids[i])
+		m.removedliked[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLiked returns the removed IDs of the "liked" edge to the Specimen entity.
+func (m *VisitorMutation) RemovedLikedIDs() (ids []uuid.UUID) {
+	for id := range m.removedliked {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// LikedIDs returns the "liked" edge IDs in the mutation.
+func (m *VisitorMutation) LikedIDs() (ids []uuid.UUID) {
+	for id := range m.liked {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLiked resets all changes to the "liked" edge.
+func (m *VisitorMutation) ResetLiked() {
+	m.liked = nil
+	m.clearedliked = false
+	m.removedliked = nil
+}
+
+// AddVisitedIDs adds the "visited" edge to the Cabinet entity by ids.
+func (m *VisitorMutation) AddVisitedIDs(ids ...owned.ID) {
+	if m.visited == nil {
+		m.visited = make(map[owned.ID]struct{})
+	}
+	for i := range ids {
+		m.visited[ids[i]] = struct{}{}
+	}
+}
+
+// ClearVisited clears the "visited" edge to the Cabinet entity.
+func (m *VisitorMutation) ClearVisited() {
+	m.clearedvisited = true
+}
+
+// VisitedCleared reports if the "visited" edge to the Cabinet entity was cleared.
+func (m *VisitorMutation) VisitedCleared() bool {
+	return m.clearedvisited
+}
+
+// RemoveVisitedIDs removes the "visited" edge to the Cabinet entity by IDs.
+func (m *VisitorMutation) RemoveVisitedIDs(ids ...owned.ID) {
+	if m.removedvisited == nil {
+		m.removedvisited = make(map[owned.ID]struct{})
+	}
+	for i := range ids {
+		delete(m.visited, ids[i])
+		m.removedvisited[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedVisited returns the removed IDs of the "visited" edge to the Cabinet entity.
+func (m *VisitorMutation) RemovedVisitedIDs() (ids []owned.ID) {
+	for id := range m.removedvisited {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// VisitedIDs returns the "visited" edge IDs in the mutation.
+func (m *VisitorMutation) VisitedIDs() (ids []owned.ID) {
+	for id := range m.visited {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetVisited resets all changes to the "visited" edge.
+func (m *VisitorMutation) ResetVisited() {
+	m.visited = nil
+	m.clearedvisited = false
+	m.removedvisited = nil
+}
+
+// AddOwnedIDs adds the "owned" edge to the Label entity by ids.
+func (m *VisitorMutation) AddOwnedIDs(ids ...owned.Slug) {
+	if m.owned == nil {
+		m.owned = make(map[owned.Slug]struct{})
+	}
+	for i := range ids {
+		m.owned[ids[i]] = struct{}{}
+	}
+}
+
+// ClearOwned clears the "owned" edge to the Label entity.
+func (m *VisitorMutation) ClearOwned() {
+	m.clearedowned = true
+}
+
+// OwnedCleared reports if the "owned" edge to the Label entity was cleared.
+func (m *VisitorMutation) OwnedCleared() bool {
+	return m.clearedowned
+}
+
+// RemoveOwnedIDs removes the "owned" edge to the Label entity by IDs.
+func (m *VisitorMutation) RemoveOwnedIDs(ids ...owned.Slug) {
+	if m.removedowned == nil {
+		m.removedowned = make(map[owned.Slug]struct{})
+	}
+	for i := range ids {
+		delete(m.owned, ids[i])
+		m.removedowned[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedOwned returns the removed IDs of the "owned" edge to the Label entity.
+func (m *VisitorMutation) RemovedOwnedIDs() (ids []owned.Slug) {
+	for id := range m.removedowned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// OwnedIDs returns the "owned" edge IDs in the mutation.
+func (m *VisitorMutation) OwnedIDs() (ids []owned.Slug) {
+	for id := range m.owned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetOwned resets all changes to the "owned" edge.
+func (m *VisitorMutation) ResetOwned() {
+	m.owned = nil
+	m.clearedowned = false
+	m.removedowned = nil
+}
+
+// AddVisitIDs adds the "visits" edge to the Visit entity by ids.
+func (m *VisitorMutation) AddVisitIDs(ids ...int) {
+	if m.visits == nil {
+		m.visits = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.visits[ids[i]] = struct{}{}
+	}
+}
+
+// ClearVisits clears the "visits" edge to the Visit entity.
+func (m *VisitorMutation) ClearVisits() {
+	m.clearedvisits = true
+}
+
+// VisitsCleared reports if the "visits" edge to the Visit entity was cleared.
+func (m *VisitorMutation) VisitsCleared() bool {
+	return m.clearedvisits
+}
+
+// RemoveVisitIDs removes the "visits" edge to the Visit entity by IDs.
+func (m *VisitorMutation) RemoveVisitIDs(ids ...int) {
+	if m.removedvisits == nil {
+		m.removedvisits = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.visits, ids[i])
+		m.removedvisits[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedVisits returns the removed IDs of the "visits" edge to the Visit entity.
+func (m *VisitorMutation) RemovedVisitsIDs() (ids []int) {
+	for id := range m.removedvisits {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// VisitsIDs returns the "visits" edge IDs in the mutation.
+func (m *VisitorMutation) VisitsIDs() (ids []int) {
+	for id := range m.visits {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetVisits resets all changes to the "visits" edge.
+func (m *VisitorMutation) ResetVisits() {
+	m.visits = nil
+	m.clearedvisits = false
+	m.removedvisits = nil
+}
+
+// AddOwnershipIDs adds the "ownerships" edge to the Ownership entity by ids.
+func (m *VisitorMutation) AddOwnershipIDs(ids ...uuid.UUID) {
+	if m.ownerships == nil {
+		m.ownerships = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		m.ownerships[ids[i]] = struct{}{}
+	}
+}
+
+// ClearOwnerships clears the "ownerships" edge to the Ownership entity.
+func (m *VisitorMutation) ClearOwnerships() {
+	m.clearedownerships = true
+}
+
+// OwnershipsCleared reports if the "ownerships" edge to the Ownership entity was cleared.
+func (m *VisitorMutation) OwnershipsCleared() bool {
+	return m.clearedownerships
+}
+
+// RemoveOwnershipIDs removes the "ownerships" edge to the Ownership entity by IDs.
+func (m *VisitorMutation) RemoveOwnershipIDs(ids ...uuid.UUID) {
+	if m.removedownerships == nil {
+		m.removedownerships = make(map[uuid.UUID]struct{})
+	}
+	for i := range ids {
+		delete(m.ownerships, ids[i])
+		m.removedownerships[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedOwnerships returns the removed IDs of the "ownerships" edge to the Ownership entity.
+func (m *VisitorMutation) RemovedOwnershipsIDs() (ids []uuid.UUID) {
+	for id := range m.removedownerships {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// OwnershipsIDs returns the "ownerships" edge IDs in the mutation.
+func (m *VisitorMutation) OwnershipsIDs() (ids []uuid.UUID) {
+	for id := range m.ownerships {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetOwnerships resets all changes to the "ownerships" edge.
+func (m *VisitorMutation) ResetOwnerships() {
+	m.ownerships = nil
+	m.clearedownerships = false
+	m.removedownerships = nil
+}
+
+// Where appends a list predicates to the VisitorMutation builder.
+func (m *VisitorMutation) Where(ps ...predicate.Visitor) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the VisitorMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *VisitorMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Visitor, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *VisitorMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *VisitorMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Visitor).
+func (m *VisitorMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *VisitorMutation) Fields() []string {
+	fields := make([]string, 0, 1)
+	if m.name != nil {
+		fields = append(fields, visitor.FieldName)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *VisitorMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case visitor.FieldName:
+		return m.Name()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *VisitorMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case visitor.FieldName:
+		return m.OldName(ctx)
+	}
+	return nil, fmt.Errorf("unknown Visitor field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *VisitorMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case visitor.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Visitor field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *VisitorMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *VisitorMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *VisitorMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Visitor numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *VisitorMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *VisitorMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *VisitorMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Visitor nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *VisitorMutation) ResetField(name string) error {
+	switch name {
+	case visitor.FieldName:
+		m.ResetName()
+		return nil
+	}
+	return fmt.Errorf("unknown Visitor field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *VisitorMutation) AddedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.liked != nil {
+		edges = append(edges, visitor.EdgeLiked)
+	}
+	if m.visited != nil {
+		edges = append(edges, visitor.EdgeVisited)
+	}
+	if m.owned != nil {
+		edges = append(edges, visitor.EdgeOwned)
+	}
+	if m.visits != nil {
+		edges = append(edges, visitor.EdgeVisits)
+	}
+	if m.ownerships != nil {
+		edges = append(edges, visitor.EdgeOwnerships)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *VisitorMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case visitor.EdgeLiked:
+		ids := make([]ent.Value, 0, len(m.liked))
+		for id := range m.liked {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeVisited:
+		ids := make([]ent.Value, 0, len(m.visited))
+		for id := range m.visited {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeOwned:
+		ids := make([]ent.Value, 0, len(m.owned))
+		for id := range m.owned {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeVisits:
+		ids := make([]ent.Value, 0, len(m.visits))
+		for id := range m.visits {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeOwnerships:
+		ids := make([]ent.Value, 0, len(m.ownerships))
+		for id := range m.ownerships {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *VisitorMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.removedliked != nil {
+		edges = append(edges, visitor.EdgeLiked)
+	}
+	if m.removedvisited != nil {
+		edges = append(edges, visitor.EdgeVisited)
+	}
+	if m.removedowned != nil {
+		edges = append(edges, visitor.EdgeOwned)
+	}
+	if m.removedvisits != nil {
+		edges = append(edges, visitor.EdgeVisits)
+	}
+	if m.removedownerships != nil {
+		edges = append(edges, visitor.EdgeOwnerships)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *VisitorMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case visitor.EdgeLiked:
+		ids := make([]ent.Value, 0, len(m.removedliked))
+		for id := range m.removedliked {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeVisited:
+		ids := make([]ent.Value, 0, len(m.removedvisited))
+		for id := range m.removedvisited {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeOwned:
+		ids := make([]ent.Value, 0, len(m.removedowned))
+		for id := range m.removedowned {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeVisits:
+		ids := make([]ent.Value, 0, len(m.removedvisits))
+		for id := range m.removedvisits {
+			ids = append(ids, id)
+		}
+		return ids
+	case visitor.EdgeOwnerships:
+		ids := make([]ent.Value, 0, len(m.removedownerships))
+		for id := range m.removedownerships {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *VisitorMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.clearedliked {
+		edges = append(edges, visitor.EdgeLiked)
+	}
+	if m.clearedvisited {
+		edges = append(edges, visitor.EdgeVisited)
+	}
+	if m.clearedowned {
+		edges = append(edges, visitor.EdgeOwned)
+	}
+	if m.clearedvisits {
+		edges = append(edges, visitor.EdgeVisits)
+	}
+	if m.clearedownerships {
+		edges = append(edges, visitor.EdgeOwnerships)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *VisitorMutation) EdgeCleared(name string) bool {
+	switch name {
+	case visitor.EdgeLiked:
+		return m.clearedliked
+	case visitor.EdgeVisited:
+		return m.clearedvisited
+	case visitor.EdgeOwned:
+		return m.clearedowned
+	case visitor.EdgeVisits:
+		return m.clearedvisits
+	case visitor.EdgeOwnerships:
+		return m.clearedownerships
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *VisitorMutation) ClearEdge(name string) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Visitor unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *VisitorMutation) ResetEdge(name string) error {
+	switch name {
+	case visitor.EdgeLiked:
+		m.ResetLiked()
+		return nil
+	case visitor.EdgeVisited:
+		m.ResetVisited()
+		return nil
+	case visitor.EdgeOwned:
+		m.ResetOwned()
+		return nil
+	case visitor.EdgeVisits:
+		m.ResetVisits()
+		return nil
+	case visitor.EdgeOwnerships:
+		m.ResetOwnerships()
+		return nil
+	}
+	return fmt.Errorf("unknown Visitor edge %s", name)
 }

@@ -5,10 +5,13 @@ package ent
 import (
 	"math/big"
 	"net/url"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/schema"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
@@ -42,6 +45,22 @@ func init() {
 	labelDescID := labelFields[0].Descriptor()
 	// label.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	label.IDValidator = labelDescID.Validators[0].(func(string) error)
+	likeFields := schema.Like{}.Fields()
+	_ = likeFields
+	// likeDescLikedAt is the schema descriptor for liked_at field.
+	likeDescLikedAt := likeFields[0].Descriptor()
+	// like.DefaultLikedAt holds the default value on creation for the liked_at field.
+	like.DefaultLikedAt = likeDescLikedAt.Default.(func() time.Time)
+	// likeDescWeight is the schema descriptor for weight field.
+	likeDescWeight := likeFields[1].Descriptor()
+	// like.DefaultWeight holds the default value on creation for the weight field.
+	like.DefaultWeight = likeDescWeight.Default.(int)
+	ownershipFields := schema.Ownership{}.Fields()
+	_ = ownershipFields
+	// ownershipDescID is the schema descriptor for id field.
+	ownershipDescID := ownershipFields[0].Descriptor()
+	// ownership.DefaultID holds the default value on creation for the id field.
+	ownership.DefaultID = ownershipDescID.Default.(func() uuid.UUID)
 	specimenFields := schema.Specimen{}.Fields()
 	_ = specimenFields
 	// specimenDescI is the schema descriptor for i field.

@@ -128,9 +128,11 @@ type SpecimenEdges struct {
 	Cabinet *Cabinet `json:"cabinet,omitempty"`
 	// Labels holds the value of the labels edge.
 	Labels []*Label `json:"labels,omitempty"`
+	// Likers holds the value of the likers edge.
+	Likers []*Visitor `json:"likers,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [3]bool
 }
 
 // CabinetOrErr returns the Cabinet value or an error if the edge
@@ -151,6 +153,15 @@ func (e SpecimenEdges) LabelsOrErr() ([]*Label, error) {
 		return e.Labels, nil
 	}
 	return nil, &NotLoadedError{edge: "labels"}
+}
+
+// LikersOrErr returns the Likers value or an error if the edge
+// was not loaded in eager-loading.
+func (e SpecimenEdges) LikersOrErr() ([]*Visitor, error) {
+	if e.loadedTypes[2] {
+		return e.Likers, nil
+	}
+	return nil, &NotLoadedError{edge: "likers"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -542,6 +553,11 @@ func (_m *Specimen) QueryCabinet() *CabinetQuery {
 // QueryLabels queries the "labels" edge of the Specimen entity.
 func (_m *Specimen) QueryLabels() *LabelQuery {
 	return NewSpecimenClient(_m.config).QueryLabels(_m)
+}
+
+// QueryLikers queries the "likers" edge of the Specimen entity.
+func (_m *Specimen) QueryLikers() *VisitorQuery {
+	return NewSpecimenClient(_m.config).QueryLikers(_m)
 }
 
 // Update returns a builder for updating this Specimen.

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -616,6 +617,21 @@ func (_c *SpecimenCreate) AddLabels(v ...*Label) *SpecimenCreate {
 	return _c.AddLabelIDs(ids...)
 }
 
+// AddLikerIDs adds the "likers" edge to the Visitor entity by IDs.
+func (_c *SpecimenCreate) AddLikerIDs(ids ...int) *SpecimenCreate {
+	_c.mutation.AddLikerIDs(ids...)
+	return _c
+}
+
+// AddLikers adds the "likers" edges to the Visitor entity.
+func (_c *SpecimenCreate) AddLikers(v ...*Visitor) *SpecimenCreate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddLikerIDs(ids...)
+}
+
 // Mutation returns the SpecimenMutation object of the builder.
 func (_c *SpecimenCreate) Mutation() *SpecimenMutation {
 	return _c.mutation
@@ -981,6 +997,22 @@ func (_c *SpecimenCreate) createSpec() (*Specimen, *sqlgraph.CreateSpec, error) 
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(label.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.LikersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -29,6 +30,7 @@ type SpecimenQuery struct {
 	predicates  []predicate.Specimen
 	withCabinet *CabinetQuery
 	withLabels  *LabelQuery
+	withLikers  *VisitorQuery
 	withFKs     bool
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -103,6 +105,28 @@ func (_q *SpecimenQuery) QueryLabels() *LabelQuery {
 			sqlgraph.From(specimen.Table, specimen.FieldID, selector),
 			sqlgraph.To(label.Table, label.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, specimen.LabelsTable, specimen.LabelsPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryLikers chains the current query on the "likers" edge.
+func (_q *SpecimenQuery) QueryLikers() *VisitorQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(specimen.Table, specimen.FieldID, selector),
+			sqlgraph.To(visitor.Table, visitor.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, specimen.LikersTable, specimen.LikersPrimaryKey...),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -304,6 +328,7 @@ func (_q *SpecimenQuery) Clone() *SpecimenQuery {
 		predicates:  append([]predicate.Specimen{}, _q.predicates...),
 		withCabinet: _q.withCabinet.Clone(),
 		withLabels:  _q.withLabels.Clone(),
+		withLikers:  _q.withLikers.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -329,6 +354,17 @@ func (_q *SpecimenQuery) WithLabels(opts ...func(*LabelQuery)) *SpecimenQuery {
 		opt(query)
 	}
 	_q.withLabels = query
+	return _q
+}
+
+// WithLikers tells the query-builder to eager-load the nodes that are connected to
+// the "likers" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *SpecimenQuery) WithLikers(opts ...func(*VisitorQuery)) *SpecimenQuery {
+	query := (&VisitorClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withLikers = query
 	return _q
 }
 
@@ -411,9 +447,10 @@ func (_q *SpecimenQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Spe
 		nodes       = []*Specimen{}
 		withFKs     = _q.withFKs
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [3]bool{
 			_q.withCabinet != nil,
 			_q.withLabels != nil,
+			_q.withLikers != nil,
 		}
 	)
 	if _q.withCabinet != nil {
@@ -450,6 +487,13 @@ func (_q *SpecimenQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Spe
 		if err := _q.loadLabels(ctx, query, nodes,
 			func(n *Specimen) { n.Edges.Labels = []*Label{} },
 			func(n *Specimen, e *Label) { n.Edges.Labels = append(n.Edges.Labels, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withLikers; query != nil {
+		if err := _q.loadLikers(ctx, query, nodes,
+			func(n *Specimen) { n.Edges.Likers = []*Visitor{} },
+			func(n *Specimen, e *Visitor) { n.Edges.Likers = append(n.Edges.Likers, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -542,6 +586,67 @@ func (_q *SpecimenQuery) loadLabels(ctx context.Context, query *LabelQuery, node
 		nodes, ok := nids[n.ID]
 		if !ok {
 			return fmt.Errorf(`unexpected "labels" node returned %v`, n.ID)
+		}
+		for kn := range nodes {
+			assign(kn, n)
+		}
+	}
+	return nil
+}
+func (_q *SpecimenQuery) loadLikers(ctx context.Context, query *VisitorQuery, nodes []*Specimen, init func(*Specimen), assign func(*Specimen, *Visitor)) error {
+	edgeIDs := make([]driver.Value, len(nodes))
+	byID := make(map[uuid.UUID]*Specimen)
+	nids := make(map[int]map[*Specimen]struct{})
+	for i, node := range nodes {
+		edgeIDs[i] = node.ID
+		byID[node.ID] = node
+		if init != nil {
+			init(node)
+		}
+	}
+	query.Where(func(s *sql.Selector) {
+		joinT := sql.Table(specimen.LikersTable)
+		s.Join(joinT).On(s.C(visitor.FieldID), joinT.C(specimen.LikersPrimaryKey[0]))
+		s.Where(sql.InValues(joinT.C(specimen.LikersPrimaryKey[1]), edgeIDs...))
+		columns := s.SelectedColumns()
+		s.Select(joinT.C(specimen.LikersPrimaryKey[1]))
+		s.AppendSelect(columns...)
+		s.SetDistinct(false)
+	})
+	if err := query.prepareQuery(ctx); err != nil {
+		return err
+	}
+	qr := QuerierFunc(func(ctx context.Context, q Query) (Value, error) {
+		return query.sqlAll(ctx, func(_ context.Context, spec *sqlgraph.QuerySpec) {
+			assign := spec.Assign
+			values := spec.ScanValues
+			spec.ScanValues = func(columns []string) ([]any, error) {
+				values, err := values(columns[1:])
+				if err != nil {
+					return nil, err
+				}
+				return append([]any{new(uuid.UUID)}, values...), nil
+			}
+			spec.Assign = func(columns []string, values []any) error {
+				outValue := *values[0].(*uuid.UUID)
+				inValue := int(values[1].(*sql.NullInt64).Int64)
+				if nids[inValue] == nil {
+					nids[inValue] = map[*Specimen]struct{}{byID[outValue]: {}}
+					return assign(columns[1:], values[1:])
+				}
+				nids[inValue][byID[outValue]] = struct{}{}
+				return nil
+			}
+		})
+	})
+	neighbors, err := withInterceptors[[]*Visitor](ctx, query, qr, query.inters)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected "likers" node returned %v`, n.ID)
 		}
 		for kn := range nodes {
 			assign(kn, n)

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -978,6 +979,21 @@ func (_u *SpecimenUpdate) AddLabels(v ...*Label) *SpecimenUpdate {
 	return _u.AddLabelIDs(ids...)
 }
 
+// AddLikerIDs adds the "likers" edge to the Visitor entity by IDs.
+func (_u *SpecimenUpdate) AddLikerIDs(ids ...int) *SpecimenUpdate {
+	_u.mutation.AddLikerIDs(ids...)
+	return _u
+}
+
+// AddLikers adds the "likers" edges to the Visitor entity.
+func (_u *SpecimenUpdate) AddLikers(v ...*Visitor) *SpecimenUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddLikerIDs(ids...)
+}
+
 // Mutation returns the SpecimenMutation object of the builder.
 func (_u *SpecimenUpdate) Mutation() *SpecimenMutation {
 	return _u.mutation
@@ -1008,6 +1024,27 @@ func (_u *SpecimenUpdate) RemoveLabels(v ...*Label) *SpecimenUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveLabelIDs(ids...)
+}
+
+// ClearLikers clears all "likers" edges to the Visitor entity.
+func (_u *SpecimenUpdate) ClearLikers() *SpecimenUpdate {
+	_u.mutation.ClearLikers()
+	return _u
+}
+
+// RemoveLikerIDs removes the "likers" edge to Visitor entities by IDs.
+func (_u *SpecimenUpdate) RemoveLikerIDs(ids ...int) *SpecimenUpdate {
+	_u.mutation.RemoveLikerIDs(ids...)
+	return _u
+}
+
+// RemoveLikers removes "likers" edges to Visitor entities.
+func (_u *SpecimenUpdate) RemoveLikers(v ...*Visitor) *SpecimenUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveLikerIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -1478,6 +1515,51 @@ func (_u *SpecimenUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(label.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LikersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedLikersIDs(); len(nodes) > 0 && !_u.mutation.LikersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LikersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {
@@ -2447,6 +2529,21 @@ func (_u *SpecimenUpdateOne) AddLabels(v ...*Label) *SpecimenUpdateOne {
 	return _u.AddLabelIDs(ids...)
 }
 
+// AddLikerIDs adds the "likers" edge to the Visitor entity by IDs.
+func (_u *SpecimenUpdateOne) AddLikerIDs(ids ...int) *SpecimenUpdateOne {
+	_u.mutation.AddLikerIDs(ids...)
+	return _u
+}
+
+// AddLikers adds the "likers" edges to the Visitor entity.
+func (_u *SpecimenUpdateOne) AddLikers(v ...*Visitor) *SpecimenUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddLikerIDs(ids...)
+}
+
 // Mutation returns the SpecimenMutation object of the builder.
 func (_u *SpecimenUpdateOne) Mutation() *SpecimenMutation {
 	return _u.mutation
@@ -2477,6 +2574,27 @@ func (_u *SpecimenUpdateOne) RemoveLabels(v ...*Label) *SpecimenUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveLabelIDs(ids...)
+}
+
+// ClearLikers clears all "likers" edges to the Visitor entity.
+func (_u *SpecimenUpdateOne) ClearLikers() *SpecimenUpdateOne {
+	_u.mutation.ClearLikers()
+	return _u
+}
+
+// RemoveLikerIDs removes the "likers" edge to Visitor entities by IDs.
+func (_u *SpecimenUpdateOne) RemoveLikerIDs(ids ...int) *SpecimenUpdateOne {
+	_u.mutation.RemoveLikerIDs(ids...)
+	return _u
+}
+
+// RemoveLikers removes "likers" edges to Visitor entities.
+func (_u *SpecimenUpdateOne) RemoveLikers(v ...*Visitor) *SpecimenUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveLikerIDs(ids...)
 }
 
 // Where appends a list predicates to the SpecimenUpdate builder.
@@ -2977,6 +3095,51 @@ func (_u *SpecimenUpdateOne) sqlSave(ctx context.Context) (_node *Specimen, err 
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(label.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LikersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedLikersIDs(); len(nodes) > 0 && !_u.mutation.LikersCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LikersIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2M,
+			Inverse: true,
+			Table:   specimen.LikersTable,
+			Columns: specimen.LikersPrimaryKey,
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

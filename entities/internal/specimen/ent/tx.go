@@ -18,8 +18,16 @@ type Tx struct {
 	Counter *CounterClient
 	// Label is the client for interacting with the Label builders.
 	Label *LabelClient
+	// Like is the client for interacting with the Like builders.
+	Like *LikeClient
+	// Ownership is the client for interacting with the Ownership builders.
+	Ownership *OwnershipClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
+	// Visit is the client for interacting with the Visit builders.
+	Visit *VisitClient
+	// Visitor is the client for interacting with the Visitor builders.
+	Visitor *VisitorClient
 
 	// lazily loaded.
 	client     *Client
@@ -154,7 +162,11 @@ func (tx *Tx) init() {
 	tx.Cabinet = NewCabinetClient(tx.config)
 	tx.Counter = NewCounterClient(tx.config)
 	tx.Label = NewLabelClient(tx.config)
+	tx.Like = NewLikeClient(tx.config)
+	tx.Ownership = NewOwnershipClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)
+	tx.Visit = NewVisitClient(tx.config)
+	tx.Visitor = NewVisitorClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.

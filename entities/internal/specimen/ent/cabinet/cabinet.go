@@ -27,6 +27,10 @@ const (
 	EdgeBeside = "beside"
 	// EdgeNext holds the string denoting the next edge name in mutations.
 	EdgeNext = "next"
+	// EdgeVisitors holds the string denoting the visitors edge name in mutations.
+	EdgeVisitors = "visitors"
+	// EdgeVisits holds the string denoting the visits edge name in mutations.
+	EdgeVisits = "visits"
 	// Table holds the table name of the cabinet in the database.
 	Table = "cabinets"
 	// SpecimensTable is the table that holds the specimens relation/edge.
@@ -49,6 +53,18 @@ const (
 	NextTable = "cabinets"
 	// NextColumn is the table column denoting the next relation/edge.
 	NextColumn = "beside_id"
+	// VisitorsTable is the table that holds the visitors relation/edge. The primary key declared below.
+	VisitorsTable = "visits"
+	// VisitorsInverseTable is the table name for the Visitor entity.
+	// It exists in this package in order to avoid circular dependency with the "visitor" package.
+	VisitorsInverseTable = "visitors"
+	// VisitsTable is the table that holds the visits relation/edge.
+	VisitsTable = "visits"
+	// VisitsInverseTable is the table name for the Visit entity.
+	// It exists in this package in order to avoid circular dependency with the "visit" package.
+	VisitsInverseTable = "visits"
+	// VisitsColumn is the table column denoting the visits relation/edge.
+	VisitsColumn = "cabinet_id"
 )
 
 // Columns holds all SQL columns for cabinet fields.
@@ -63,6 +79,9 @@ var (
 	// LabelsPrimaryKey and LabelsColumn2 are the table columns denoting the
 	// primary key for the labels relation (M2M).
 	LabelsPrimaryKey = []string{"cabinet_id", "label_id"}
+	// VisitorsPrimaryKey and VisitorsColumn2 are the table columns denoting the
+	// primary key for the visitors relation (M2M).
+	VisitorsPrimaryKey = []string{"visitor_id", "cabinet_id"}
 )
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -143,6 +162,34 @@ func ByNextField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newNextStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByVisitorsCount orders the results by visitors count.
+func ByVisitorsCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newVisitorsStep(), opts...)
+	}
+}
+
+// ByVisitors orders the results by visitors terms.
+func ByVisitors(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newVisitorsStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
+
+// ByVisitsCount orders the results by visits count.
+func ByVisitsCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newVisitsStep(), opts...)
+	}
+}
+
+// ByVisits orders the results by visits terms.
+func ByVisits(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newVisitsStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newSpecimensStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -169,5 +216,19 @@ func newNextStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(Table, FieldID),
 		sqlgraph.Edge(sqlgraph.O2O, false, NextTable, NextColumn),
+	)
+}
+func newVisitorsStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(VisitorsInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2M, true, VisitorsTable, VisitorsPrimaryKey...),
+	)
+}
+func newVisitsStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(VisitsInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, true, VisitsTable, VisitsColumn),
 	)
 }

@@ -296,6 +296,52 @@ func HasNextWith(preds ...predicate.Cabinet) predicate.Cabinet {
 	})
 }
 
+// HasVisitors applies the HasEdge predicate on the "visitors" edge.
+func HasVisitors() predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, VisitorsTable, VisitorsPrimaryKey...),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasVisitorsWith applies the HasEdge predicate on the "visitors" edge with a given conditions (other predicates).
+func HasVisitorsWith(preds ...predicate.Visitor) predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := newVisitorsStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasVisits applies the HasEdge predicate on the "visits" edge.
+func HasVisits() predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, VisitsTable, VisitsColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasVisitsWith applies the HasEdge predicate on the "visits" edge with a given conditions (other predicates).
+func HasVisitsWith(preds ...predicate.Visit) predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := newVisitsStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Cabinet) predicate.Cabinet {
 	return predicate.Cabinet(sql.AndPredicates(predicates...))

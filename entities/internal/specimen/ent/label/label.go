@@ -18,6 +18,10 @@ const (
 	EdgeCabinets = "cabinets"
 	// EdgeSpecimens holds the string denoting the specimens edge name in mutations.
 	EdgeSpecimens = "specimens"
+	// EdgeOwners holds the string denoting the owners edge name in mutations.
+	EdgeOwners = "owners"
+	// EdgeOwnerships holds the string denoting the ownerships edge name in mutations.
+	EdgeOwnerships = "ownerships"
 	// Table holds the table name of the label in the database.
 	Table = "labels"
 	// CabinetsTable is the table that holds the cabinets relation/edge. The primary key declared below.
@@ -30,6 +34,18 @@ const (
 	// SpecimensInverseTable is the table name for the Specimen entity.
 	// It exists in this package in order to avoid circular dependency with the "specimen" package.
 	SpecimensInverseTable = "specimen"
+	// OwnersTable is the table that holds the owners relation/edge. The primary key declared below.
+	OwnersTable = "ownerships"
+	// OwnersInverseTable is the table name for the Visitor entity.
+	// It exists in this package in order to avoid circular dependency with the "visitor" package.
+	OwnersInverseTable = "visitors"
+	// OwnershipsTable is the table that holds the ownerships relation/edge.
+	OwnershipsTable = "ownerships"
+	// OwnershipsInverseTable is the table name for the Ownership entity.
+	// It exists in this package in order to avoid circular dependency with the "ownership" package.
+	OwnershipsInverseTable = "ownerships"
+	// OwnershipsColumn is the table column denoting the ownerships relation/edge.
+	OwnershipsColumn = "label_id"
 )
 
 // Columns holds all SQL columns for label fields.
@@ -45,6 +61,9 @@ var (
 	// SpecimensPrimaryKey and SpecimensColumn2 are the table columns denoting the
 	// primary key for the specimens relation (M2M).
 	SpecimensPrimaryKey = []string{"specimen_id", "label_id"}
+	// OwnersPrimaryKey and OwnersColumn2 are the table columns denoting the
+	// primary key for the owners relation (M2M).
+	OwnersPrimaryKey = []string{"visitor_id", "label_id"}
 )
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -104,6 +123,34 @@ func BySpecimens(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newSpecimensStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByOwnersCount orders the results by owners count.
+func ByOwnersCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newOwnersStep(), opts...)
+	}
+}
+
+// ByOwners orders the results by owners terms.
+func ByOwners(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newOwnersStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
+
+// ByOwnershipsCount orders the results by ownerships count.
+func ByOwnershipsCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newOwnershipsStep(), opts...)
+	}
+}
+
+// ByOwnerships orders the results by ownerships terms.
+func ByOwnerships(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newOwnershipsStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newCabinetsStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -116,5 +163,19 @@ func newSpecimensStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(SpecimensInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2M, true, SpecimensTable, SpecimensPrimaryKey...),
+	)
+}
+func newOwnersStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(OwnersInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2M, true, OwnersTable, OwnersPrimaryKey...),
+	)
+}
+func newOwnershipsStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(OwnershipsInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, true, OwnershipsTable, OwnershipsColumn),
 	)
 }

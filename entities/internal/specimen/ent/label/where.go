@@ -170,6 +170,52 @@ func HasSpecimensWith(preds ...predicate.Specimen) predicate.Label {
 	})
 }
 
+// HasOwners applies the HasEdge predicate on the "owners" edge.
+func HasOwners() predicate.Label {
+	return predicate.Label(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, OwnersTable, OwnersPrimaryKey...),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasOwnersWith applies the HasEdge predicate on the "owners" edge with a given conditions (other predicates).
+func HasOwnersWith(preds ...predicate.Visitor) predicate.Label {
+	return predicate.Label(func(s *sql.Selector) {
+		step := newOwnersStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasOwnerships applies the HasEdge predicate on the "ownerships" edge.
+func HasOwnerships() predicate.Label {
+	return predicate.Label(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, OwnershipsTable, OwnershipsColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasOwnershipsWith applies the HasEdge predicate on the "ownerships" edge with a given conditions (other predicates).
+func HasOwnershipsWith(preds ...predicate.Ownership) predicate.Label {
+	return predicate.Label(func(s *sql.Selector) {
+		step := newOwnershipsStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Label) predicate.Label {
 	return predicate.Label(sql.AndPredicates(predicates...))

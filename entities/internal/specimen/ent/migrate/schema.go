@@ -51,6 +51,66 @@ var (
 		Columns:    LabelsColumns,
 		PrimaryKey: []*schema.Column{LabelsColumns[0]},
 	}
+	// LikesColumns holds the columns for the "likes" table.
+	LikesColumns = []*schema.Column{
+		{Name: "liked_at", Type: field.TypeTime},
+		{Name: "weight", Type: field.TypeInt, Default: 1},
+		{Name: "visitor_id", Type: field.TypeInt},
+		{Name: "specimen_id", Type: field.TypeUUID},
+	}
+	// LikesTable holds the schema information for the "likes" table.
+	LikesTable = &schema.Table{
+		Name:       "likes",
+		Columns:    LikesColumns,
+		PrimaryKey: []*schema.Column{LikesColumns[2], LikesColumns[3]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "likes_visitors_visitor",
+				Columns:    []*schema.Column{LikesColumns[2]},
+				RefColumns: []*schema.Column{VisitorsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "likes_specimen_specimen",
+				Columns:    []*schema.Column{LikesColumns[3]},
+				RefColumns: []*schema.Column{SpecimenColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+	}
+	// OwnershipsColumns holds the columns for the "ownerships" table.
+	OwnershipsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "visitor_id", Type: field.TypeInt},
+		{Name: "label_id", Type: field.TypeString},
+	}
+	// OwnershipsTable holds the schema information for the "ownerships" table.
+	OwnershipsTable = &schema.Table{
+		Name:       "ownerships",
+		Columns:    OwnershipsColumns,
+		PrimaryKey: []*schema.Column{OwnershipsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "ownerships_visitors_visitor",
+				Columns:    []*schema.Column{OwnershipsColumns[1]},
+				RefColumns: []*schema.Column{VisitorsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "ownerships_labels_label",
+				Columns:    []*schema.Column{OwnershipsColumns[2]},
+				RefColumns: []*schema.Column{LabelsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "ownership_visitor_id_label_id",
+				Unique:  true,
+				Columns: []*schema.Column{OwnershipsColumns[1], OwnershipsColumns[2]},
+			},
+		},
+	}
 	// SpecimenColumns holds the columns for the "specimen" table.
 	SpecimenColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -116,6 +176,51 @@ var (
 			},
 		},
 	}
+	// VisitsColumns holds the columns for the "visits" table.
+	VisitsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "reason", Type: field.TypeString},
+		{Name: "visitor_id", Type: field.TypeInt},
+		{Name: "cabinet_id", Type: field.TypeBytes, Size: 16},
+	}
+	// VisitsTable holds the schema information for the "visits" table.
+	VisitsTable = &schema.Table{
+		Name:       "visits",
+		Columns:    VisitsColumns,
+		PrimaryKey: []*schema.Column{VisitsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "visits_visitors_visitor",
+				Columns:    []*schema.Column{VisitsColumns[2]},
+				RefColumns: []*schema.Column{VisitorsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "visits_cabinets_cabinet",
+				Columns:    []*schema.Column{VisitsColumns[3]},
+				RefColumns: []*schema.Column{CabinetsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "visit_visitor_id_cabinet_id",
+				Unique:  true,
+				Columns: []*schema.Column{VisitsColumns[2], VisitsColumns[3]},
+			},
+		},
+	}
+	// VisitorsColumns holds the columns for the "visitors" table.
+	VisitorsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "name", Type: field.TypeString},
+	}
+	// VisitorsTable holds the schema information for the "visitors" table.
+	VisitorsTable = &schema.Table{
+		Name:       "visitors",
+		Columns:    VisitorsColumns,
+		PrimaryKey: []*schema.Column{VisitorsColumns[0]},
+	}
 	// CabinetLabelsColumns holds the columns for the "cabinet_labels" table.
 	CabinetLabelsColumns = []*schema.Column{
 		{Name: "cabinet_id", Type: field.TypeBytes, Size: 16},
@@ -171,7 +276,11 @@ var (
 		CabinetsTable,
 		CountersTable,
 		LabelsTable,
+		LikesTable,
+		OwnershipsTable,
 		SpecimenTable,
+		VisitsTable,
+		VisitorsTable,
 		CabinetLabelsTable,
 		SpecimenLabelsTable,
 	}
@@ -179,7 +288,13 @@ var (
 
 func init() {
 	CabinetsTable.ForeignKeys[0].RefTable = CabinetsTable
+	LikesTable.ForeignKeys[0].RefTable = VisitorsTable
+	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
+	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
+	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
+	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable
+	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[0].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[1].RefTable = LabelsTable
 	SpecimenLabelsTable.ForeignKeys[0].RefTable = SpecimenTable

@@ -15,6 +15,12 @@ type Counter func(*sql.Selector)
 // Label is the predicate function for label builders.
 type Label func(*sql.Selector)
 
+// Like is the predicate function for like builders.
+type Like func(*sql.Selector)
+
+// Ownership is the predicate function for ownership builders.
+type Ownership func(*sql.Selector)
+
 // Specimen is the predicate function for specimen builders.
 type Specimen func(*sql.Selector)
 
@@ -28,3 +34,9 @@ func SpecimenOrErr(p Specimen, err error) Specimen {
 		p(s)
 	}
 }
+
+// Visit is the predicate function for visit builders.
+type Visit func(*sql.Selector)
+
+// Visitor is the predicate function for visitor builders.
+type Visitor func(*sql.Selector)

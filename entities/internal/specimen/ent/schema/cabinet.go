@@ -13,6 +13,12 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
+// The ids of other types, as fields that refer to them have them.
+var (
+	cabinetID owned.ID
+	labelID   owned.Slug
+)
+
 // Cabinet has an id of a type of its own, kept as bytes.
 type Cabinet struct{ ent.Schema }
 
@@ -24,14 +30,14 @@ func (Cabinet) Annotations() []schema.Annotation {
 // Fields implements ent.Interface.
 func (Cabinet) Fields() []ent.Field {
 	return []ent.Field{
-		field.Bytes("id").GoType(owned.ID{}).DefaultFunc(func() owned.ID {
+		field.Bytes("id").GoType(cabinetID).DefaultFunc(func() owned.ID {
 			var id owned.ID
 			_, _ = rand.Read(id[:])
 			return id
 		}).MaxLen(16),
 		field.String("name"),
 		field.Int("rev").Default(1),
-		field.Bytes("beside_id").GoType(owned.ID{}).Optional().Nillable(),
+		field.Bytes("beside_id").GoType(cabinetID).Optional().Nillable(),
 	}
 }
 
@@ -41,6 +47,7 @@ func (Cabinet) Edges() []ent.Edge {
 		edge.To("specimens", Specimen.Type),
 		edge.To("labels", Label.Type),
 		edge.To("next", Cabinet.Type).Unique().From("beside").Unique().Field("beside_id"),
+		edge.From("visitors", Visitor.Type).Ref("visited").Through("visits", Visit.Type),
 	}
 }
 
@@ -54,12 +61,12 @@ func (Label) Annotations() []schema.Annotation {
 
 // Fields implements ent.Interface.
 func (Label) Fields() []ent.Field {
-	return []ent.Field{field.String("id").GoType(owned.Slug("")).NotEmpty(), field.String("text").Default("")}
+	return []ent.Field{field.String("id").GoType(labelID).NotEmpty(), field.String("text").Default("")}
 }
 
 // Edges implements ent.Interface.
 func (Label) Edges() []ent.Edge {
-	return []ent.Edge{edge.From("cabinets", Cabinet.Type).Ref("labels"), edge.From("specimens", Specimen.Type).Ref("labels")}
+	return []ent.Edge{edge.From("cabinets", Cabinet.Type).Ref("labels"), edge.From("specimens", Specimen.Type).Ref("labels"), edge.From("owners", Visitor.Type).Ref("owned").Through("ownerships", Ownership.Type)}
 }
 
 // Counter has a number as its id.

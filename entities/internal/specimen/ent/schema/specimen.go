@@ -83,5 +83,5 @@ func own() []ent.Field {
 
 // Edges implements ent.Interface.
 func (Specimen) Edges() []ent.Edge {
-	return []ent.Edge{edge.From("cabinet", Cabinet.Type).Ref("specimens").Unique(), edge.To("labels", Label.Type)}
+	return []ent.Edge{edge.From("cabinet", Cabinet.Type).Ref("specimens").Unique(), edge.To("labels", Label.Type), edge.From("likers", Visitor.Type).Ref("liked")}
 }

@@ -115,6 +115,8 @@ const (
 	EdgeCabinet = "cabinet"
 	// EdgeLabels holds the string denoting the labels edge name in mutations.
 	EdgeLabels = "labels"
+	// EdgeLikers holds the string denoting the likers edge name in mutations.
+	EdgeLikers = "likers"
 	// Table holds the table name of the specimen in the database.
 	Table = "specimen"
 	// CabinetTable is the table that holds the cabinet relation/edge.
@@ -129,6 +131,11 @@ const (
 	// LabelsInverseTable is the table name for the Label entity.
 	// It exists in this package in order to avoid circular dependency with the "label" package.
 	LabelsInverseTable = "labels"
+	// LikersTable is the table that holds the likers relation/edge. The primary key declared below.
+	LikersTable = "likes"
+	// LikersInverseTable is the table name for the Visitor entity.
+	// It exists in this package in order to avoid circular dependency with the "visitor" package.
+	LikersInverseTable = "visitors"
 )
 
 // Columns holds all SQL columns for specimen fields.
@@ -192,6 +199,9 @@ var (
 	// LabelsPrimaryKey and LabelsColumn2 are the table columns denoting the
 	// primary key for the labels relation (M2M).
 	LabelsPrimaryKey = []string{"specimen_id", "label_id"}
+	// LikersPrimaryKey and LikersColumn2 are the table columns denoting the
+	// primary key for the likers relation (M2M).
+	LikersPrimaryKey = []string{"visitor_id", "specimen_id"}
 )
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -481,6 +491,20 @@ func ByLabels(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newLabelsStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByLikersCount orders the results by likers count.
+func ByLikersCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newLikersStep(), opts...)
+	}
+}
+
+// ByLikers orders the results by likers terms.
+func ByLikers(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newLikersStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newCabinetStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -493,5 +517,12 @@ func newLabelsStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(LabelsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2M, false, LabelsTable, LabelsPrimaryKey...),
+	)
+}
+func newLikersStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(LikersInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2M, true, LikersTable, LikersPrimaryKey...),
 	)
 }

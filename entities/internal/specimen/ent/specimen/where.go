@@ -2444,6 +2444,29 @@ func HasLabelsWith(preds ...predicate.Label) predicate.Specimen {
 	})
 }
 
+// HasLikers applies the HasEdge predicate on the "likers" edge.
+func HasLikers() predicate.Specimen {
+	return predicate.Specimen(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, LikersTable, LikersPrimaryKey...),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasLikersWith applies the HasEdge predicate on the "likers" edge with a given conditions (other predicates).
+func HasLikersWith(preds ...predicate.Visitor) predicate.Specimen {
+	return predicate.Specimen(func(s *sql.Selector) {
+		step := newLikersStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Specimen) predicate.Specimen {
 	return predicate.Specimen(sql.AndPredicates(predicates...))
