@@ -293,7 +293,7 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 				}
 			}
 			out, err = o.handle(ctx, e, t, k, call)
-			return err
+			return t.verdict(err)
 		})
 		return out, err
 	}

@@ -1,6 +1,6 @@
 // Package entities is the provider of an app's entities: from the generated
 // descriptors it offers the operations of CONTRACT section 2, and carries them
-// out over SQLite. It is the store of runs: sets, transactions, changes and
+// out over SQLite or PostgreSQL. It is the store of runs: sets, transactions, changes and
 // receipts.
 //
 // What belongs here: operations, writes through ent's builders, and what ties
@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/postgres"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/entities/sqlite"
@@ -73,13 +74,13 @@ func (p *Provider) Name() string { return "entities" }
 func (p *Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{{
 		Key: settingDatabase, Default: "",
-		Help: "where the data lies: sqlite://FOLDER, one file per set; empty is sqlite://$XDG_DATA_HOME/APP",
+		Help: "where the data lies: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
 		Check: func(v any) error {
 			s, _ := v.(string)
-			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") {
+			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
 				return nil
 			}
-			return fmt.Errorf("want sqlite://FOLDER, got %q", s)
+			return fmt.Errorf("want sqlite://FOLDER or postgres://USER@HOST/DATABASE, got %q", s)
 		},
 	}}
 }
@@ -112,6 +113,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 // opener chooses the backend that the setting names.
 func opener(database, app string) func(backend.Schema) (backend.Backend, error) {
 	return func(s backend.Schema) (backend.Backend, error) {
+		if onPostgres(database) {
+			return postgres.Open(database, app, s)
+		}
 		path, err := folder(database, app)
 		if err != nil {
 			return nil, err
@@ -120,12 +124,12 @@ func opener(database, app string) func(backend.Schema) (backend.Backend, error) 
 	}
 }
 
-// folder reads the setting.
+func onPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// folder reads the setting of a SQLite folder.
 func folder(database, app string) (string, error) {
-	if strings.HasPrefix(database, "postgres") {
-		return "", fault.New(fault.CapabilityUnsupported, "this build keeps data in SQLite only").
-			WithHint("Set `database` to sqlite://FOLDER.").WithPath("/" + settingDatabase)
-	}
 	if path := strings.TrimPrefix(database, "sqlite://"); path != "" {
 		return filepath.Abs(path)
 	}

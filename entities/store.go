@@ -3,6 +3,7 @@ package entities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"entgo.io/ent/dialect"
@@ -10,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/ledger"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -165,6 +167,24 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 		}
 		return end(ok)
 	}, nil
+}
+
+// verdict is what a call's error means: a new attempt where the data has moved on,
+// whatever the app's code made of that, and a fault where the database failed.
+func (t *tx) verdict(err error) error {
+	var known *fault.Fault
+	switch {
+	case err == nil || errors.Is(err, run.ErrStale):
+		return err
+	case t.sql.Stale(err):
+		return fmt.Errorf("%w: %w", run.ErrStale, err)
+	case errors.As(err, &known):
+		return err
+	}
+	if trouble, mine := t.store.backend.Trouble(t.set, err); mine {
+		return trouble
+	}
+	return err
 }
 
 // State implements run.Tx.

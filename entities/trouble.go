@@ -20,6 +20,12 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if t.sql.Stale(err) {
+		return t.verdict(err)
+	}
+	if lost := t.sql.Recover(ctx); lost != nil {
+		return t.verdict(lost)
+	}
 	at := ""
 	if m != nil {
 		at = m.at
