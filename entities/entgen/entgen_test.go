@@ -156,7 +156,6 @@ func (Left) Annotations() []schema.Annotation { return []schema.Annotation{expos
 
 func (Left) Fields() []ent.Field {
 	return []ent.Field{
-		field.Other("id", custom{}).SchemaType(map[string]string{"postgres": "point"}),
 		field.String("name").Annotations(expose.Field{Comparable: expose.Yes()}),
 		field.Int("size").Annotations(expose.Field{Decimal: expose.Yes()}),
 	}
@@ -168,13 +167,21 @@ func (Left) Edges() []ent.Edge {
 
 type Right struct{ ent.Schema }
 
+type Strange struct{ ent.Schema }
+
+func (Strange) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Strange) Fields() []ent.Field {
+	return []ent.Field{field.Other("id", custom{}).SchemaType(map[string]string{"postgres": "point"})}
+}
+
 func (Right) Edges() []ent.Edge { return []ent.Edge{edge.From("lefts", Left.Type).Ref("rights")} }
 
 func TestNamesTypesThatCannotBeExposed(t *testing.T) {
-	_, err := newModel(graph(t, Left{}, Right{}, Joined{}))
+	_, err := newModel(graph(t, Left{}, Right{}, Joined{}, Strange{}))
 	require.Error(t, err)
 	for _, want := range []string{
-		"koan: 4 problems", "Joined: an edge schema with a composite id cannot be exposed", "Left.id: ids of the type entgen.custom cannot be exposed",
+		"koan: 4 problems", "Joined: an edge schema with a composite id cannot be exposed", "Strange.id: ids of the type entgen.custom cannot be exposed",
 		"Left.name: Comparable is for fields with a Go type", "Left.size: Decimal is for fields with a Go type",
 	} {
 		require.ErrorContains(t, err, want)
