@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -184,21 +185,72 @@ func inScript(b *testing.B, a *app, op string, fn func(invoke func(input string)
 }
 
 // BenchmarkPatch is a patch as one of many calls of a run, against the UPDATE by
-// hand in a transaction.
+// hand in a transaction, which reads back what became of the row as a patch does.
 func BenchmarkPatch(b *testing.B) {
 	a, _ := filled(b)
 	_, db := filled(b) // a file of its own: it has one writer at a time
 	tx, err := db.Begin()
 	require.NoError(b, err)
-	s, err := tx.Prepare("UPDATE todos SET views = ?, version = version + 1, updated_at = ? WHERE id = ?")
+	s, err := tx.Prepare("UPDATE todos SET views = ?, version = version + 1, updated_at = ? WHERE id = ? RETURNING " + todoColumns)
 	require.NoError(b, err)
-	id := func(i int) string { return "todo-" + strconv.Itoa(i*7919%rows) }
 	inScript(b, a, "patch", func(invoke func(string)) {
 		compare(b, func(i int) {
-			invoke(fmt.Sprintf(`{"id":%q,"changes":{"views":%d}}`, id(i), i))
+			invoke(fmt.Sprintf(`{"id":%q,"changes":{"views":%d}}`, scattered(i), i))
 		}, func(i int) {
-			_, err := s.Exec(i, time.Now(), id(i))
+			_, err := raw(context.Background(), s, i, time.Now().UTC(), scattered(i))
 			require.NoError(b, err)
+		})
+	})
+	require.NoError(b, tx.Rollback())
+}
+
+func scattered(i int) string { return "todo-" + strconv.Itoa(i*7919%rows) }
+
+// BenchmarkUpsert is an upsert as one of many calls of a run: one half creates,
+// the other changes.
+func BenchmarkUpsert(b *testing.B) {
+	a, _ := filled(b)
+	_, db := filled(b)
+	tx, err := db.Begin()
+	require.NoError(b, err)
+	s, err := tx.Prepare(`INSERT INTO todos (id, title, completed, priority, views, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET title = excluded.title, views = excluded.views, version = version + 1, updated_at = excluded.updated_at RETURNING ` + todoColumns)
+	require.NoError(b, err)
+	id := func(i int) string { return "todo-" + strconv.Itoa(i*7919%(2*rows)) }
+	inScript(b, a, "upsert", func(invoke func(string)) {
+		compare(b, func(i int) {
+			invoke(fmt.Sprintf(`{"model":{"id":%q,"title":"Stored again","views":%d}}`, id(i), i))
+		}, func(i int) {
+			now := time.Now().UTC()
+			_, err := raw(context.Background(), s, id(i), "Stored again", false, "medium", i, 1, now, now)
+			require.NoError(b, err)
+		})
+	})
+	require.NoError(b, tx.Rollback())
+}
+
+// BenchmarkUpsertMany creates 1,000 rows in one call within a run, against as many
+// single INSERTs by hand in a transaction, without reading anything back.
+func BenchmarkUpsertMany(b *testing.B) {
+	a, _ := filled(b)
+	_, db := filled(b)
+	tx, err := db.Begin()
+	require.NoError(b, err)
+	s, err := tx.Prepare(`INSERT INTO todos (id, title, completed, priority, views, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+	require.NoError(b, err)
+	inScript(b, a, "upsert-many", func(invoke func(string)) {
+		compare(b, func(i int) {
+			models := make([]map[string]any, 1000)
+			for n := range models {
+				models[n] = map[string]any{"title": "One of many", "priority": "low", "views": n}
+			}
+			invoke(string(encode(b, map[string]any{"models": models})))
+		}, func(i int) {
+			for n := range 1000 {
+				now := time.Now().UTC()
+				_, err := s.Exec(uuid.Must(uuid.NewV7()).String(), "One of many", false, "low", n, 1, now, now)
+				require.NoError(b, err)
+			}
 		})
 	})
 	require.NoError(b, tx.Rollback())

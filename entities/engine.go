@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/write"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -16,6 +17,7 @@ type engine struct {
 	app    *shim.App
 	opts   Options
 	reader *read.Engine     // from the start on
+	writer *write.Writer    // likewise
 	byType map[string]*kind // by ent type: all
 	byName map[string]*kind // by resource: the exposed ones
 }
@@ -35,6 +37,7 @@ type edge struct {
 	json   *catalog.Edge
 	column *descriptor.Edge
 	target *kind
+	keyed  bool // writing it is writing a column of its own table
 }
 
 // newEngine indexes an app. A pattern or schema that does not compile is a
@@ -61,7 +64,8 @@ func newEngine(app *shim.App, o Options) *engine {
 	for _, k := range e.byName {
 		for i := range k.Entity.Resource.Edges {
 			json := &k.Entity.Resource.Edges[i]
-			k.edges = append(k.edges, edge{json, k.Entity.Edge(json.Name), e.byName[json.Target]})
+			column := k.Entity.Edge(json.Name)
+			k.edges = append(k.edges, edge{json: json, column: column, target: e.byName[json.Target], keyed: column.Own()})
 		}
 	}
 	return e

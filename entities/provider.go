@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/entities/sqlite"
+	"github.com/koan-go/koan/entities/write"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -94,6 +95,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return err
 	}
 	p.engine.reader = read.New(s.backend.Dialect())
+	p.engine.writer = write.New(p.engine.reader)
 	for _, e := range p.app.Graph.Entities {
 		if !declared(&e.Resource, defaultSet) {
 			continue

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"entgo.io/ent"
@@ -33,7 +33,7 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 		if !t.sql.Writing() {
 			return nil, errReading
 		}
-		if err := t.replay(ctx, k, m); err != nil {
+		if _, err := t.replay(ctx, k, m); err != nil {
 			return nil, err
 		}
 		t.touched = true
@@ -55,20 +55,25 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
 
 // replay puts what ent's defaults generated on the run's tape, or takes from
-// there what an earlier attempt generated at the same place.
-func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) error {
+// there what an earlier attempt generated at the same place. forget gives the
+// place free again, for a write that found nothing to write to: the next write is
+// the first at its place then, however it is carried out.
+func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
+	forget = func() {}
 	_, at, ok := run.Current(ctx)
 	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
-		return nil
+		return forget, nil
 	}
-	place := fmt.Sprintf("%s/%s/%s", at, k.Type, m.Op())
+	place := slot{at, k.Type, m.Op()}
 	if t.counter == nil {
-		t.counter = map[string]int{}
+		t.counter = map[slot]int{}
 	}
 	t.counter[place]++
-	slot := fmt.Sprintf("%s/%s/%d/", k.Type, m.Op(), t.counter[place])
+	forget = func() { t.counter[place]-- }
+	number := t.counter[place]
 	recall := func(name string, made any, set func(any) error) error {
-		v, err := t.attempt.Tape().Value(at, slot+name, func() (any, error) { return made, nil })
+		key := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(number) + "/" + name
+		v, err := t.attempt.Tape().Value(at, key, func() (any, error) { return made, nil })
 		if err != nil || t.attempt.Number() == 1 {
 			return err
 		}
@@ -77,18 +82,18 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) error {
 	if m.Op().Is(ent.OpCreate) && k.SettableID {
 		if id, ok := k.ID(m); ok {
 			if err := recall("id", id, func(v any) error { return k.SetID(m, v) }); err != nil {
-				return err
+				return forget, err
 			}
 		}
 	}
 	for _, name := range k.Generated {
 		if v, ok := m.Field(name); ok {
 			if err := recall(name, v, func(v any) error { return k.Set(m, name, v) }); err != nil {
-				return err
+				return forget, err
 			}
 		}
 	}
-	return nil
+	return forget, nil
 }
 
 // images tells whether a mutation is looked at before and after: where the run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/backend"
@@ -116,8 +117,15 @@ type tx struct {
 	ent     shim.Tx // nil until the first write, or until rules are asked
 	caller  *seen   // of the call that is being served
 	changes []run.Change
-	touched bool           // something was written, exposed or not
-	counter map[string]int // how many mutations a call made, by kind: slots of the tape
+	touched bool         // something was written, exposed or not
+	counter map[slot]int // how many mutations a call made, by kind: slots of the tape
+}
+
+// slot is a kind of mutation in one call.
+type slot struct {
+	at  run.Position
+	typ string
+	op  ent.Op
 }
 
 var _ run.Tx = (*tx)(nil)

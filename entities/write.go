@@ -17,31 +17,47 @@ import (
 // upsert stores one model: it creates the entity, or changes the one that has
 // the model's id.
 func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
-	if m.id != nil {
-		there, err := t.visible(ctx, k, m.id)
-		if err != nil && fault.CodeOf(err) != fault.Forbidden {
-			return nil, err
-		}
-		if there {
-			return e.change(ctx, t, k, m.id, m, replace, ifVersion)
-		}
-		if !k.SettableID {
-			return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and ids of new ones are made by the database", k.name(), filter.Quote(m.shown)).
-				WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
-		}
+	if m.id == nil {
+		return e.create(ctx, t, k, m, ifVersion)
 	}
+	if !replace && ifVersion == nil && !m.empty() && !m.immutable() && t.plain(k, m) {
+		// Most upserts change something, and what is not there costs little to look for.
+		if out, err := e.renew(ctx, t, k, m.id, m, nil); err != nil || out != nil {
+			return out, err
+		}
+		return e.createNamed(ctx, t, k, m, nil)
+	}
+	there, err := t.visible(ctx, k, m.id)
+	if err != nil && fault.CodeOf(err) != fault.Forbidden {
+		return nil, err
+	}
+	if there {
+		return e.change(ctx, t, k, m.id, m, replace, ifVersion)
+	}
+	return e.createNamed(ctx, t, k, m, ifVersion)
+}
+
+// createNamed creates an entity whose id the caller has chosen.
+func (e *engine) createNamed(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
+	if !k.SettableID {
+		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and ids of new ones are made by the database", k.name(), filter.Quote(m.shown)).
+			WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
+	}
+	return e.create(ctx, t, k, m, ifVersion)
+}
+
+func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
 		return nil, fault.Newf(fault.Conflict, "there is no %s to be at version %d: it was deleted, or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
 	}
-	return e.create(ctx, t, k, m)
-}
-
-func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model) (json.RawMessage, error) {
 	if missing := m.missing(k); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	if err := t.reachable(ctx, k, nil, m); err != nil {
 		return nil, err
+	}
+	if t.plain(k, m) {
+		return e.insert(ctx, t, k, m)
 	}
 	w := k.Create(t.ent)
 	if err := m.apply(k, w, true); err != nil {
@@ -84,7 +100,29 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 		}
 		e.reset(t, k, m)
 	}
+	if t.plain(k, m) {
+		return e.changeNatively(ctx, t, k, id, m, ifVersion)
+	}
 	if err := e.write(ctx, t, k, id, m, ifVersion); err != nil {
+		return nil, err
+	}
+	return e.stored(ctx, t, k, id)
+}
+
+// changeNatively is change in one statement, for a model that is plain.
+func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+	if m.immutable() {
+		if err := e.immutable(ctx, t, k, id, m); err != nil {
+			return nil, err
+		}
+	}
+	if !m.empty() {
+		out, err := e.renew(ctx, t, k, id, m, ifVersion)
+		if err != nil || out != nil {
+			return out, err
+		}
+	}
+	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return nil, err
 	}
 	return e.stored(ctx, t, k, id)
@@ -212,6 +250,14 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 
 // patch changes an entity that must exist.
 func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
+	if m := in.changes; t.plain(k, m) && !m.immutable() && !m.empty() {
+		if out, err := e.renew(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
+			return out, err
+		}
+		if in.ifVersion == nil {
+			return nil, read.NotFound(k.Entity, in.shown, t.set)
+		}
+	}
 	there, err := t.visible(ctx, k, in.id)
 	if err != nil {
 		return nil, err

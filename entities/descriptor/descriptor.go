@@ -91,6 +91,12 @@ type Edge struct {
 	SetNull bool
 }
 
+// Own tells whether writing the edge is writing OwnKey and nothing else. ent keeps
+// the two rows of a one-to-one edge within a type in step.
+func (e *Edge) Own() bool {
+	return e.OwnKey != "" && (e.Relation == M2O || e.Relation == O2O && e.Inverse)
+}
+
 // Referrer is a column of another entity that refers to this one.
 type Referrer struct {
 	Entity string // resource name

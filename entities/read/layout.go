@@ -17,7 +17,7 @@ type layout struct {
 	columns []output
 
 	mu    sync.Mutex
-	lists map[string]string // dialect -> select list on the table's alias 0
+	lists map[string]string // dialect and way of naming -> select list
 }
 
 // output is one column on its way into JSON.
@@ -69,9 +69,19 @@ func newOutput(before string, f *catalog.Field, c *descriptor.Column) output {
 
 // list is the select list of the layout for a dialect.
 func (l *layout) list(d sqltext.Dialect) string {
+	return l.named(d, "", func(b *sqltext.Builder, name string) { b.Column(0, name) })
+}
+
+// returning is the same list without an alias, as RETURNING takes it.
+func (l *layout) returning(d sqltext.Dialect) string {
+	return l.named(d, " returning", func(b *sqltext.Builder, name string) { b.Name(name) })
+}
+
+// named makes the list once for each way of naming columns.
+func (l *layout) named(d sqltext.Dialect, way string, column func(b *sqltext.Builder, name string)) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, ok := l.lists[d.Name()]; ok {
+	if s, ok := l.lists[d.Name()+way]; ok {
 		return s
 	}
 	b := sqltext.Builder{Dialect: d}
@@ -81,12 +91,14 @@ func (l *layout) list(d sqltext.Dialect) string {
 			b.Raw(",")
 		}
 		if o.kind != kindTime {
-			b.Column(0, o.column.Name)
+			column(&b, o.column.Name)
 			continue
 		}
-		b.Raw(before).Column(0, o.column.Name).Raw(after)
+		b.Raw(before)
+		column(&b, o.column.Name)
+		b.Raw(after)
 	}
 	s := string(b.Text())
-	l.lists[d.Name()] = s
+	l.lists[d.Name()+way] = s
 	return s
 }

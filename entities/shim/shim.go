@@ -73,6 +73,10 @@ type Kind struct {
 	SettableID bool
 	// Policy tells that the schema has a privacy policy.
 	Policy bool
+	// Plain tells that storing a row is defaults, validators and one statement: the
+	// schema has no hooks or policies, and its values are kept as ent's mutation has
+	// them, or as JSON.
+	Plain bool
 
 	IDForm
 
@@ -115,6 +119,11 @@ type Write struct {
 	Mutation ent.Mutation
 	// Save runs hooks, validators and the statement, and gives the entity's id.
 	Save func(ctx context.Context) (id any, err error)
+	// Defaults and Check are the parts of Save that come before hooks and before the
+	// statement: ent's defaults, then its validators. They are there where the kind
+	// is Plain, for writes whose statement the engine makes.
+	Defaults func()
+	Check    func() error
 }
 
 // Trait is what kind of error ent gave.

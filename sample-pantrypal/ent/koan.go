@@ -214,7 +214,7 @@ func koanKindDetection() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Detection.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -227,7 +227,7 @@ func koanKindDetection() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Detection(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Detection.DeleteOneID(id.(string))
@@ -236,7 +236,8 @@ func koanKindDetection() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*DetectionMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*DetectionMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*DetectionMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -343,7 +344,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).HouseholdProfile.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -356,7 +357,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.HouseholdProfile(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).HouseholdProfile.DeleteOneID(id.(string))
@@ -365,7 +366,8 @@ func koanKindHouseholdProfile() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*HouseholdProfileMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*HouseholdProfileMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*HouseholdProfileMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -455,7 +457,7 @@ func koanKindMealPlan() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).MealPlan.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -468,7 +470,7 @@ func koanKindMealPlan() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.MealPlan(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).MealPlan.DeleteOneID(id.(string))
@@ -477,7 +479,8 @@ func koanKindMealPlan() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*MealPlanMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*MealPlanMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*MealPlanMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -569,7 +572,7 @@ func koanKindPantryEvent() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryEvent.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -582,7 +585,7 @@ func koanKindPantryEvent() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.PantryEvent(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).PantryEvent.DeleteOneID(id.(string))
@@ -591,7 +594,8 @@ func koanKindPantryEvent() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*PantryEventMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PantryEventMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PantryEventMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -702,7 +706,7 @@ func koanKindPantryItem() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryItem.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -715,7 +719,7 @@ func koanKindPantryItem() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.PantryItem(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).PantryItem.DeleteOneID(id.(string))
@@ -724,7 +728,8 @@ func koanKindPantryItem() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*PantryItemMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PantryItemMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PantryItemMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -851,7 +856,7 @@ func koanKindPantryPhoto() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PantryPhoto.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -864,7 +869,7 @@ func koanKindPantryPhoto() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.PantryPhoto(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).PantryPhoto.DeleteOneID(id.(string))
@@ -873,7 +878,8 @@ func koanKindPantryPhoto() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*PantryPhotoMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PantryPhotoMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PantryPhotoMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -978,7 +984,7 @@ func koanKindPlannedMeal() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).PlannedMeal.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -991,7 +997,7 @@ func koanKindPlannedMeal() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.PlannedMeal(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).PlannedMeal.DeleteOneID(id.(string))
@@ -1000,7 +1006,8 @@ func koanKindPlannedMeal() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*PlannedMealMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PlannedMealMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PlannedMealMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1117,7 +1124,7 @@ func koanKindProduct() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Product.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1130,7 +1137,7 @@ func koanKindProduct() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Product(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Product.DeleteOneID(id.(string))
@@ -1139,7 +1146,8 @@ func koanKindProduct() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*ProductMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*ProductMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ProductMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1273,7 +1281,7 @@ func koanKindRecipe() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Recipe.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1286,7 +1294,7 @@ func koanKindRecipe() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Recipe(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Recipe.DeleteOneID(id.(string))
@@ -1295,7 +1303,8 @@ func koanKindRecipe() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*RecipeMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*RecipeMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*RecipeMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1429,7 +1438,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).RecipeIngredient.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1442,7 +1451,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.RecipeIngredient(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).RecipeIngredient.DeleteOneID(id.(string))
@@ -1451,7 +1460,8 @@ func koanKindRecipeIngredient() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*RecipeIngredientMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*RecipeIngredientMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*RecipeIngredientMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1553,7 +1563,7 @@ func koanKindShoppingItem() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingItem.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1566,7 +1576,7 @@ func koanKindShoppingItem() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.ShoppingItem(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).ShoppingItem.DeleteOneID(id.(string))
@@ -1575,7 +1585,8 @@ func koanKindShoppingItem() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*ShoppingItemMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*ShoppingItemMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ShoppingItemMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1681,7 +1692,7 @@ func koanKindShoppingList() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).ShoppingList.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1694,7 +1705,7 @@ func koanKindShoppingList() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.ShoppingList(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).ShoppingList.DeleteOneID(id.(string))
@@ -1703,7 +1714,8 @@ func koanKindShoppingList() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*ShoppingListMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*ShoppingListMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ShoppingListMutation).IDs(ctx)
 			return shim.Anys(ids), err

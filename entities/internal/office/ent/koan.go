@@ -404,7 +404,7 @@ func koanKindFolder() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Folder.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -417,7 +417,7 @@ func koanKindFolder() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Folder(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Folder.DeleteOneID(id.(string))
@@ -426,7 +426,8 @@ func koanKindFolder() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*FolderMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*FolderMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*FolderMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -525,7 +526,7 @@ func koanKindPerson() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Person.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -538,7 +539,7 @@ func koanKindPerson() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Person(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Person.DeleteOneID(id.(int))
@@ -547,7 +548,8 @@ func koanKindPerson() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*PersonMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PersonMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PersonMutation).IDs(ctx)
 			return shim.Anys(ids), err

@@ -206,7 +206,7 @@ func koanKindCabinet() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Cabinet.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -219,7 +219,7 @@ func koanKindCabinet() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Cabinet(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Cabinet.DeleteOneID(id.(owned.ID))
@@ -228,7 +228,8 @@ func koanKindCabinet() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*CabinetMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*CabinetMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*CabinetMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -349,7 +350,7 @@ func koanKindCounter() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Counter.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -362,7 +363,7 @@ func koanKindCounter() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Counter(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Counter.DeleteOneID(id.(uint64))
@@ -371,7 +372,8 @@ func koanKindCounter() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*CounterMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*CounterMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*CounterMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -438,7 +440,7 @@ func koanKindLabel() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Label.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -451,7 +453,7 @@ func koanKindLabel() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Label(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Label.DeleteOneID(id.(owned.Slug))
@@ -460,7 +462,8 @@ func koanKindLabel() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*LabelMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*LabelMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*LabelMutation).IDs(ctx)
 			return shim.Anys(ids), err

@@ -1,0 +1,18 @@
+package entgen
+
+import (
+	"slices"
+
+	"entgo.io/ent/entc/gen"
+)
+
+// Plain tells whether storing a row of a type is ent's defaults, its validators
+// and one statement over the values of the mutation. Hooks and policies stand
+// around that; a ValueScanner keeps other values than the mutation has; two rows of
+// one type that refer to each other are written together; the feature of schema
+// configuration puts tables elsewhere.
+func (k kind) Plain() bool {
+	elsewhere := slices.ContainsFunc(k.Config.Features, func(f gen.Feature) bool { return f.Name == gen.FeatureSchemaConfig.Name })
+	paired := slices.ContainsFunc(k.Edges, func(e *gen.Edge) bool { return e.O2O() && e.Bidi })
+	return k.Entity != nil && !elsewhere && !paired && k.NumHooks() == 0 && k.NumPolicy() == 0 && !k.HasValueScanner() && k.HasOneFieldID()
+}

@@ -1,0 +1,211 @@
+package entities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/write"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// native tells whether rows of a kind are written by statements of the engine's
+// own: nothing of the app stands around ent's statement, nobody wants to see the
+// rows before and after, and the caller sees whole rows. What ent's builders do
+// besides the statement (defaults, validators) still runs.
+func (t *tx) native(k *kind) bool {
+	return k.Plain && !t.attempt.Records() && !t.hooked(k) && !t.caller.narrows(k)
+}
+
+// plain tells whether a model of a native kind is about columns of its own table
+// only, and refers to nothing that rules of the app may hide.
+func (t *tx) plain(k *kind, m *model) bool {
+	if !t.native(k) {
+		return false
+	}
+	own := func(e *edge) bool { return e.keyed && !t.client.Ruled(e.target.Type) }
+	for i := range m.edges {
+		if e, _ := k.edge(m.edges[i].json.Name); !own(e) {
+			return false
+		}
+	}
+	for i := range m.fields {
+		if e, _ := k.edge(m.fields[i].field.Edge); e != nil && !own(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// immutable tells whether a model has fields that only creation may set.
+func (m *model) immutable() bool {
+	for i := range m.fields {
+		if m.fields[i].field.Immutable {
+			return true
+		}
+	}
+	return false
+}
+
+// prepared is a row that ent's defaults and validators have seen.
+type prepared struct {
+	model *model
+	id    any // native; nil where the database makes it
+	row   write.Row
+}
+
+// prepare makes the row of a new entity.
+func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepared, error) {
+	w := k.Create(t.ent)
+	if err := m.apply(k, w, true); err != nil {
+		return nil, err
+	}
+	if m.id != nil {
+		if err := k.SetID(w.Mutation, m.id); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := e.ready(ctx, t, k, m, w); err != nil {
+		return nil, err
+	}
+	p := &prepared{model: m}
+	values, err := k.row(w.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := k.ID(w.Mutation); ok {
+		p.id = id
+		values = append(write.Row{{Column: k.Entity.Key.Name, V: k.bound(id)}}, values...)
+	}
+	p.row = values
+	return p, nil
+}
+
+// ready does what ent does between a builder's Save and its statement, the
+// engine's own hook included. forget takes the write's place on the tape back:
+// it did not happen.
+func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
+	w.Defaults()
+	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
+		k.Bump(w.Mutation)
+	}
+	forget, err = t.replay(ctx, k, w.Mutation)
+	if err != nil {
+		return forget, err
+	}
+	if err := w.Check(); err != nil {
+		return forget, e.trouble(ctx, t, k, m, err)
+	}
+	return forget, nil
+}
+
+// row gives what a mutation writes to its own table, in the order of columns.
+func (k *kind) row(m ent.Mutation) (write.Row, error) {
+	out := make(write.Row, 0, len(k.Entity.Columns)+1)
+	for i := range k.Entity.Columns {
+		c := &k.Entity.Columns[i]
+		if v, ok := m.Field(c.Ent); ok {
+			arg, err := argument(c, v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, write.Value{Column: c.Name, V: arg})
+			continue
+		}
+		if m.FieldCleared(c.Ent) {
+			out = append(out, write.Value{Column: c.Name})
+			continue
+		}
+		if v, ok := m.AddedField(c.Ent); ok {
+			out = append(out, write.Value{Column: c.Name, V: v, Add: true})
+		}
+	}
+	for i := range k.edges {
+		if e := &k.edges[i]; e.keyed && e.json.Reference == "" {
+			if ids := m.AddedIDs(e.column.Ent); len(ids) > 0 {
+				out = append(out, write.Value{Column: e.column.OwnKey, V: e.target.bound(ids[0])})
+			} else if m.EdgeCleared(e.column.Ent) {
+				out = append(out, write.Value{Column: e.column.OwnKey})
+			}
+		}
+	}
+	return out, nil
+}
+
+// argument gives a value of ent's as ent gives it to the driver.
+func argument(c *descriptor.Column, v any) (any, error) {
+	if c.Storage != descriptor.JSON || c.Form != nil {
+		return v, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not JSON: %w", c.Field, err)
+	}
+	return json.RawMessage(raw), nil
+}
+
+// insert stores one new entity in one statement, and gives its JSON.
+func (e *engine) insert(ctx context.Context, t *tx, k *kind, m *model) (json.RawMessage, error) {
+	p, err := e.prepare(ctx, t, k, m)
+	if err != nil {
+		return nil, err
+	}
+	// One row takes less time than watching for a cancel would.
+	var out []byte
+	err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, m.id != nil, func(key any, row []byte) error {
+		out = append([]byte(nil), row...)
+		return t.made(k, p.id, key)
+	})
+	if err != nil {
+		return nil, e.trouble(ctx, t, k, m, err)
+	}
+	if out == nil { // somebody else was faster, whom this transaction cannot see
+		return nil, run.ErrStale
+	}
+	return out, nil
+}
+
+// made notes a row that was created.
+func (t *tx) made(k *kind, id, key any) error {
+	if id == nil {
+		var err error
+		if id, err = k.ScanID(key); err != nil {
+			return err
+		}
+	}
+	t.touched = true
+	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Create})
+	return nil
+}
+
+// renew changes an entity in one statement and gives what it became; nil where
+// there is none with the id, or none at the version.
+func (e *engine) renew(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+	w := k.Update(t.ent, id)
+	if err := m.apply(k, w, false); err != nil {
+		return nil, err
+	}
+	forget, err := e.ready(ctx, t, k, m, w)
+	if err != nil {
+		return nil, err
+	}
+	row, err := k.row(w.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), row, ifVersion)
+	if err != nil {
+		return nil, e.trouble(ctx, t, k, m, err)
+	}
+	if out == nil {
+		forget()
+		return nil, nil
+	}
+	t.touched = true
+	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Update})
+	return out, nil
+}

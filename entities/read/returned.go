@@ -1,0 +1,79 @@
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/sqltext"
+)
+
+// Statement begins the text of a writing statement. Returned or Affected take it
+// back; it is not used after.
+func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
+
+// Returned ends a writing statement on an entity's table with what it gives back,
+// and runs it: each is called for every row that was written, in the order in
+// which the database gives them, with the row's key as the database has it and its
+// JSON as Image gives it. The JSON is valid until each returns.
+func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
+	s := &selection{entity: entity, layout: fullLayout(entity)}
+	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	l := &level{reads: s, buf: buffer()}
+	defer l.release()
+	r := newReader(l, false)
+	r.cells[0].keep = &r.key
+	for rows.Next() {
+		l.buf = l.buf[:0]
+		if err := rows.Scan(r.dest...); err != nil {
+			return err
+		}
+		l.buf = append(l.buf, '}')
+		if err := each(r.key, l.buf); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ReturnedKeys ends and runs a writing statement as Returned does, and gives only
+// the keys of what was written.
+func (e *Engine) ReturnedKeys(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder) (out []any, err error) {
+	b.Raw(" RETURNING ").Name(entity.Key.Name)
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return scanKeys(rows)
+}
+
+// SelectedKeys runs a query whose one column is keys.
+func (e *Engine) SelectedKeys(ctx context.Context, q Querier, b *sqltext.Builder) (out []any, err error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return scanKeys(rows)
+}
+
+func scanKeys(rows *sql.Rows) (out []any, err error) {
+	for rows.Next() {
+		var key any
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		if b, ok := key.([]byte); ok {
+			key = string(b)
+		}
+		out = append(out, key)
+	}
+	return out, rows.Err()
+}
