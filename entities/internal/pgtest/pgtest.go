@@ -10,6 +10,7 @@ package pgtest
 import (
 	"database/sql"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,7 @@ var (
 	once    sync.Once
 	folder  string
 	failure error
+	alive   io.Closer // the server lives as long as this is open
 	count   atomic.Int64
 )
 
@@ -140,7 +142,7 @@ func start() (string, error) {
 	}
 	running := exec.Command("/bin/sh", args...)
 	running.Dir, running.SysProcAttr = folder, lent
-	if _, err := running.StdinPipe(); err != nil { // held open as long as this process lives
+	if alive, err = running.StdinPipe(); err != nil {
 		return "", err
 	}
 	if err := running.Start(); err != nil {
