@@ -65,6 +65,8 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		seen := *r
 		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !slices.Contains(has, op) })
 		seen.Sets = visibleSets(r.Sets, p)
+		seen.Fields = visibleFields(r.Fields, p)
+		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable })
 		v.resources = append(v.resources, &seen)
 		v.byName[r.Name] = &seen
 	}
@@ -107,6 +109,15 @@ func (v *View) Narrow(keep func(ID) bool) *View {
 		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return n.byName[e.Target] == nil })
 	}
 	return n
+}
+
+// visibleFields leaves out the fields whose scopes a principal lacks.
+func visibleFields(fields []Field, p auth.Principal) []Field {
+	hidden := func(f Field) bool { return p.Missing(f.ReadScopes) != "" }
+	if !slices.ContainsFunc(fields, hidden) {
+		return fields
+	}
+	return slices.DeleteFunc(slices.Clone(fields), hidden)
 }
 
 // visibleSets narrows an entity's sets to what a principal may name. A declared

@@ -483,7 +483,7 @@ func koanKindPerson() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "Person",
 				Description: "Somebody who works here.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true},
 					{Name: "email", Type: "string", Required: true},
@@ -553,11 +553,6 @@ func koanKindPerson() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PersonMutation).IDs(ctx)
 			return shim.Anys(ids), err
-		},
-		SettableID: true,
-		SetID: func(m stdent.Mutation, id any) error {
-			m.(*PersonMutation).SetID(id.(int))
-			return nil
 		},
 		Set:  koanSetPerson,
 		Edge: koanEdgePerson,

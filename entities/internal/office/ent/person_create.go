@@ -75,12 +75,6 @@ func (_c *PersonCreate) SetNillableGrade(v *string) *PersonCreate {
 	return _c
 }
 
-// SetID sets the "id" field.
-func (_c *PersonCreate) SetID(v int) *PersonCreate {
-	_c.mutation.SetID(v)
-	return _c
-}
-
 // AddDocumentIDs adds the "documents" edge to the Document entity by IDs.
 func (_c *PersonCreate) AddDocumentIDs(ids ...string) *PersonCreate {
 	_c.mutation.AddDocumentIDs(ids...)
@@ -184,10 +178,8 @@ func (_c *PersonCreate) sqlSave(ctx context.Context) (*Person, error) {
 		}
 		return nil, err
 	}
-	if _spec.ID.Value != _node.ID {
-		id := _spec.ID.Value.(int64)
-		_node.ID = int(id)
-	}
+	id := _spec.ID.Value.(int64)
+	_node.ID = int(id)
 	_c.mutation.id = &_node.ID
 	_c.mutation.done = true
 	return _node, nil
@@ -198,10 +190,6 @@ func (_c *PersonCreate) createSpec() (*Person, *sqlgraph.CreateSpec) {
 		_node = &Person{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(person.Table, sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt))
 	)
-	if id, ok := _c.mutation.ID(); ok {
-		_node.ID = id
-		_spec.ID.Value = id
-	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(person.FieldName, field.TypeString, value)
 		_node.Name = value
@@ -302,7 +290,7 @@ func (_c *PersonCreateBulk) Save(ctx context.Context) ([]*Person, error) {
 					return nil, err
 				}
 				mutation.id = &nodes[i].ID
-				if specs[i].ID.Value != nil && nodes[i].ID == 0 {
+				if specs[i].ID.Value != nil {
 					id := specs[i].ID.Value.(int64)
 					nodes[i].ID = int(id)
 				}

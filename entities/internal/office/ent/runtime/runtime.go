@@ -114,11 +114,11 @@ func init() {
 	personFields := schema.Person{}.Fields()
 	_ = personFields
 	// personDescLeft is the schema descriptor for left field.
-	personDescLeft := personFields[3].Descriptor()
+	personDescLeft := personFields[2].Descriptor()
 	// person.DefaultLeft holds the default value on creation for the left field.
 	person.DefaultLeft = personDescLeft.Default.(bool)
 	// personDescGrade is the schema descriptor for grade field.
-	personDescGrade := personFields[5].Descriptor()
+	personDescGrade := personFields[4].Descriptor()
 	// person.DefaultGrade holds the default value on creation for the grade field.
 	person.DefaultGrade = personDescGrade.Default.(string)
 }

@@ -80,7 +80,6 @@ func (Person) Annotations() []schema.Annotation {
 // Fields implements ent.Interface.
 func (Person) Fields() []ent.Field {
 	return []ent.Field{
-		field.Int("id"),
 		field.String("name").Annotations(expose.Field{Searchable: expose.Yes()}),
 		field.String("email").Unique(),
 		field.Bool("left").Default(false),
