@@ -6,6 +6,7 @@
 package bind
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -70,16 +71,50 @@ func free(name string, used func(string) bool) string {
 
 func entity(r *catalog.Resource) wire.Entity {
 	e := wire.Entity{Name: r.Name, Ops: r.Operations, ReadOnly: r.ReadOnly, Sets: r.Sets}
+	key := r.Key
+	key.Type = catalog.TypeID
+	kinds := []byte{kind(&key)}
 	e.Fields = append(e.Fields, r.Key.Name)
-	for _, f := range r.Fields {
-		e.Fields = append(e.Fields, f.Name)
+	for i := range r.Fields {
+		e.Fields = append(e.Fields, r.Fields[i].Name)
+		kinds = append(kinds, kind(&r.Fields[i]))
 	}
+	e.Kinds = string(kinds)
 	for _, edge := range r.Edges {
 		e.Edges = append(e.Edges, edge.Name)
 		if e.Targets == nil {
 			e.Targets = map[string]string{}
 		}
 		e.Targets[edge.Name] = edge.Target
+		if edge.Many {
+			e.Many = append(e.Many, edge.Name)
+		}
 	}
 	return e
+}
+
+// kind says what a filter may ask of a field.
+func kind(f *catalog.Field) byte {
+	switch {
+	case f.WriteOnly || f.Sensitive:
+		return wire.HiddenField
+	case f.Opaque && f.Type == catalog.TypeJSON:
+		return wire.WholeField
+	case f.Opaque:
+		return wire.EqualField
+	}
+	switch f.Type {
+	case catalog.TypeString, catalog.TypeText:
+		return wire.TextField
+	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeTime, catalog.TypeDecimal, catalog.TypeID:
+		return wire.OrderField
+	case catalog.TypeEnum, catalog.TypeBool, catalog.TypeUUID, catalog.TypeBytes:
+		return wire.EqualField
+	case catalog.TypeJSON:
+	}
+	var s struct{ Type string }
+	if json.Unmarshal(f.Schema, &s) != nil || s.Type == "" || s.Type == "array" { // or nothing so simple
+		return wire.ListField
+	}
+	return wire.JSONField
 }

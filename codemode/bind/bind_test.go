@@ -23,8 +23,8 @@ func TestBind(t *testing.T) {
 	}
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{{
-			Name: "Todo", Key: catalog.Field{Name: "id"}, Fields: []catalog.Field{{Name: "title"}},
-			Edges: []catalog.Edge{{Name: "next", Target: "Todo"}, {Name: "hidden", Target: "Secret"}}, Sets: []string{"default", "tenant-*"},
+			Name: "Todo", Key: catalog.Field{Name: "id"}, Fields: []catalog.Field{{Name: "title", Type: catalog.TypeString}, {Name: "pin", Sensitive: true}, {Name: "done", Type: catalog.TypeBool}, {Name: "tags", Type: catalog.TypeJSON}, {Name: "box", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"object"}`)}},
+			Edges: []catalog.Edge{{Name: "next", Target: "Todo", Many: true}, {Name: "hidden", Target: "Secret"}}, Sets: []string{"default", "tenant-*"},
 			ReadOnly: true, Operations: []string{"collection", "get-by-id", "upsert"},
 		}},
 		Operations: []*catalog.Operation{
@@ -42,7 +42,7 @@ func TestBind(t *testing.T) {
 	require.Equal(t, v.Version(), b.Version)
 	require.Equal(t, []wire.Entity{{
 		Name: "Todo", Ops: []string{"collection", "get-by-id"}, ReadOnly: true,
-		Fields: []string{"id", "title"}, Edges: []string{"next"}, Targets: map[string]string{"next": "Todo"}, Sets: []string{"tenant-7"},
+		Fields: []string{"id", "title", "pin", "done", "tags", "box"}, Kinds: "othelj", Edges: []string{"next"}, Targets: map[string]string{"next": "Todo"}, Many: []string{"next"}, Sets: []string{"tenant-7"},
 	}}, b.Entities)
 	require.Equal(t, []wire.Domain{
 		{Name: "_3d", Functions: []wire.Function{{Name: "_1st", ID: "plugin::3d.1st"}}},

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,27 +24,27 @@ const (
 
 var measures = []string{"sum", "avg", "min", "max"}
 
-// columns are those of an aggregate's result, as far as literals tell them.
-type columns struct {
+// result is what is known of the columns of an aggregate's result.
+type result struct {
 	names []string
 	open  bool // there are others that only the run knows
 }
 
 // aggregate checks the options of an aggregate: what it groups by and computes
 // are fields, what it sorts by and has are columns of its result.
-func (c *checker) aggregate(e *wire.Entity, arg ast.Expression) {
-	if set, ok := arg.(*ast.StringLiteral); ok {
-		c.set(e, set)
+func (c *checker) aggregate(e *wire.Entity, arg term) {
+	if _, ok := plainText(arg.Expression); ok {
+		c.set(e, arg)
 		return
 	}
-	got := columns{open: !whole(arg)}
+	got := result{open: !whole(arg.Expression)}
 	counted := false
-	for key, v := range literalProperties(arg) {
+	for key, v := range c.properties(arg) {
 		switch {
+		case !slices.Contains(columns, key.name):
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+meant(key.name, columns, otherOptions), has(columns))
 		case key.name == "set":
-			if set, ok := v.(*ast.StringLiteral); ok {
-				c.set(e, set)
-			}
+			c.set(e, v)
 		case key.name == "filter":
 			c.filter(e, v, 0)
 		case key.name == groupBy:
@@ -61,12 +62,12 @@ func (c *checker) aggregate(e *wire.Entity, arg ast.Expression) {
 	if got.open {
 		return
 	}
-	for key, v := range literalProperties(arg) {
+	for key, v := range c.properties(arg) {
 		switch key.name {
 		case having:
 			c.having(&got, v, 0)
 		case "sort":
-			for name, at := range names(v) {
+			for name, at := range c.listed(v) {
 				c.column(&got, strings.TrimPrefix(name, "-"), at)
 			}
 		}
@@ -102,16 +103,16 @@ func known(v ast.Expression) bool {
 	if list, ok := v.(*ast.ArrayLiteral); ok {
 		return !slices.ContainsFunc(list.Value, func(one ast.Expression) bool { return !known(one) })
 	}
-	_, ok := v.(*ast.StringLiteral)
+	_, ok := plainText(v)
 	return ok
 }
 
-// names gives the names in "a,b" or ["a", "b"], with the place of each literal.
-func names(v ast.Expression) func(yield func(string, file.Idx) bool) {
+// listed gives the names in "a,b" or ["a", "b"], with the place of each literal.
+func (c *checker) listed(v term) iter.Seq2[string, file.Idx] {
 	return func(yield func(string, file.Idx) bool) {
-		for lit := range stringLiterals(v) {
-			for name := range strings.SplitSeq(lit.Value.String(), ",") {
-				if name = strings.TrimSpace(name); name != "" && !yield(name, lit.Idx) {
+		for lit := range c.texts(v) {
+			for name := range strings.SplitSeq(lit.value, ",") {
+				if name = strings.TrimSpace(name); name != "" && !yield(name, lit.at) {
 					return
 				}
 			}
@@ -119,39 +120,39 @@ func names(v ast.Expression) func(yield func(string, file.Idx) bool) {
 	}
 }
 
-func (c *checker) groups(e *wire.Entity, got *columns, v ast.Expression) {
-	if list, ok := v.(*ast.ArrayLiteral); ok {
+func (c *checker) groups(e *wire.Entity, got *result, v term) {
+	if list, ok := v.Expression.(*ast.ArrayLiteral); ok {
 		for _, one := range list.Value {
-			c.groups(e, got, one)
+			c.groups(e, got, term{one, v.scope})
 		}
 		return
 	}
-	if o, ok := v.(*ast.ObjectLiteral); ok {
-		c.bucket(e, got, o)
+	if _, ok := v.Expression.(*ast.ObjectLiteral); ok {
+		c.bucket(e, got, v)
 		return
 	}
-	got.open = got.open || !known(v)
-	for name, at := range names(v) {
+	got.open = got.open || !known(v.Expression)
+	for name, at := range c.listed(v) {
 		c.path(e, name, at)
 		got.names = append(got.names, name)
 	}
 }
 
 // bucket reads {field, by, as}.
-func (c *checker) bucket(e *wire.Entity, got *columns, o *ast.ObjectLiteral) {
+func (c *checker) bucket(e *wire.Entity, got *result, o term) {
 	texts := map[string]string{}
-	for key, v := range literalProperties(o) {
-		lit, ok := v.(*ast.StringLiteral)
+	for key, v := range c.properties(o) {
+		lit, ok := plainText(v.Expression)
 		if !ok {
 			got.open = true
 			continue
 		}
-		texts[key.name] = lit.Value.String()
+		texts[key.name] = lit
 		if key.name == "field" {
-			c.path(e, lit.Value.String(), lit.Idx)
+			c.path(e, lit, v.Idx0())
 		}
 	}
-	got.open = got.open || !whole(o)
+	got.open = got.open || !whole(o.Expression)
 	name := texts["as"]
 	if name == "" {
 		name = texts["field"] + capital(texts["by"])
@@ -160,16 +161,15 @@ func (c *checker) bucket(e *wire.Entity, got *columns, o *ast.ObjectLiteral) {
 }
 
 // counts reads true, or {all, distinct}.
-func (c *checker) counts(e *wire.Entity, got *columns, v ast.Expression) {
-	o, ok := v.(*ast.ObjectLiteral)
-	if !ok {
-		_, flag := v.(*ast.BooleanLiteral)
+func (c *checker) counts(e *wire.Entity, got *result, v term) {
+	if _, ok := v.Expression.(*ast.ObjectLiteral); !ok {
+		_, flag := v.Expression.(*ast.BooleanLiteral)
 		got.open = got.open || !flag
 		got.names = append(got.names, counting)
 		return
 	}
-	got.open = got.open || !whole(o)
-	for key, v := range literalProperties(o) {
+	got.open = got.open || !whole(v.Expression)
+	for key, v := range c.properties(v) {
 		switch key.name {
 		case "all":
 			got.names = append(got.names, counting)
@@ -179,9 +179,9 @@ func (c *checker) counts(e *wire.Entity, got *columns, v ast.Expression) {
 	}
 }
 
-func (c *checker) measure(e *wire.Entity, got *columns, call string, v ast.Expression) {
-	got.open = got.open || !known(v)
-	for name, at := range names(v) {
+func (c *checker) measure(e *wire.Entity, got *result, call string, v term) {
+	got.open = got.open || !known(v.Expression)
+	for name, at := range c.listed(v) {
 		c.path(e, name, at)
 		got.names = append(got.names, call+capital(name))
 	}
@@ -196,24 +196,24 @@ func capital(name string) string {
 }
 
 // having checks a filter over columns.
-func (c *checker) having(got *columns, arg ast.Expression, depth int) {
+func (c *checker) having(got *result, arg term, depth int) {
 	if depth > maxDepth {
 		return
 	}
-	if list, ok := arg.(*ast.ArrayLiteral); ok {
-		for _, one := range list.Value {
+	if list, ok := c.elements(arg); ok {
+		for _, one := range list {
 			c.having(got, one, depth+1)
 		}
 		return
 	}
-	for key, v := range literalProperties(arg) {
+	for key, v := range c.properties(arg) {
 		switch {
 		case key.name == "$and" || key.name == "$or" || key.name == "$nor" || key.name == "$not":
 			c.having(got, v, depth+1)
 		case strings.HasPrefix(key.name, "$"):
 			c.operator(key.name, key.at)
 		case c.column(got, key.name, key.at):
-			for inner := range literalProperties(v) {
+			for inner := range c.properties(v) {
 				if strings.HasPrefix(inner.name, "$") {
 					c.operator(inner.name, inner.at)
 				}
@@ -222,7 +222,7 @@ func (c *checker) having(got *columns, arg ast.Expression, depth int) {
 	}
 }
 
-func (c *checker) column(got *columns, name string, at file.Idx) bool {
+func (c *checker) column(got *result, name string, at file.Idx) bool {
 	if slices.Contains(got.names, name) {
 		return true
 	}

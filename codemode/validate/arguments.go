@@ -14,43 +14,56 @@ import (
 
 // signature says where in a method's arguments things stand; -1 is nowhere.
 type signature struct {
-	options int // an object of options, or a set's name
-	filter  int // a filter by itself
-	model   int // a model, or a list of models, or changes
+	options int      // an object of options, or a set's name
+	filter  int      // a filter by itself
+	model   int      // a model, or a list of models, or changes
+	takes   []string // the options that there are
 }
+
+var (
+	pages   = strings.Fields("filter q sort page pageSize cursor count fields with set")
+	reads   = strings.Fields("fields with set")
+	columns = strings.Fields("filter groupBy count sum avg min max having sort limit set")
+	setOnly = []string{"set"}
+	locked  = []string{"ifVersion", "set"}
+	bounded = []string{"maxAffected", "set"}
+)
 
 // signatures are the methods of CONTRACT section 3.
 var signatures = map[string]signature{
-	"collection":    {0, -1, -1},
-	"firstPage":     {1, -1, -1},
-	"page":          {2, -1, -1},
-	"each":          {0, -1, -1},
-	"all":           {0, -1, -1},
-	"getById":       {1, -1, -1},
-	"findById":      {1, -1, -1},
-	"count":         {1, 0, -1},
-	"aggregate":     {0, -1, -1},
-	"new":           {0, -1, -1},
-	"upsert":        {1, -1, 0},
-	"upsertMany":    {1, -1, 0},
-	"patch":         {2, -1, 1},
-	"updateByQuery": {2, 0, 1},
-	"deleteByQuery": {1, 0, -1},
-	"delete":        {1, -1, -1},
-	"deleteMany":    {1, -1, -1},
+	"collection":    {0, -1, -1, pages},
+	"firstPage":     {1, -1, -1, pages},
+	"page":          {2, -1, -1, pages},
+	"each":          {0, -1, -1, pages},
+	"all":           {0, -1, -1, pages},
+	"getById":       {1, -1, -1, reads},
+	"findById":      {1, -1, -1, reads},
+	"count":         {1, 0, -1, setOnly},
+	"aggregate":     {0, -1, -1, columns},
+	"new":           {0, -1, -1, setOnly},
+	"upsert":        {1, -1, 0, []string{"replace", "ifVersion", "set"}},
+	"upsertMany":    {1, -1, 0, setOnly},
+	"patch":         {2, -1, 1, locked},
+	"updateByQuery": {2, 0, 1, bounded},
+	"deleteByQuery": {1, 0, -1, bounded},
+	"delete":        {1, -1, -1, locked},
+	"deleteMany":    {1, -1, -1, setOnly},
 }
 
-// operators that a filter may hold (CONTRACT section 3).
-var operators = strings.Fields("$eq $ne $in $nin $lt $lte $gt $gte $between $contains $icontains $startsWith $endsWith $null $has $all $size $path $and $or $nor $not $some $every $none $exists $search")
+// otherOptions are what other libraries call our options.
+var otherOptions = map[string]string{
+	"where": "filter", "query": "filter", "search": "q", "orderBy": "sort", "order": "sort", "include": "with", "expand": "with", "populate": "with",
+	"limit": "pageSize", "take": "pageSize", "top": "pageSize", "first": "pageSize", "offset": "page", "skip": "page", "select": "fields", "tenant": "set",
+}
 
-// quantifiers hold a filter of the entity that they stand in.
-var quantifiers = []string{"$not", "$some", "$every", "$none"}
+// edgeOptions are what `with` takes for one relationship.
+var edgeOptions = strings.Fields("limit sort filter fields with")
 
 // maxDepth bounds how deep literals are looked into.
 const maxDepth = 32
 
 // arguments checks the literals among a method's arguments.
-func (c *checker) arguments(m value, args []ast.Expression) {
+func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
 	sig, ok := signatures[m.method]
 	if !ok {
 		return
@@ -58,22 +71,24 @@ func (c *checker) arguments(m value, args []ast.Expression) {
 	if i := slices.IndexFunc(args, isSpread); i >= 0 {
 		args = args[:i]
 	}
-	at := func(i int) ast.Expression {
+	at := func(i int) term {
 		if i < 0 || i >= len(args) {
-			return nil
+			return term{}
 		}
-		return args[i]
+		return term{args[i], s}
 	}
-	if set, ok := at(sig.filter).(*ast.StringLiteral); ok && len(args) == 1 && m.method == "count" {
-		c.set(m.entity, set) // a lone string is the set
+	if len(args) == 1 && m.method == "count" {
+		for t := range c.look(at(0)) { // a lone string is the set
+			c.bareSet(m.entity, t)
+		}
 	}
 	c.filter(m.entity, at(sig.filter), 0)
-	c.models(m.entity, at(sig.model))
+	c.models(m.entity, at(sig.model), 0)
 	if m.method == "aggregate" {
 		c.aggregate(m.entity, at(sig.options))
 		return
 	}
-	c.options(m.entity, at(sig.options))
+	c.options(m.entity, at(sig.options), sig.takes, 0)
 }
 
 func isSpread(e ast.Expression) bool {
@@ -81,31 +96,44 @@ func isSpread(e ast.Expression) bool {
 	return ok
 }
 
-func (c *checker) options(e *wire.Entity, arg ast.Expression) {
-	if set, ok := arg.(*ast.StringLiteral); ok {
-		c.set(e, set)
+// options checks an object of options, or a set's name.
+func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
+	if depth > maxDepth {
 		return
 	}
-	for key, v := range literalProperties(arg) {
-		switch key.name {
-		case "set":
-			if set, ok := v.(*ast.StringLiteral); ok {
-				c.set(e, set)
-			}
-		case "filter":
-			c.filter(e, v, 0)
-		case "with":
-			c.with(e, v)
-		case "sort":
-			c.paths(e, v, true)
-		case "fields":
-			c.paths(e, v, false)
+	for t := range c.look(arg) {
+		c.bareSet(e, t)
+	}
+	for key, v := range c.properties(arg) {
+		switch {
+		case !slices.Contains(takes, key.name):
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+meant(key.name, takes, otherOptions), has(takes))
+		case key.name == "set":
+			c.set(e, v)
+		case key.name == "filter":
+			c.filter(e, v, depth)
+		case key.name == "with":
+			c.with(e, v, depth+1)
+		case key.name == "sort":
+			c.sort(e, v)
+		case key.name == "fields":
+			c.paths(e, v)
 		}
 	}
 }
 
-func (c *checker) set(e *wire.Entity, lit *ast.StringLiteral) {
-	set := lit.Value.String()
+// set checks the name of a set.
+func (c *checker) set(e *wire.Entity, v term) {
+	for t := range c.look(v) {
+		c.bareSet(e, t)
+	}
+}
+
+func (c *checker) bareSet(e *wire.Entity, t term) {
+	set, ok := plainText(t.Expression)
+	if !ok {
+		return
+	}
 	sets := e.Sets
 	if len(sets) == 0 {
 		sets = []string{"default"}
@@ -113,45 +141,7 @@ func (c *checker) set(e *wire.Entity, lit *ast.StringLiteral) {
 	if set == "" || slices.ContainsFunc(sets, func(p string) bool { return auth.MatchSet(p, set) }) {
 		return
 	}
-	c.fail(lit.Idx, "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
-}
-
-func (c *checker) filter(e *wire.Entity, arg ast.Expression, depth int) {
-	if depth > maxDepth {
-		return
-	}
-	for key, v := range literalProperties(arg) {
-		switch {
-		case key.name == "$and" || key.name == "$or" || key.name == "$nor":
-			if list, ok := v.(*ast.ArrayLiteral); ok {
-				for _, one := range list.Value {
-					c.filter(e, one, depth+1)
-				}
-			}
-		case slices.Contains(quantifiers, key.name): // e is the edge's target here
-			c.filter(e, v, depth+1)
-		case strings.HasPrefix(key.name, "$"):
-			c.operator(key.name, key.at)
-		case c.path(e, key.name, key.at):
-			first, _, nested := strings.Cut(key.name, ".")
-			if target := c.leadsTo(e, first); target != nil && !nested {
-				c.filter(target, v, depth+1)
-			}
-			if !nested && slices.Contains(e.Fields, first) {
-				for inner := range literalProperties(v) {
-					if strings.HasPrefix(inner.name, "$") {
-						c.operator(inner.name, inner.at)
-					}
-				}
-			}
-		}
-	}
-}
-
-func (c *checker) operator(name string, at file.Idx) {
-	if !slices.Contains(operators, name) {
-		c.fail(at, "", UnknownOperator, "there is no filter operator "+quote(name)+fault.DidYouMean(name, operators), has(operators))
-	}
+	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
 }
 
 // leadsTo gives the entity that an edge leads to, nil where that is not known: the
@@ -163,61 +153,79 @@ func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
 	return nil
 }
 
+// readable are the fields of an entity that a caller may name in a query.
+func readable(e *wire.Entity) []string {
+	var out []string
+	for i, f := range e.Fields {
+		if e.Kind(i) != wire.HiddenField {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // path reports a path with a step that is neither a field nor an edge.
 func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
 	first, rest, nested := strings.Cut(path, ".")
-	if slices.Contains(e.Fields, first) || slices.Contains(e.Edges, first) {
+	fields := readable(e)
+	if slices.Contains(fields, first) || slices.Contains(e.Edges, first) {
 		if target := c.leadsTo(e, first); target != nil && nested {
 			return c.path(target, rest, at)
 		}
 		return true
 	}
-	known := slices.Concat(e.Fields, e.Edges)
-	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(first)+fault.DidYouMean(first, known), has(known))
+	c.noField(e, first, slices.Concat(fields, e.Edges), at)
 	return false
 }
 
+func (c *checker) noField(e *wire.Entity, name string, known []string, at file.Idx) {
+	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), has(known))
+}
+
 // models checks the keys of a model, of changes, or of a list of models.
-func (c *checker) models(e *wire.Entity, arg ast.Expression) {
-	if list, ok := arg.(*ast.ArrayLiteral); ok {
-		for _, one := range list.Value {
-			c.models(e, one)
+func (c *checker) models(e *wire.Entity, arg term, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	if list, ok := c.elements(arg); ok {
+		for _, one := range list {
+			c.models(e, one, depth+1)
 		}
 		return
 	}
-	for key := range literalProperties(arg) {
-		c.path(e, key.name, key.at)
+	known := slices.Concat(e.Fields, e.Edges)
+	for key := range c.properties(arg) {
+		if !slices.Contains(known, key.name) {
+			c.noField(e, key.name, known, key.at)
+		}
 	}
 }
 
-// paths checks `sort` and `fields`: one string with commas, or a list.
-func (c *checker) paths(e *wire.Entity, v ast.Expression, signed bool) {
-	for lit := range stringLiterals(v) {
-		for _, p := range strings.Split(lit.Value.String(), ",") {
-			p = strings.TrimSpace(p)
-			if signed {
-				p = strings.TrimLeft(p, "+-")
-			}
-			if p != "" {
-				c.path(e, p, lit.Idx)
-			}
+// paths checks `fields`: one string with commas, or a list.
+func (c *checker) paths(e *wire.Entity, v term) {
+	for name, at := range c.listed(v) {
+		c.path(e, name, at)
+	}
+}
+
+// sort checks what an entity is sorted by: its own fields.
+func (c *checker) sort(e *wire.Entity, v term) {
+	known := readable(e)
+	for name, at := range c.listed(v) {
+		if name = strings.TrimPrefix(name, "-"); !slices.Contains(known, name) {
+			c.noField(e, name, known, at)
 		}
 	}
 }
 
 // with checks relationships: "a,b.c", ["a"], "all", or an object.
-func (c *checker) with(e *wire.Entity, v ast.Expression) {
-	for lit := range stringLiterals(v) {
-		for _, p := range strings.Split(lit.Value.String(), ",") {
-			if p = strings.TrimSpace(p); p != "" {
-				c.relationship(e, p, lit.Idx)
-			}
-		}
+func (c *checker) with(e *wire.Entity, v term, depth int) {
+	for path, at := range c.listed(v) {
+		c.relationship(e, path, at)
 	}
-	for key, one := range literalProperties(v) {
-		target := c.relationship(e, key.name, key.at)
-		if _, ok := one.(*ast.ObjectLiteral); ok && target != nil {
-			c.options(target, one)
+	for key, one := range c.properties(v) {
+		if target := c.relationship(e, key.name, key.at); target != nil {
+			c.options(target, one, edgeOptions, depth)
 		}
 	}
 }

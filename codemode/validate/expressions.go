@@ -144,6 +144,9 @@ func (c *checker) unary(s *scope, e *ast.UnaryExpression) {
 	case token.TYPEOF, token.NOT:
 		c.test(s, e.Operand)
 	case token.DELETE, token.INCREMENT, token.DECREMENT:
+		if e.Operator == token.DELETE {
+			c.carves(e.Operand)
+		}
 		c.assigned(s, e.Operand)
 	default:
 		c.expr(s, e.Operand)
@@ -172,6 +175,7 @@ func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
 // assigned walks the left side of an assignment: writing a member that does not
 // exist is no use of it.
 func (c *checker) assigned(s *scope, e ast.Expression) {
+	c.assigns(e)
 	switch e := e.(type) {
 	case *ast.Identifier:
 		if _, free := s.lookup(e.Name.String()); free {
@@ -187,9 +191,26 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 		}
 		c.expr(s, e.Member)
 	case *ast.ObjectPattern, *ast.ArrayPattern:
-		c.target(s, e, value{}, false)
+		c.target(s, e, value{}, 0)
 	default:
 		c.expr(s, e)
+	}
+}
+
+// carves notes the name whose value loses a member.
+func (c *checker) carves(e ast.Expression) {
+	for {
+		switch m := e.(type) {
+		case *ast.DotExpression:
+			e = m.Left
+		case *ast.BracketExpression:
+			e = m.Left
+		case *ast.Identifier:
+			c.names.carved[m.Name.String()] = true
+			return
+		default:
+			return
+		}
 	}
 }
 
@@ -244,8 +265,8 @@ func (c *checker) call(s *scope, e *ast.CallExpression) {
 	callee := c.expr(s, e.Callee)
 	c.evaluator(s, e.Callee)
 	c.last(s, e.ArgumentList)
-	if callee.kind == method {
-		c.arguments(callee, e.ArgumentList)
+	if callee.kind == method && !c.first {
+		c.arguments(s, callee, e.ArgumentList)
 	}
 }
 

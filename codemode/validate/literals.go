@@ -13,23 +13,63 @@ type key struct {
 	at   file.Idx
 }
 
-// literalProperties gives the properties of an object literal whose names are
-// known; nothing for any other expression.
-func literalProperties(e ast.Expression) iter.Seq2[key, ast.Expression] {
-	return func(yield func(key, ast.Expression) bool) {
-		obj, ok := e.(*ast.ObjectLiteral)
-		if !ok {
-			return
+// term is an expression where it stands: names in it mean what they mean there.
+type term struct {
+	ast.Expression
+	scope *scope
+}
+
+// text is a string that a literal shows.
+type text struct {
+	value string
+	at    file.Idx
+}
+
+// look follows a name to the literal that it stands for, and gives both branches
+// of a condition; anything else is itself. Nothing comes of a script that would
+// have the same literals looked at without end.
+func (c *checker) look(t term) iter.Seq[term] {
+	return func(yield func(term) bool) { c.follow(t, maxDepth, yield) }
+}
+
+func (c *checker) follow(t term, depth int, yield func(term) bool) bool {
+	if c.looks++; c.looks > maxLooks || depth == 0 {
+		return false
+	}
+	switch e := t.Expression.(type) {
+	case nil:
+		return true
+	case *ast.ConditionalExpression:
+		return c.follow(term{e.Consequent, t.scope}, depth-1, yield) && c.follow(term{e.Alternate, t.scope}, depth-1, yield)
+	case *ast.Identifier:
+		v, _ := t.scope.lookup(e.Name.String())
+		if v.literal.Expression == nil {
+			return yield(t)
 		}
-		for _, p := range obj.Value {
-			switch p := p.(type) {
-			case *ast.PropertyShort:
-				if !yield(key{p.Name.Name.String(), p.Name.Idx}, &p.Name) {
-					return
-				}
-			case *ast.PropertyKeyed:
-				if name, ok := literalKey(p); ok && !yield(key{name, p.Key.Idx0()}, p.Value) {
-					return
+		return c.follow(v.literal, depth-1, yield)
+	}
+	return yield(t)
+}
+
+// properties gives the properties of an object literal whose names are known;
+// nothing for any other expression.
+func (c *checker) properties(t term) iter.Seq2[key, term] {
+	return func(yield func(key, term) bool) {
+		for one := range c.look(t) {
+			obj, ok := one.Expression.(*ast.ObjectLiteral)
+			if !ok {
+				continue
+			}
+			for _, p := range obj.Value {
+				switch p := p.(type) {
+				case *ast.PropertyShort:
+					if !yield(key{p.Name.Name.String(), p.Name.Idx}, term{&p.Name, one.scope}) {
+						return
+					}
+				case *ast.PropertyKeyed:
+					if name, ok := literalKey(p); ok && !yield(key{name, p.Key.Idx0()}, term{p.Value, one.scope}) {
+						return
+					}
 				}
 			}
 		}
@@ -50,17 +90,54 @@ func literalKey(p *ast.PropertyKeyed) (string, bool) {
 	return "", false
 }
 
-// stringLiterals gives a string literal, or those in an array literal.
-func stringLiterals(e ast.Expression) iter.Seq[*ast.StringLiteral] {
-	return func(yield func(*ast.StringLiteral) bool) {
-		list := []ast.Expression{e}
-		if arr, ok := e.(*ast.ArrayLiteral); ok {
-			list = arr.Value
-		}
-		for _, one := range list {
-			if lit, ok := one.(*ast.StringLiteral); ok && !yield(lit) {
-				return
+// elements gives the elements of an array literal; ok is false for anything else.
+func (c *checker) elements(t term) (out []term, ok bool) {
+	for one := range c.look(t) {
+		if list, isList := one.Expression.(*ast.ArrayLiteral); isList {
+			ok = true
+			for _, e := range list.Value {
+				out = append(out, term{e, one.scope})
 			}
 		}
 	}
+	return out, ok
+}
+
+// texts gives a string literal, or those in an array literal.
+func (c *checker) texts(t term) iter.Seq[text] {
+	return func(yield func(text) bool) {
+		list, ok := c.elements(t)
+		if !ok {
+			list = []term{t}
+		}
+		for _, one := range list {
+			for v := range c.look(one) {
+				if value, ok := plainText(v.Expression); ok && !yield(text{value, v.Idx0()}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// plainText gives the value of a string, or of a template without anything in it.
+func plainText(e ast.Expression) (string, bool) {
+	switch e := e.(type) {
+	case *ast.StringLiteral:
+		return e.Value.String(), true
+	case *ast.TemplateLiteral:
+		if e.Tag == nil && len(e.Expressions) == 0 && len(e.Elements) == 1 && e.Elements[0].Valid {
+			return e.Elements[0].Parsed.String(), true
+		}
+	}
+	return "", false
+}
+
+// isLiteral tells whether an expression is one that names are followed to.
+func isLiteral(e ast.Expression) bool {
+	switch e.(type) {
+	case *ast.ObjectLiteral, *ast.ArrayLiteral, *ast.StringLiteral, *ast.TemplateLiteral, *ast.ConditionalExpression:
+		return true
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
 
 	"github.com/koan-go/koan/codemode/wire"
 )
@@ -14,10 +15,37 @@ type checker struct {
 	root        *scope
 	found       []finding
 	tested      map[string]bool // subjects whose existence the script asks for itself
+	names       usage
+	looks       int  // how many literals were looked at
+	first       bool // the walk that only finds out what the names are used for
+}
+
+// usage is what a script does with its names, wherever they are declared: two of
+// the same name count as one.
+type usage struct {
+	assigned map[string]bool // given another value than that of their declaration
+	carved   map[string]bool // members of their values are deleted
+	vars     map[string]int  // how often `var` declares them
+}
+
+// keeps tells whether a name has the value of its declaration always.
+func (u usage) keeps(name string, how token.Token) bool {
+	switch how {
+	case token.CONST:
+		return true
+	case token.LET:
+		return !u.assigned[name]
+	case token.VAR:
+		return !u.assigned[name] && u.vars[name] == 1
+	}
+	return false
 }
 
 func newChecker(b wire.Bindings) *checker {
-	c := &checker{bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}}
+	c := &checker{
+		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, first: true,
+		names: usage{map[string]bool{}, map[string]bool{}, map[string]int{}},
+	}
 	for i := range b.Entities {
 		e := &b.Entities[i]
 		c.byName[e.Name] = e
@@ -26,8 +54,14 @@ func newChecker(b wire.Bindings) *checker {
 	return c
 }
 
-// scope is what names mean in a function or block. Only constants keep a known
-// value; every other declared name hides what is outside it.
+// again prepares the walk that finds what is wrong.
+func (c *checker) again() {
+	c.root, c.found, c.tested, c.looks, c.first = &scope{}, nil, map[string]bool{}, 0, false
+}
+
+// scope is what names mean in a function or block. Only names that nothing is
+// assigned to keep a known value; every other declared name hides what is outside
+// it.
 type scope struct {
 	outer  *scope
 	names  map[string]value
@@ -59,30 +93,35 @@ func (s *scope) lookup(name string) (v value, free bool) {
 
 // hide declares the names of a binding target without a known value.
 func (s *scope) hide(target ast.Expression) {
+	eachName(target, func(name string) { s.declare(name, value{}) })
+}
+
+// eachName visits the names of a binding target.
+func eachName(target ast.Expression, visit func(name string)) {
 	switch t := target.(type) {
 	case *ast.Identifier:
-		s.declare(t.Name.String(), value{})
+		visit(t.Name.String())
 	case *ast.ObjectPattern:
 		for _, p := range t.Properties {
 			switch p := p.(type) {
 			case *ast.PropertyShort:
-				s.declare(p.Name.Name.String(), value{})
+				visit(p.Name.Name.String())
 			case *ast.PropertyKeyed:
-				s.hide(p.Value)
+				eachName(p.Value, visit)
 			}
 		}
-		s.hide(t.Rest)
+		eachName(t.Rest, visit)
 	case *ast.ArrayPattern:
 		for _, e := range t.Elements {
-			s.hide(e)
+			eachName(e, visit)
 		}
-		s.hide(t.Rest)
+		eachName(t.Rest, visit)
 	case *ast.AssignExpression:
-		s.hide(t.Left)
+		eachName(t.Left, visit)
 	case *ast.Binding:
-		s.hide(t.Target)
+		eachName(t.Target, visit)
 	case *ast.SpreadElement:
-		s.hide(t.Expression)
+		eachName(t.Expression, visit)
 	}
 }
 

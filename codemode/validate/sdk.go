@@ -30,6 +30,8 @@ type value struct {
 	entity *wire.Entity
 	domain *wire.Domain
 	method string
+	// literal is what a name was declared with, where nothing else is known.
+	literal term
 }
 
 var outMembers = []string{"answer", "info", "warn", "error", "progress"}
@@ -148,8 +150,27 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
 			return
 		}
-		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+fault.DidYouMean(name, names), has(names))
+		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+meant(name, names, otherMethods), has(names))
 	}
+}
+
+// otherMethods are what other libraries call our methods.
+var otherMethods = map[string]string{
+	"create": "upsert", "insert": "upsert", "save": "upsert", "add": "upsert", "update": "patch", "remove": "delete", "destroy": "delete",
+	"list": "collection", "find": "collection", "findMany": "all", "findAll": "all", "getAll": "all", "query": "collection", "search": "collection",
+	"get": "getById", "findOne": "findById", "findUnique": "findById", "createMany": "upsertMany", "insertMany": "upsertMany",
+	"updateMany": "updateByQuery", "removeMany": "deleteMany", "groupBy": "aggregate",
+}
+
+// meant is "did you mean" by spelling, or by what others call it.
+func meant(name string, known []string, others map[string]string) string {
+	if near := fault.DidYouMean(name, known); near != "" {
+		return near
+	}
+	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
+		return fault.DidYouMean(ours, []string{ours})
+	}
+	return ""
 }
 
 func methodNames(e *wire.Entity) []string {
@@ -207,6 +228,9 @@ func (c *checker) global(name string, at file.Idx, test bool) {
 }
 
 func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
+	if c.first || len(c.found) >= maxFindings {
+		return
+	}
 	c.found = append(c.found, finding{at: at, subject: subject, Diagnostic: wire.Diagnostic{
 		Severity: SeverityError, Code: code, Message: message, Hint: hint,
 	}})

@@ -15,7 +15,7 @@ func (c *checker) function(outer *scope, params *ast.ParameterList, vars []*ast.
 		s.hide(params.Rest)
 		s.declare("arguments", value{})
 		for _, p := range params.List {
-			c.target(s, p.Target, value{}, false)
+			c.target(s, p.Target, value{}, 0)
 			c.expr(s, p.Initializer)
 		}
 	}
@@ -39,9 +39,9 @@ func (c *checker) statement(s *scope, st ast.Statement) {
 	case *ast.ExpressionStatement:
 		c.expr(s, st.Expression)
 	case *ast.VariableStatement:
-		c.declarations(s, st.List, false)
+		c.declarations(s, st.List, token.VAR)
 	case *ast.LexicalDeclaration:
-		c.declarations(s, st.List, st.Token == token.CONST)
+		c.declarations(s, st.List, st.Token)
 	case *ast.FunctionDeclaration:
 		c.expr(s, st.Function)
 	case *ast.ClassDeclaration:
@@ -82,10 +82,10 @@ func (c *checker) loop(s *scope, st ast.Statement) {
 		case *ast.ForLoopInitializerExpression:
 			c.expr(inner, init.Expression)
 		case *ast.ForLoopInitializerVarDeclList:
-			c.declarations(inner, init.List, false)
+			c.declarations(inner, init.List, token.VAR)
 		case *ast.ForLoopInitializerLexicalDecl:
 			inner.hoist([]ast.Statement{&init.LexicalDeclaration})
-			c.declarations(inner, init.LexicalDeclaration.List, false)
+			c.declarations(inner, init.LexicalDeclaration.List, init.LexicalDeclaration.Token)
 		}
 		c.test(inner, st.Test)
 		c.expr(inner, st.Update)
@@ -102,10 +102,11 @@ func (c *checker) each(s *scope, into ast.ForInto, source ast.Expression, body a
 	inner := s.inner()
 	switch into := into.(type) {
 	case *ast.ForIntoVar:
-		c.target(inner, into.Binding.Target, value{}, false)
+		c.assigns(into.Binding.Target)
+		c.target(inner, into.Binding.Target, value{}, 0)
 	case *ast.ForDeclaration:
 		inner.hide(into.Target)
-		c.target(inner, into.Target, value{}, false)
+		c.target(inner, into.Target, value{}, 0)
 	case *ast.ForIntoExpression:
 		c.assigned(inner, into.Expression)
 	}
@@ -118,7 +119,7 @@ func (c *checker) try(s *scope, st *ast.TryStatement) {
 		inner := s.inner()
 		if st.Catch.Parameter != nil {
 			inner.hide(st.Catch.Parameter)
-			c.target(inner, st.Catch.Parameter, value{}, false)
+			c.target(inner, st.Catch.Parameter, value{}, 0)
 		}
 		c.statement(inner, st.Catch.Body)
 	}
@@ -139,55 +140,71 @@ func (c *checker) switches(s *scope, st *ast.SwitchStatement) {
 	}
 }
 
-func (c *checker) declarations(s *scope, list []*ast.Binding, constant bool) {
+func (c *checker) declarations(s *scope, list []*ast.Binding, how token.Token) {
 	for _, b := range list {
-		c.target(s, b.Target, c.expr(s, b.Initializer), constant)
+		if c.first && how == token.VAR {
+			eachName(b.Target, func(name string) { c.names.vars[name]++ })
+		}
+		v := c.expr(s, b.Initializer)
+		if v.kind == other && isLiteral(b.Initializer) {
+			v.literal = term{b.Initializer, s}
+		}
+		c.target(s, b.Target, v, how)
 	}
 }
 
-// target takes a value apart as a declaration does. Constants keep what is known
-// of them.
-func (c *checker) target(s *scope, target ast.Expression, v value, constant bool) {
+// assigns notes that the names of a target get other values.
+func (c *checker) assigns(target ast.Expression) {
+	eachName(target, func(name string) { c.names.assigned[name] = true })
+}
+
+// target takes a value apart as a declaration does; 0 is none. Names that keep
+// their values keep what is known of them.
+func (c *checker) target(s *scope, target ast.Expression, v value, how token.Token) {
 	switch t := target.(type) {
 	case *ast.Identifier:
-		if constant {
-			s.declare(t.Name.String(), v)
+		name := t.Name.String()
+		if c.names.carved[name] {
+			v.literal = term{}
+		}
+		if how != 0 && !c.first && c.names.keeps(name, how) {
+			s.declare(name, v)
 		}
 	case *ast.ObjectPattern:
-		c.pattern(s, t, v, constant)
+		c.pattern(s, t, v, how)
 	case *ast.ArrayPattern:
 		for _, e := range t.Elements {
-			c.target(s, e, value{}, false)
+			c.target(s, e, value{}, 0)
 		}
 	case *ast.AssignExpression: // a default
-		c.target(s, t.Left, value{}, false)
+		c.target(s, t.Left, value{}, 0)
 		c.expr(s, t.Right)
 	case *ast.Binding:
-		c.target(s, t.Target, value{}, false)
+		c.target(s, t.Target, value{}, 0)
 		c.expr(s, t.Initializer)
 	case *ast.DotExpression, *ast.BracketExpression:
 		c.assigned(s, t)
 	}
 }
 
-func (c *checker) pattern(s *scope, t *ast.ObjectPattern, v value, constant bool) {
+func (c *checker) pattern(s *scope, t *ast.ObjectPattern, v value, how token.Token) {
 	for _, p := range t.Properties {
 		switch p := p.(type) {
 		case *ast.PropertyShort:
 			m := c.member(v, p.Name.Name.String(), p.Name.Idx, p.Initializer != nil)
-			if constant && p.Initializer == nil {
-				s.declare(p.Name.Name.String(), m)
+			if p.Initializer == nil {
+				c.target(s, &p.Name, m, how)
 			}
 			c.expr(s, p.Initializer)
 		case *ast.PropertyKeyed:
 			name, ok := literalKey(p)
 			if !ok {
 				c.expr(s, p.Key)
-				c.target(s, p.Value, value{}, false)
+				c.target(s, p.Value, value{}, 0)
 				continue
 			}
 			_, defaulted := p.Value.(*ast.AssignExpression)
-			c.target(s, p.Value, c.member(v, name, p.Key.Idx0(), defaulted), constant)
+			c.target(s, p.Value, c.member(v, name, p.Key.Idx0(), defaulted), how)
 		}
 	}
 }

@@ -31,6 +31,9 @@ const (
 	UnknownField        = "unknown_field"
 	UnknownOperator     = "unknown_operator"
 	UnknownRelationship = "unknown_relationship"
+	UnknownOption       = "unknown_option"
+	UnknownModule       = "unknown_module" // of an import; the compiler finds it
+	UnknownExport       = "unknown_export" // likewise
 	ReadOnlyEntity      = "read_only_entity"
 	ForbiddenGlobal     = "forbidden_global"
 )
@@ -41,8 +44,13 @@ const (
 	SeverityWarning = "warning"
 )
 
-// maxDiagnostics bounds what one check reports.
-const maxDiagnostics = 50
+// Bounds on one check: what it reports, what it collects before it knows what the
+// script tests for itself, and how many literals it looks at.
+const (
+	maxDiagnostics = 50
+	maxFindings    = 500
+	maxLooks       = 50_000
+)
 
 // Position maps a line and column of the checked text to the user's, all from 1.
 type Position func(line, column int) (int, int)
@@ -64,7 +72,12 @@ func CheckMapped(src string, at Position, b wire.Bindings) []wire.Diagnostic {
 		return nil
 	}
 	c := newChecker(b)
-	c.function(c.root, nil, program.DeclarationList, program.Body)
+	for range 2 {
+		c.function(c.root, nil, program.DeclarationList, program.Body)
+		if c.first {
+			c.again()
+		}
+	}
 	return c.report(src, shift, at)
 }
 
@@ -94,6 +107,7 @@ type finding struct {
 func (c *checker) report(src string, shift int, at Position) []wire.Diagnostic {
 	found := slices.DeleteFunc(c.found, func(f finding) bool { return f.subject != "" && c.tested[f.subject] })
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
+	found = slices.CompactFunc(found, func(a, b finding) bool { return a.at == b.at && a.Code == b.Code && a.Message == b.Message }) // a literal that several calls share
 	if len(found) > maxDiagnostics {
 		found = found[:maxDiagnostics]
 	}

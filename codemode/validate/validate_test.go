@@ -1,8 +1,10 @@
 package validate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +72,22 @@ func TestFindings(t *testing.T) {
 		{"filter of an update", "SDK.Entities.Todo.updateByQuery({titel: 1}, {title: 'x'})", validate.UnknownField, 1, 34, `"title"`},
 		{"changes of an update", "SDK.Entities.Todo.updateByQuery({}, {titel: 'x'}, {maxAffected: 5})", validate.UnknownField, 1, 38, `"title"`},
 		{"set of a deletion", "SDK.Entities.Todo.deleteByQuery({}, {set: 'defalt'})", validate.UnknownSet, 1, 43, `"default"`},
+		{"alias by let", "let T = SDK.Entities.Todo; T.fetchAll()", validate.UnknownMethod, 1, 30, "fetchAll"},
+		{"alias by var", "var {Todo} = SDK.Entities; function f() { return Todo.fetchAll() }", validate.UnknownMethod, 1, 55, "fetchAll"},
+		{"method taken by itself", "const {count} = SDK.Entities.Todo; count({titel: 1})", validate.UnknownField, 1, 43, `"title"`},
+		{"nested pattern", "const {Entities: {Todo: {count: n}}} = SDK; n({titel: 1})", validate.UnknownField, 1, 48, `"title"`},
+		{"method by another name", "SDK.Entities.Todo.create({})", validate.UnknownMethod, 1, 19, `did you mean "upsert"`},
+		{"option by another name", "SDK.Entities.Todo.collection({where: {}})", validate.UnknownOption, 1, 31, `did you mean "filter"`},
+		{"filter by a name", "const f = {titel: 1};\nSDK.Entities.Todo.collection({filter: f})", validate.UnknownField, 1, 12, `"title"`},
+		{"filter used twice", "const filter = {titel: 1}; SDK.Entities.Todo.all({filter}); SDK.Entities.Todo.count(filter)", validate.UnknownField, 1, 17, `"title"`},
+		{"options by a name", "let o = {set: 'defalt'}; SDK.Entities.Todo.all(o)", validate.UnknownSet, 1, 15, `"default"`},
+		{"one branch of two", "SDK.Entities.Todo.count(x ? {title: 1} : {titel: 1})", validate.UnknownField, 1, 43, `"title"`},
+		{"set by a name", "const set = `defalt`; SDK.Entities.Todo.count({}, set)", validate.UnknownSet, 1, 13, `"default"`},
+		{"model by a name", "const m = {titel: 'x'}; SDK.Entities.Todo.upsertMany([m])", validate.UnknownField, 1, 12, `"title"`},
+		{"template as text", "SDK.Entities.Todo.all({with: `asignee`})", validate.UnknownRelationship, 1, 30, `"assignee"`},
+		{"misplaced operator", "SDK.Entities.Todo.count({$gt: 1})", validate.UnknownOperator, 1, 26, "belongs to a field"},
+		{"in a class", "class A { static x = SDK.Entities.Tood; }", validate.UnknownEntity, 1, 35, "Todo"},
+		{"in a template", "`${SDK.Entities.Tood.count()}`", validate.UnknownEntity, 1, 17, "Todo"},
 		{"global", "fetch('http://x')", validate.ForbiddenGlobal, 1, 1, "fetch"},
 		{"global by globalThis", "globalThis.process.exit()", validate.ForbiddenGlobal, 1, 12, "process"},
 		{"eval", "eval('1')", validate.ForbiddenGlobal, 1, 1, "eval"},
@@ -95,7 +113,7 @@ func TestFindings(t *testing.T) {
 
 func TestNoFalseAlarms(t *testing.T) {
 	for name, src := range map[string]string{
-		"ordinary":            "const p = SDK.Entities.Todo.collection({filter: {completed: false, 'assignee.name': 'x', tags: {$some: {anything: 1}}}, with: 'assignee,tags.owner', sort: ['-title'], set: 'tenant-7'}); SDK.Out.answer(p.items.length)",
+		"ordinary":            "const p = SDK.Entities.Todo.collection({filter: {completed: false, assignee: {name: 'x'}, tags: {$some: {anything: 1}}}, with: 'assignee,tags.owner', sort: ['-title'], set: 'tenant-7'}); SDK.Out.answer(p.items.length)",
 		"all methods":         "const T = SDK.Entities.Todo; [T.collection, T.firstPage, T.page, T.each, T.all, T.getById, T.findById, T.count, T.aggregate, T.new, T.upsert, T.upsertMany, T.patch, T.updateByQuery, T.deleteByQuery, T.delete, T.deleteMany]",
 		"aggregate":           "SDK.Entities.Todo.aggregate({filter: {completed: true}, groupBy: ['assigneeId', {field: 'title', as: 't'}], count: {all: true, distinct: 'title'}, max: 'title', having: {count: {$gt: 1}, t: null}, sort: '-count,distinctTitle,t,maxTitle', limit: 5})",
 		"aggregate by itself": "SDK.Entities.Todo.aggregate(); SDK.Entities.Todo.aggregate({sort: 'count'})",
@@ -112,7 +130,20 @@ func TestNoFalseAlarms(t *testing.T) {
 		"own global":          "globalThis.fetch = () => 1; fetch()",
 		"undeclared own":      "process = 3; process.x",
 		"reassigned alias":    "let T = SDK.Entities.Todo; T = {foo() {}}; T.foo()",
-		"var alias":           "var T = SDK.Entities.Todo; T.foo",
+		"var reassigned":      "var T = SDK.Entities.Todo; T = x; T.foo",
+		"var declared twice":  "if (a) { var T = SDK.Entities.Todo } else { var T = x } T.foo",
+		"let in a loop":       "for (let T = SDK.Entities.Todo; T; T = T.next) T.foo",
+		"let by pattern":      "let T = SDK.Entities.Todo; [T] = x; T.foo",
+		"let in for of":       "let T = SDK.Entities.Todo; for (T of x) T.foo",
+		"let incremented":     "let T = SDK.Entities.Todo; T++; T.foo",
+		"literal reassigned":  "let f = {nope: 1}; f = {}; SDK.Entities.Todo.count(f)",
+		"literal carved":      "const f = {nope: 1}; delete f.nope; SDK.Entities.Todo.count(f)",
+		"literal shadowed":    "const f = {nope: 1}; { const f = mine(); SDK.Entities.Todo.count(f) }",
+		"literal of a branch": "const f = x ? {title: 'a'} : {completed: true}; SDK.Entities.Todo.count(f, `tenant-1`)",
+		"literal of itself":   "const f = {$and: [f, f, f]}; SDK.Entities.Todo.count(f)",
+		"template with parts": "SDK.Entities.Todo.all({sort: `-${x}`, with: `assignee${x}`, set: `x${y}`})",
+		"spread literal":      "const o = {...base}; SDK.Entities.Todo.all({...o, filter: {...f, title: 'x'}})",
+		"as parameter":        "const f = {nope: 1}; ((f) => SDK.Entities.Todo.count(f))({})",
 		"optional entity":     "SDK.Entities.Foo?.collection()",
 		"optional method":     "SDK.Entities.Todo.foo?.()",
 		"optional domain":     "SDK.Audio?.listen({})",
@@ -176,4 +207,35 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is hard on a checker takes no longer than a moment.
+func TestTimeIsBounded(t *testing.T) {
+	b := bindings()
+	for i := range 200 {
+		b.Entities = append(b.Entities, wire.Entity{Name: "Something" + strings.Repeat("x", i%50), Ops: all})
+	}
+	for name, src := range map[string]string{
+		"many findings":         strings.Repeat("SDK.Entities.Somethink.x;", 2000),
+		"literals of literals":  "const a = {$or: [a, a]}; const b = {$and: [a, a, b, b]}; " + strings.Repeat("SDK.Entities.Todo.count({$and: [a, b]});", 1000),
+		"doubling literals":     doubling(40) + "SDK.Entities.Todo.count(a40)",
+		"nested functions":      strings.Repeat("(()=>{", 4000) + "SDK.x" + strings.Repeat("})()", 4000),
+		"long sum":              strings.Repeat("1+", 20000) + "1",
+		"long chain":            "SDK" + strings.Repeat(".a", 20000),
+		"names of many letters": "SDK.Entities." + strings.Repeat("a", 49000),
+		"conditions":            strings.Repeat("x?", 5000) + "1" + strings.Repeat(":SDK.y", 5000),
+	} {
+		start := time.Now()
+		validate.Check(src, b)
+		require.Less(t, time.Since(start), 5*time.Second, name)
+	}
+}
+
+// doubling declares literals that each name the one before twice.
+func doubling(n int) string {
+	text := "const a0 = {title: 1}; "
+	for i := 1; i <= n; i++ {
+		text += fmt.Sprintf("const a%d = {$and: [a%d, a%d]}; ", i, i-1, i-1)
+	}
+	return text
 }

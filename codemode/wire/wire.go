@@ -72,7 +72,12 @@ type Entity struct {
 	Edges    []string `json:"edges,omitempty"`
 	// Targets says which entity an edge leads to, by the edge's name.
 	Targets map[string]string `json:"targets,omitempty"`
-	Sets    []string          `json:"sets,omitempty"`
+	// Many are the edges that lead to many.
+	Many []string `json:"many,omitempty"`
+	// Kinds has a letter for each of Fields: what a filter may ask of it. "" where
+	// nobody said.
+	Kinds string   `json:"kinds,omitempty"`
+	Sets  []string `json:"sets,omitempty"`
 }
 
 // Domain is SDK.<Name> with its functions.

@@ -143,8 +143,15 @@ func compileFault(err error) error {
 func (s *session) diagnose(err error) []wire.Diagnostic {
 	var e *script.Error
 	if errors.As(err, &e) {
+		code := validate.Parse
+		switch {
+		case e.Name != "":
+			code = validate.UnknownExport
+		case e.Import != "":
+			code = validate.UnknownModule
+		}
 		return []wire.Diagnostic{{
-			Severity: validate.SeverityError, Code: validate.Parse, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
+			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
 		}}
 	}
 	var out []wire.Diagnostic
