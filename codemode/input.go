@@ -110,8 +110,17 @@ func typeOf(v any) string {
 	return "object"
 }
 
+// described adds a description, where there is something to say that the name and
+// the type do not: every client reads it with every conversation.
+func described(description string, schema map[string]any) map[string]any {
+	if description != "" {
+		schema["description"] = description
+	}
+	return schema
+}
+
 func text(name, description string) member {
-	return member{name: name, schema: map[string]any{"type": "string", "description": description}, check: isString}
+	return member{name: name, schema: described(description, map[string]any{"type": "string"}), check: isString}
 }
 
 func isString(v any) (string, string) {
@@ -122,8 +131,12 @@ func isString(v any) (string, string) {
 }
 
 func flag(name, description string, standard bool) member {
+	schema := described(description, map[string]any{"type": "boolean"})
+	if standard {
+		schema["default"] = true
+	}
 	return member{
-		name: name, schema: map[string]any{"type": "boolean", "default": standard, "description": description},
+		name: name, schema: schema,
 		check: func(v any) (string, string) {
 			if _, ok := v.(bool); !ok {
 				return "must be true or false", "boolean"
@@ -135,7 +148,7 @@ func flag(name, description string, standard bool) member {
 
 func choice(name, description string, values ...string) member {
 	return member{
-		name: name, schema: map[string]any{"type": "string", "enum": values, "description": description},
+		name: name, schema: described(description, map[string]any{"type": "string", "enum": values}),
 		check: func(v any) (string, string) { return oneOf(v, values) },
 	}
 }
@@ -159,7 +172,7 @@ func texts(name, description string, values ...string) member {
 		items["enum"] = values
 	}
 	return member{
-		name: name, schema: map[string]any{"type": "array", "items": items, "description": description},
+		name: name, schema: described(description, map[string]any{"type": "array", "items": items}),
 		check: func(v any) (string, string) {
 			if _, ok := v.([]any); !ok {
 				return "must be a list", "array"
@@ -187,7 +200,7 @@ const maxArgsDepth = 200
 
 // anyValue is any JSON that the engine can take.
 func anyValue(name, description string) member {
-	return member{name: name, schema: map[string]any{"description": description}, check: func(v any) (string, string) {
+	return member{name: name, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
 		if deeper(v, maxArgsDepth) {
 			return "is nested deeper than " + strconv.Itoa(maxArgsDepth) + " levels", ""
 		}
@@ -213,7 +226,7 @@ func deeper(v any, levels int) bool {
 
 // whole is a whole number from 1 to most.
 func whole(name, description string, standard, most int) member {
-	schema := map[string]any{"type": "integer", "minimum": 1, "description": description}
+	schema := described(description, map[string]any{"type": "integer", "minimum": 1})
 	if standard > 0 {
 		schema["default"] = standard
 	}

@@ -135,7 +135,7 @@ func TestExamplesRun(t *testing.T) {
 		r := h.call(context.Background(), op.ID.Op, string(op.Example))
 		require.NoError(t, r.err, op.ID)
 	}
-	require.JSONEq(t, `"Hello, Koan"`, string(h.call(context.Background(), "execute", string(h.provider.Offer().Operations[0].Example)).Answer))
+	require.JSONEq(t, `"Koan"`, string(h.call(context.Background(), "execute", string(h.provider.Offer().Operations[0].Example)).Answer))
 }
 
 func TestDocuments(t *testing.T) {

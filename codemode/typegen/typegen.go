@@ -229,14 +229,14 @@ func bareNames(v *catalog.View, budget int) string {
 	for _, r := range v.Resources() {
 		names = append(names, r.Name)
 	}
-	text := "SDK.Entities: " + strings.Join(names, ", ") + "\n"
+	text := "SDK.Entities: " + strings.Join(names, " ") + "\n"
 	for _, d := range bind.Bind(v).Domains {
 		text += "SDK." + d.Name + "\n"
 	}
-	const more = "… and more\n"
+	const more = " … and more\n"
 	if len(text) > budget && budget > len(more) {
 		cut := budget - len(more)
-		if i := strings.LastIndexAny(text[:cut], ",\n"); i > 0 {
+		if i := strings.LastIndexAny(text[:cut], " \n"); i > 0 {
 			cut = i
 		}
 		text = text[:cut] + more

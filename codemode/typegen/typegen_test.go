@@ -166,7 +166,7 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, tags, meta, assigneeId; with assignee, steps\n")
 	require.Contains(t, lines, "SDK.Entities.Product (read-only): id, gtin, price-class\n")
 	require.Contains(t, lines, "SDK.Vision: detect\n")
-	require.Contains(t, inline(v, len(lines)-1), "SDK.Entities: Person, Product, Todo\n")
+	require.Contains(t, inline(v, len(lines)-1), "SDK.Entities: Person Product Todo\n")
 	require.LessOrEqual(t, len(inline(v, 30)), 30)
 	require.LessOrEqual(t, len(inline(view(t, many(200)), 16000)), 16000)
 	require.NotContains(t, inline(view(t, many(41)), 5000), "field1", "beyond 40 entities there are bare names")

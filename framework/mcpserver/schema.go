@@ -8,10 +8,10 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// failureSchema is the shape of a failed tool (CONTRACT sections 2 and 4).
-const failureSchema = `{"type":"object","required":["success","error"],"properties":{"success":{"const":false},` +
-	`"error":{"type":"object","required":["code","message","hint","retry"],"properties":{"code":{"type":"string"},"message":{"type":"string"},` +
-	`"hint":{"type":"string"},"path":{"type":"string"},"details":{},"retry":{"enum":["safe","fix","never"]},"line":{"type":"integer"},"column":{"type":"integer"}}}}}`
+// failureSchema is the shape of a failed tool (CONTRACT sections 2 and 4). It names
+// what is always there and no more: it stands in every tool, and clients read all
+// of them.
+const failureSchema = `{"required":["success","error"],"properties":{"success":{"const":false},"error":{"type":"object"}}}`
 
 // inputSchema is the operation's input with its example.
 func inputSchema(op *catalog.Operation) json.RawMessage {
