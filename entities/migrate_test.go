@@ -13,6 +13,9 @@ import (
 )
 
 func TestMigratesDataOfAnOlderApp(t *testing.T) {
+	if forEach(t, TestMigratesDataOfAnOlderApp) {
+		return
+	}
 	folder := t.TempDir()
 	first := entities.Provide(ent.Entities(), entities.Options{})
 	require.NoError(t, first.Start(context.Background(), host{"sqlite://" + folder}))

@@ -174,6 +174,12 @@ func (PostgreSQL) JSONHas(b *Builder, column func(*Builder), path []Step, v any,
 
 // JSONNull implements Looker.
 func (PostgreSQL) JSONNull(b *Builder, column func(*Builder), path []Step) {
+	if len(path) == 0 { // of a column that may hold anything
+		b.Raw("(coalesce(to_jsonb(")
+		column(b)
+		b.Raw("),'null')='null')")
+		return
+	}
 	b.Raw("(coalesce(jsonb_typeof(")
 	look(b, column, path)
 	b.Raw("),'null')='null')")

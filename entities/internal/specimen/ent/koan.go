@@ -975,7 +975,7 @@ func koanKindVisit() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Visit.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -988,7 +988,7 @@ func koanKindVisit() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Visit(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Visit.DeleteOneID(id.(int))
@@ -997,7 +997,8 @@ func koanKindVisit() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*VisitMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*VisitMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*VisitMutation).IDs(ctx)
 			return shim.Anys(ids), err
@@ -1087,7 +1088,7 @@ func koanKindVisitor() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Visitor.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1100,7 +1101,7 @@ func koanKindVisitor() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Visitor(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Visitor.DeleteOneID(id.(int))
@@ -1109,7 +1110,8 @@ func koanKindVisitor() *shim.Kind {
 			}
 			return b.Exec(ctx)
 		},
-		ID: func(m stdent.Mutation) (any, bool) { return m.(*VisitorMutation).ID() },
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*VisitorMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*VisitorMutation).IDs(ctx)
 			return shim.Anys(ids), err

@@ -154,7 +154,7 @@ var (
 		{Name: "price", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric", "sqlite3": "text"}},
 		{Name: "cost", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(20,4)", "sqlite3": "text"}},
 		{Name: "amount", Type: field.TypeString, Nullable: true},
-		{Name: "point", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "varchar[]", "sqlite3": "text"}},
+		{Name: "point", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "bytea", "sqlite3": "text"}},
 		{Name: "words", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "jsonb", "sqlite3": "json"}},
 		{Name: "seen", Type: field.TypeTime, Nullable: true},
 		{Name: "big", Type: field.TypeString, Nullable: true},

@@ -63,7 +63,7 @@ func own() []ent.Field {
 		field.Other("price", owned.Decimal{}).SchemaType(map[string]string{dialect.SQLite: "text", dialect.Postgres: "numeric"}).Optional(),
 		field.Float("cost").GoType(owned.Decimal{}).SchemaType(map[string]string{dialect.SQLite: "text", dialect.Postgres: "numeric(20,4)"}).Optional().Nillable(),
 		field.String("amount").GoType(owned.Decimal{}).Optional().Annotations(expose.Field{Decimal: expose.Yes()}),
-		field.Other("point", owned.Point{}).SchemaType(map[string]string{dialect.SQLite: "text", dialect.Postgres: "varchar[]"}).Optional().Annotations(expose.Field{Description: "Kept in a form that says nothing."}),
+		field.Other("point", owned.Point{}).SchemaType(map[string]string{dialect.SQLite: "text", dialect.Postgres: "bytea"}).Optional().Annotations(expose.Field{Description: "Kept in a form that says nothing."}),
 		field.Other("words", owned.Words{}).SchemaType(map[string]string{dialect.SQLite: "json", dialect.Postgres: "jsonb"}).Optional(),
 		field.Time("seen").GoType(sql.NullTime{}).Optional(),
 		field.String("big").GoType(&big.Int{}).ValueScanner(field.TextValueScanner[*big.Int]{}).Optional(),
