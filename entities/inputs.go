@@ -10,7 +10,7 @@ import (
 )
 
 // maxBatch bounds the models or ids of one call.
-const maxBatch = 1000
+const maxBatch = 10_000
 
 // The checked inputs of the writing operations.
 type (

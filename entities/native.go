@@ -1,9 +1,11 @@
 package entities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"entgo.io/ent"
 
@@ -53,9 +55,11 @@ func (m *model) immutable() bool {
 
 // prepared is a row that ent's defaults and validators have seen.
 type prepared struct {
-	model *model
-	id    any // native; nil where the database makes it
-	row   write.Row
+	model  *model
+	fresh  bool // it is a new row
+	id     any  // native; nil where the database makes it
+	row    write.Row
+	forget func() // takes its place on the tape back
 }
 
 // prepare makes the row of a new entity.
@@ -72,17 +76,33 @@ func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepar
 	if _, err := e.ready(ctx, t, k, m, w); err != nil {
 		return nil, err
 	}
-	p := &prepared{model: m}
-	values, err := k.row(w.Mutation)
+	row, err := k.row(w.Mutation)
 	if err != nil {
 		return nil, err
 	}
+	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := k.ID(w.Mutation); ok {
 		p.id = id
-		values = append(write.Row{{Column: k.Entity.Key.Name, V: k.bound(id)}}, values...)
+		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.bound(id)}}, row...)
 	}
-	p.row = values
 	return p, nil
+}
+
+// revise makes the row of an entity that changes.
+func (e *engine) revise(ctx context.Context, t *tx, k *kind, id any, m *model) (*prepared, error) {
+	w := k.Update(t.ent, id)
+	if err := m.apply(k, w, false); err != nil {
+		return nil, err
+	}
+	forget, err := e.ready(ctx, t, k, m, w)
+	if err != nil {
+		return nil, err
+	}
+	row, err := k.row(w.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{model: m, id: id, row: row, forget: forget}, nil
 }
 
 // ready does what ent does between a builder's Save and its statement, the
@@ -149,19 +169,18 @@ func argument(c *descriptor.Column, v any) (any, error) {
 }
 
 // insert stores one new entity in one statement, and gives its JSON.
-func (e *engine) insert(ctx context.Context, t *tx, k *kind, m *model) (json.RawMessage, error) {
-	p, err := e.prepare(ctx, t, k, m)
-	if err != nil {
-		return nil, err
-	}
+func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
 	// One row takes less time than watching for a cancel would.
-	var out []byte
-	err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, m.id != nil, func(key any, row []byte) error {
-		out = append([]byte(nil), row...)
-		return t.made(k, p.id, key)
+	err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) error {
+		id, err := k.ScanID(key)
+		if err == nil {
+			out = append([]byte(nil), row...)
+			t.made(k, id)
+		}
+		return err
 	})
 	if err != nil {
-		return nil, e.trouble(ctx, t, k, m, err)
+		return nil, e.trouble(ctx, t, k, p.model, err)
 	}
 	if out == nil { // somebody else was faster, whom this transaction cannot see
 		return nil, run.ErrStale
@@ -170,42 +189,59 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, m *model) (json.Raw
 }
 
 // made notes a row that was created.
-func (t *tx) made(k *kind, id, key any) error {
-	if id == nil {
-		var err error
-		if id, err = k.ScanID(key); err != nil {
-			return err
-		}
-	}
+func (t *tx) made(k *kind, id any) {
 	t.touched = true
 	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Create})
-	return nil
+}
+
+// changed notes a row that was changed.
+func (t *tx) changed(k *kind, id any) {
+	t.touched = true
+	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Update})
 }
 
 // renew changes an entity in one statement and gives what it became; nil where
 // there is none with the id, or none at the version.
-func (e *engine) renew(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
-	w := k.Update(t.ent, id)
-	if err := m.apply(k, w, false); err != nil {
-		return nil, err
-	}
-	forget, err := e.ready(ctx, t, k, m, w)
+func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+	out, err := e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)
 	if err != nil {
-		return nil, err
-	}
-	row, err := k.row(w.Mutation)
-	if err != nil {
-		return nil, err
-	}
-	out, err := e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), row, ifVersion)
-	if err != nil {
-		return nil, e.trouble(ctx, t, k, m, err)
+		return nil, e.trouble(ctx, t, k, p.model, err)
 	}
 	if out == nil {
-		forget()
+		p.forget()
 		return nil, nil
 	}
-	t.touched = true
-	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Update})
+	t.changed(k, p.id)
 	return out, nil
+}
+
+// reviseAndRenew is both in one.
+func (e *engine) reviseAndRenew(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+	p, err := e.revise(ctx, t, k, id, m)
+	if err != nil {
+		return nil, err
+	}
+	return e.renew(ctx, t, k, p, ifVersion)
+}
+
+// refers tells whether an edge's column leads from a kind to another.
+func (k *kind) refers(target *kind) bool {
+	for i := range k.edges {
+		if k.edges[i].target == target && k.edges[i].column.OwnKey != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// compareIDs orders ids that a database counts up.
+func compareIDs(a, b any) int {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	switch {
+	case x.CanInt() && y.CanInt():
+		return cmp.Compare(x.Int(), y.Int())
+	case x.CanUint() && y.CanUint():
+		return cmp.Compare(x.Uint(), y.Uint())
+	}
+	return 0
 }

@@ -224,23 +224,6 @@ func (k *kind) withVersion(p object) object {
 	return p
 }
 
-// upsertMany stores models in order.
-func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model, call catalog.Call) (json.RawMessage, error) {
-	out := []byte(`{"items":[`)
-	for i, m := range models {
-		one, err := e.upsert(ctx, t, k, m, false, nil)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
-		call.Progress(float64(i+1), float64(len(models)), "")
-	}
-	return append(out, `]}`...), nil
-}
-
 // offer is what the provider puts into the catalog.
 func (e *engine) offer(p *Provider) catalog.Offer {
 	var out catalog.Offer

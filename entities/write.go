@@ -22,7 +22,7 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	}
 	if !replace && ifVersion == nil && !m.empty() && !m.immutable() && t.plain(k, m) {
 		// Most upserts change something, and what is not there costs little to look for.
-		if out, err := e.renew(ctx, t, k, m.id, m, nil); err != nil || out != nil {
+		if out, err := e.reviseAndRenew(ctx, t, k, m.id, m, nil); err != nil || out != nil {
 			return out, err
 		}
 		return e.createNamed(ctx, t, k, m, nil)
@@ -57,7 +57,11 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 		return nil, err
 	}
 	if t.plain(k, m) {
-		return e.insert(ctx, t, k, m)
+		p, err := e.prepare(ctx, t, k, m)
+		if err != nil {
+			return nil, err
+		}
+		return e.insert(ctx, t, k, p)
 	}
 	w := k.Create(t.ent)
 	if err := m.apply(k, w, true); err != nil {
@@ -117,7 +121,7 @@ func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *
 		}
 	}
 	if !m.empty() {
-		out, err := e.renew(ctx, t, k, id, m, ifVersion)
+		out, err := e.reviseAndRenew(ctx, t, k, id, m, ifVersion)
 		if err != nil || out != nil {
 			return out, err
 		}
@@ -251,7 +255,7 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 // patch changes an entity that must exist.
 func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
 	if m := in.changes; t.plain(k, m) && !m.immutable() && !m.empty() {
-		if out, err := e.renew(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
+		if out, err := e.reviseAndRenew(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
 			return out, err
 		}
 		if in.ifVersion == nil {

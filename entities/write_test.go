@@ -57,7 +57,7 @@ func TestRefusesBadWrites(t *testing.T) {
 		{"patch of what never changes", "AuditLog.patch", `{}`, fault.ToolNotFound, "", ""},
 		{"version of another", "Todo.patch", `{"id":"` + id + `","changes":{"title":"x"},"ifVersion":7}`, fault.Conflict, "/ifVersion", "version 1, not 7"},
 		{"version of none", "Person.delete", `{"id":"x","ifVersion":1}`, fault.InvalidPayload, "/ifVersion", "no version"},
-		{"too many", "Todo.delete-many", `{"ids":[` + strings.Repeat(`"x",`, 1000) + `"x"]}`, fault.InvalidPayload, "/ids", "at most 1000"},
+		{"too many", "Todo.delete-many", `{"ids":[` + strings.Repeat(`"x",`, 10000) + `"x"]}`, fault.InvalidPayload, "/ids", "at most 10000"},
 		{"set", "Todo.upsert", `{"model":{"title":"x"},"set":"archiv"}`, fault.UnknownSet, "/set", `did you mean "archive"?`},
 		{"set's name", "Todo.upsert", `{"model":{"title":"x"},"set":"tenant-../x"}`, fault.UnknownSet, "/set", ""},
 		{"set's pattern", "Todo.upsert", `{"model":{"title":"x"},"set":"tenant-*"}`, fault.UnknownSet, "/set", ""},
@@ -257,4 +257,68 @@ func encode(t testing.TB, v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	require.NoError(t, err)
 	return b
+}
+
+func TestStoresManyAtOnce(t *testing.T) {
+	a := start(t, ent.Entities())
+	const many = 10_000
+	models := make([]map[string]any, many)
+	for i := range models {
+		models[i] = map[string]any{"title": fmt.Sprint("Todo ", i), "views": i}
+		if i%3 == 0 {
+			models[i]["id"] = fmt.Sprint("chosen-", i)
+		}
+		if i%5 == 0 {
+			models[i]["notes"] = "some"
+		}
+	}
+	items := a.call("Todo.upsert-many", string(encode(t, map[string]any{"models": models})))["items"].([]any)
+	require.Len(t, items, many)
+	for i, item := range items {
+		require.Equal(t, models[i]["title"], item.(map[string]any)["title"])
+		models[i] = map[string]any{"id": item.(map[string]any)["id"], "views": -i}
+	}
+	models[7] = map[string]any{"title": "a new one"}
+	models[8]["id"] = models[9]["id"]
+	items = a.call("Todo.upsert-many", string(encode(t, map[string]any{"models": models})))["items"].([]any)
+	require.Equal(t, 3., items[9].(map[string]any)["version"], "the same one twice, one after the other")
+	require.EqualValues(t, many+1, a.call("Todo.count", `{}`)["count"])
+	labels := a.call("Label.upsert-many", `{"models":[{"name":"c"},{"name":"a"},{"name":"b"}]}`)["items"].([]any)
+	for i, name := range []string{"c", "a", "b"} {
+		require.Equal(t, map[string]any{"id": fmt.Sprint(i + 1), "name": name}, labels[i])
+	}
+	a.fails(fault.InvalidPayload, "Todo.upsert-many", `{"models":[`+strings.Repeat(`{"title":"x"},`, many)+`{"title":"x"}]}`)
+}
+
+func TestNamesEveryModelThatIsWrong(t *testing.T) {
+	a := start(t, ent.Entities())
+	a.call("Label.upsert", `{"model":{"name":"taken"}}`)
+	paths := func(f *fault.Fault) (out []string) {
+		for _, d := range f.Details.([]fault.Detail) {
+			out = append(out, d.Path)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name, op, models string
+		code             fault.Code
+		paths            []string
+	}{
+		{"fields", "Todo", `[{"title":1},{"title":"ok"},{"title":"x","views":"y"}]`, fault.InvalidPayload, []string{"/models/0/title", "/models/2/views"}},
+		{"ent's validators and what is missing", "Step", `[{"text":"","todo":"t"},{"text":"ok"},{"text":"","todo":"t"}]`, fault.InvalidPayload, []string{"/models/0/text", "/models/1/todo", "/models/2/text"}},
+		{"constraints", "Label", `[{"name":"taken"},{"name":"a"},{"name":"b"},{"name":"a"}]`, fault.Conflict, []string{"/models/0/name", "/models/3/name"}},
+		{"references", "Todo", `[{"title":"x","assignedUserId":"nobody"},{"title":"y"},{"title":"z","labels":["77"]},{"title":"z","assignedUserId":"nobody"}]`, fault.InvalidPayload, []string{"/models/0/assignedUserId", "/models/2/labels/0", "/models/3/assignedUserId"}},
+		{"hooks", "Person", `[{"name":"root","email":"a"},{"name":"b","email":"b"},{"name":"root","email":"c"},{"name":"d","email":"b"}]`, fault.InvalidPayload, []string{"/models/0", "/models/2", "/models/3/email"}},
+		{"ids", "Label", `[{"id":"77","name":"x"},{"name":"y"},{"id":"78","name":"z"}]`, fault.NotFound, []string{"/models/0/id", "/models/2/id"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := *a
+			a.TB = t
+			f := a.fails(c.code, c.op+".upsert-many", `{"models":`+c.models+`}`)
+			require.Equal(t, c.paths, paths(f), f.Error())
+		})
+	}
+	require.EqualValues(t, 1, a.call("Label.count", `{}`)["count"], "nothing was stored")
+	require.EqualValues(t, 0, a.call("Person.count", `{}`)["count"])
+	require.EqualValues(t, 0, a.call("Todo.count", `{}`)["count"])
 }

@@ -35,6 +35,9 @@ func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Ent
 			return err
 		}
 		l.buf = append(l.buf, '}')
+		if held, ok := r.key.(blob); ok {
+			r.key = []byte(held)
+		}
 		if err := each(r.key, l.buf); err != nil {
 			return err
 		}
@@ -69,9 +72,6 @@ func scanKeys(rows *sql.Rows) (out []any, err error) {
 		var key any
 		if err := rows.Scan(&key); err != nil {
 			return nil, err
-		}
-		if b, ok := key.([]byte); ok {
-			key = string(b)
 		}
 		out = append(out, key)
 	}
