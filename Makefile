@@ -69,7 +69,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	@.ci/fuzz $(FUZZTIME)
 
 bench: build ## The benchmark table, as ratios to the raw thing underneath
-	@$(GO) run ./tests/bench -benchtime $(BENCHTIME)
+	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME)
 
 soak: ## Long proofs
 	$(GO) test -tags soak -count=1 -timeout 60m -run Soak -v ./tests/e2e

@@ -35,6 +35,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	timed, cancel := context.WithTimeout(ctx, p.config.wall)
 	defer cancel()
 	job := p.job(wire.Validate, in.Code)
+	job.Principal = call.Principal().Subject
 	job.Language = in.Language
 	job.Bindings = bind.Importing(call.View(), p.app, in.Code)
 	res, err := p.executor.Execute(timed, job, noHost{})

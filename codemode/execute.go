@@ -237,6 +237,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args,
 		RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
 		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own,
+		Principal: e.call.Principal().Subject,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	h := newHost(e.call, a, e.p.app, e.own, e.maxAsked())

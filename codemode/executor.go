@@ -17,7 +17,7 @@ func sandboxed(l Limits) (wire.Executor, error) {
 	if l.Testing {
 		return sandbox.NewInProcess(), nil
 	}
-	return sandbox.New(sandbox.Options{Require: l.Require, Log: l.Log})
+	return sandbox.New(sandbox.Options{Require: l.Require, MaxWorkers: l.MaxWorkers, QueueMax: l.QueueMax, Log: l.Log})
 }
 
 // What an executor may be able to do besides running scripts.

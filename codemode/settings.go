@@ -31,6 +31,8 @@ const (
 	keyMaxRecursion  = "sandbox.maxRecursion"
 	keyMaxCodeLength = "sandbox.maxCodeLength"
 	keyRequire       = "sandbox.require"
+	keyMaxWorkers    = "sandbox.maxWorkers"
+	keyQueueMax      = "sandbox.queueMax"
 )
 
 const (
@@ -55,6 +57,8 @@ func declared() []catalog.Setting {
 		{Key: keyMemory, Default: 64, Min: 8, Max: 4096, Unit: "MB", Help: "memory of one script"},
 		{Key: keyMaxRecursion, Default: 512, Min: 16, Max: 5000, Help: "depth of nested calls in a script"},
 		{Key: keyMaxCodeLength, Default: 50_000, Min: 1, Max: 10_000_000, Unit: "characters", Help: "longest script"},
+		{Key: keyMaxWorkers, Default: 0, Min: 0, Max: 1024, Help: "scripts that run at once; 0 is eight per core"},
+		{Key: keyQueueMax, Default: 64, Min: 1, Max: 65_536, Help: "scripts of one caller that wait for their turn; one more is queue_overloaded"},
 		{Key: keyRequire, Default: []string{}, Help: "layers of isolation without which the start is refused: " + strings.Join(worker.Layers(), ", ")},
 	}
 }
@@ -64,6 +68,9 @@ type Limits struct {
 	wire.Limits
 	// Require are the layers of isolation that there must be.
 	Require []string
+	// MaxWorkers and QueueMax bound the scripts that run at once, and those of one
+	// caller that wait. 0 is the executor's own.
+	MaxWorkers, QueueMax int
 	// Testing wants an executor in this process, for koantest.
 	Testing bool
 	Log     *slog.Logger
@@ -92,7 +99,7 @@ func read(v catalog.Values) settings {
 			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: sandbox.DefaultLimits().MaxCallBytes,
 			MaxParallelCalls: v.Int(keyMaxParallel),
-		}, Require: v.Strings(keyRequire)},
+		}, Require: v.Strings(keyRequire), MaxWorkers: v.Int(keyMaxWorkers), QueueMax: v.Int(keyQueueMax)},
 	}
 }
 

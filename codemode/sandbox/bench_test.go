@@ -3,30 +3,146 @@ package sandbox
 import (
 	"context"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
 )
 
-// BenchmarkScript runs a script with 0, 10 and 1,000 calls in a confined worker
-// and reports it as a ratio to the same script in this process.
+// programVariable names the executable whose workers are measured; without it, this
+// one's are. Both must carry the same stamp (Makefile, bench).
+const programVariable = "KOAN_BENCH_WORKER"
+
+// benched is the sandbox that is measured.
+func benched(b *testing.B, opts Options) *Sandbox {
+	opts.Program = os.Getenv(programVariable)
+	s, err := New(opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+const (
+	calling = `for (let i = 0; i < SDK.args; i++) SDK.Entities.Todo.getById("1"); 1`
+	module  = `interface Item { id: string; title: string }
+enum Kind { Dairy = "dairy", Other = "other" }
+const items: Item[] = SDK.Entities.Todo.collection().items;
+const kind = (i: Item): Kind => /milk/i.test(i.title ?? "") ? Kind.Dairy : Kind.Other;
+const groups = new Map<Kind, Item[]>();
+for (const i of items) groups.set(kind(i), [...(groups.get(kind(i)) ?? []), i]);
+export default await Promise.resolve([...groups.keys()]);
+`
+)
+
+// BenchmarkScript runs a script with 0, 10 and 1,000 calls, and a module in
+// TypeScript, in a confined worker and reports it as a ratio to the same script in
+// this process.
 func BenchmarkScript(b *testing.B) {
-	s := box(b)
-	for _, calls := range []int{0, 10, 1000} {
-		b.Run(strconv.Itoa(calls), func(b *testing.B) {
-			j := job(`for (let i = 0; i < SDK.args; i++) SDK.Entities.Todo.getById("1"); 1`)
+	s := benched(b, Options{})
+	run := func(name, code string, calls int) {
+		b.Run(name, func(b *testing.B) {
+			j := job(code)
 			j.Args = []byte(strconv.Itoa(calls))
 			raw := measure(b, NewInProcess(), j, nil)
-			confined := measure(b, s, j, func() { _ = s.Warm(context.Background()) })
+			confined := measure(b, s, j, func() {
+				_ = s.Warm(context.Background())
+				time.Sleep(20 * time.Millisecond) // the one before is still being reaped
+			})
 			b.ReportMetric(float64(raw.Microseconds())/1000, "inprocess-ms")
 			b.ReportMetric(float64(confined.Microseconds())/1000, "confined-ms")
 			b.ReportMetric(float64(confined)/float64(raw), "ratio")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+	for _, calls := range []int{0, 10, 1000} {
+		run(strconv.Itoa(calls), calling, calls)
+	}
+	run("Module", module, 0)
+}
+
+// BenchmarkThroughput runs trivial scripts without a pause, as many at once as
+// there are cores.
+func BenchmarkThroughput(b *testing.B) {
+	s := benched(b, Options{})
+	if err := s.Warm(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	const scripts = 150
+	j := job("6 * 7")
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for range scripts / runtime.NumCPU() {
+				if r, err := s.Execute(context.Background(), j, newHost()); err != nil || r.Fault != nil {
+					b.Error(err, r.Fault)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(scripts/time.Since(began).Seconds(), "scripts/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// flood are scripts that use all that they may.
+var flood = []string{
+	"for (;;);",
+	"const a = []; for (;;) a.push({x: 'y' + a.length})",
+	"for (;;) SDK.Entities.Todo.getById('1')",
+	"'x'.repeat(2 ** 28)",
+}
+
+// BenchmarkFlood measures one caller's scripts while another caller keeps twice as
+// many hostile ones under way as may run at once, against the same on an idle
+// machine.
+func BenchmarkFlood(b *testing.B) {
+	s := benched(b, Options{})
+	_ = s.Warm(b.Context())
+	ask := func(n int) time.Duration {
+		j := job(`SDK.Entities.Todo.getById("1").title`)
+		j.Principal = "ann"
+		var took []time.Duration
+		for range n {
+			began := time.Now()
+			r, err := s.Execute(b.Context(), j, newHost())
+			took = append(took, time.Since(began))
+			if err != nil || r.Fault != nil {
+				b.Fatal(err, r.Fault)
+			}
+			time.Sleep(40 * time.Millisecond)
+		}
+		slices.Sort(took)
+		return took[len(took)*99/100]
+	}
+	idle := ask(100)
+	ctx, cancel := context.WithCancel(b.Context())
+	var wg sync.WaitGroup
+	for i := range 2 * s.opts.MaxWorkers {
+		wg.Go(func() {
+			for n := i; ctx.Err() == nil; n++ {
+				j := job(flood[n%len(flood)])
+				j.Principal = "flood"
+				_, _ = s.Execute(ctx, j, newHost())
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	flooded := ask(100)
+	cancel()
+	wg.Wait()
+	b.ReportMetric(float64(idle.Microseconds())/1000, "idle-ms")
+	b.ReportMetric(float64(flooded.Microseconds())/1000, "flooded-ms")
+	b.ReportMetric(float64(flooded)/float64(idle), "ratio")
+	b.ReportMetric(0, "ns/op")
 }
 
 // measure gives the median of a job's duration; rest runs between two.
@@ -49,17 +165,13 @@ func measure(b *testing.B, x wire.Executor, j *wire.Job, rest func()) time.Durat
 }
 
 func median(d []time.Duration) time.Duration {
-	for i := range d {
-		for k := i; k > 0 && d[k] < d[k-1]; k-- {
-			d[k], d[k-1] = d[k-1], d[k]
-		}
-	}
+	slices.Sort(d)
 	return d[len(d)/2]
 }
 
 // BenchmarkStart measures a worker from nothing to ready, and what it holds then.
 func BenchmarkStart(b *testing.B) {
-	s := box(b)
+	s := benched(b, Options{})
 	var took []time.Duration
 	var private int64
 	for range max(b.N, 15) {

@@ -21,6 +21,12 @@ import (
 const (
 	// pollEvery is how often the host looks at a running worker.
 	pollEvery = 5 * time.Millisecond
+	// While there are other callers, a script that has used hogAfter of CPU yields by
+	// niceHog, as in nice(2), and a script by niceExcess whose caller runs more of them
+	// than there are cores.
+	hogAfter   = 30 * time.Millisecond
+	niceHog    = 19
+	niceExcess = 10
 	// rssSlack is what a worker may be resident above its base and cap, in bytes:
 	// stacks, and what the collector holds on to.
 	rssSlack = 12 << 20
@@ -43,7 +49,9 @@ type execution struct {
 	peak   int64 // written by the guard until it ends
 	// cpuUsed is written by the guard too: the CPU time as it last saw it.
 	cpuUsed  time.Duration
-	crowd    func() int // how many jobs share the machine now
+	crowd    func() int  // how many jobs share the machine now
+	rivals   func() bool // whether there are other callers
+	yields   bool        // to others, from the start
 	cpuBase  time.Duration
 	cpuKnown bool
 	looked   atomic.Int64 // nanoseconds that the worker may have looked for answers
@@ -128,7 +136,8 @@ func (e *execution) used() time.Duration {
 
 // guard kills the worker when the job's context or its time or memory is over.
 func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
-	turns := turns{crowd: e.crowd}
+	turns := turns{crowd: e.crowd, yields: e.yields}
+	hog := false
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
@@ -153,6 +162,10 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 		rss := e.meter.resident()
 		e.peak = max(e.peak, rss)
 		e.cpuUsed = max(e.cpuUsed, e.used())
+		if e.cpuUsed > hogAfter && !hog && e.rivals() {
+			hog, turns.yields = true, true
+			e.yield(niceHog)
+		}
 		switch {
 		case base > 0 && rss > most:
 			stop(killedMemory)

@@ -20,6 +20,9 @@ type Options struct {
 	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
 	// eight per core.
 	MaxWorkers int
+	// QueueMax is how many jobs of one caller may wait for their turn; one more ends
+	// in queue_overloaded. 0 is 64.
+	QueueMax int
 	// Program starts a worker; every user must be able to run it. Empty is the worker
 	// binary beside this executable, if it is of the same build, and else this
 	// executable started again.
@@ -45,6 +48,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxWorkers == 0 {
 		o.MaxWorkers = 8 * runtime.NumCPU()
 	}
+	if o.QueueMax == 0 {
+		o.QueueMax = 64
+	}
 	if o.KillGrace == 0 {
 		o.KillGrace = 15 * time.Millisecond
 	}
@@ -57,8 +63,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.PoolSize < 0 || o.MaxWorkers < 0 {
-		return o, fmt.Errorf("sandbox: a negative number of workers")
+	if min(o.PoolSize, o.MaxWorkers, o.QueueMax) < 0 {
+		return o, fmt.Errorf("sandbox: a negative number of workers or jobs")
 	}
 	for _, l := range slices.Concat(o.Layers, o.Require) {
 		if !slices.Contains(worker.Layers(), l) {

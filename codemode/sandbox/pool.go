@@ -12,8 +12,18 @@ import (
 
 var errClosed = errors.New("sandbox: closed")
 
-// pool keeps workers that are ready. A job that finds none starts its own, so
-// that refilling never stands in its way.
+const (
+	// calm is how long nobody may have missed a ready worker before the pool keeps one
+	// less.
+	calm = 30 * time.Second
+	// poolGrowth is how many ready workers per core the pool keeps at most, unless
+	// Options.PoolSize is more.
+	poolGrowth = 4
+)
+
+// pool keeps workers that are ready. What becomes ready goes first to the jobs
+// that wait. It keeps more of them ready when jobs find none, and fewer again
+// after a while; it never starts more than a few at once, since each needs a core.
 type pool struct {
 	opts    Options
 	program program
@@ -24,11 +34,21 @@ type pool struct {
 	mu       sync.Mutex
 	closed   bool
 	idle     []*process
+	target   int // how many are to be idle
+	shrink   *time.Timer
+	waiters  []*waiter // jobs without a worker, in the order in which they came
 	starting int
 	all      map[*process]bool
 	changed  chan struct{} // closed and replaced when idle grows or a start fails
 	failed   error         // of the last start
 	starts   sync.WaitGroup
+}
+
+// waiter is a job without a worker.
+type waiter struct {
+	got chan spawned // has room for one
+	// modest leaves the last idle worker to others.
+	modest bool
 }
 
 type spawnRequest struct {
@@ -44,7 +64,7 @@ type spawned struct {
 func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
 		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}),
-		all: map[*process]bool{}, changed: make(chan struct{}),
+		all: map[*process]bool{}, changed: make(chan struct{}), target: opts.PoolSize,
 	}
 	prepared := make(chan error)
 	go p.spawner(prepared)
@@ -119,26 +139,90 @@ func (p *pool) start() (*process, error) {
 	return s.p, nil
 }
 
-// take gives a worker for one job; the caller ends it with discard.
-func (p *pool) take() (*process, error) {
+// take gives a worker for one job; the caller ends it with discard. A modest job
+// leaves the last idle one to others.
+func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	p.mu.Lock()
-	for len(p.idle) > 0 {
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	w := &waiter{got: make(chan spawned, 1), modest: modest}
+	p.waiters = append(p.waiters, w)
+	p.handOut()
+	if len(w.got) == 0 && !modest {
+		p.missed()
+	}
+	p.mu.Unlock()
+	p.refill()
+	select {
+	case s := <-w.got:
+		return s.p, s.err
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	if i := slices.Index(p.waiters, w); i >= 0 {
+		p.waiters = slices.Delete(p.waiters, i, i+1)
+	}
+	p.mu.Unlock()
+	select {
+	case s := <-w.got:
+		if s.p != nil {
+			p.discard(s.p)
+		}
+	default:
+	}
+	return nil, ctx.Err()
+}
+
+// handOut gives idle workers to the jobs that wait.
+func (p *pool) handOut() {
+	for len(p.waiters) > 0 && len(p.idle) > 0 {
 		w := p.idle[0]
-		p.idle = p.idle[1:]
 		if w.gone() {
+			p.idle = p.idle[1:]
 			delete(p.all, w)
 			w.release()
 			continue
 		}
-		last := len(p.idle) == 0
-		p.mu.Unlock()
-		if last {
-			p.refill()
+		next := slices.IndexFunc(p.waiters, func(w *waiter) bool { return !w.modest || len(p.idle) > 1 })
+		if next < 0 {
+			return
 		}
-		return w, nil
+		p.idle = p.idle[1:]
+		p.answer(next, spawned{w, nil})
 	}
-	p.mu.Unlock()
-	return p.start()
+}
+
+func (p *pool) answer(i int, s spawned) {
+	p.waiters[i].got <- s
+	p.waiters = slices.Delete(p.waiters, i, i+1)
+}
+
+// missed makes the pool larger: a job found no worker.
+func (p *pool) missed() {
+	p.target = min(p.target+1, max(p.opts.PoolSize, poolGrowth*runtime.NumCPU()))
+	if p.shrink != nil {
+		p.shrink.Stop()
+	}
+	p.shrink = time.AfterFunc(calm, p.calmDown)
+}
+
+// calmDown makes the pool smaller, one worker at a time.
+func (p *pool) calmDown() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.target <= p.opts.PoolSize {
+		return
+	}
+	p.target--
+	p.shrink = time.AfterFunc(calm, p.calmDown)
+	if len(p.idle) > p.target {
+		w := p.idle[0]
+		p.idle = p.idle[1:]
+		delete(p.all, w)
+		go w.end(killedDone)
+	}
 }
 
 // discard ends a worker that had its job, and sees to the next.
@@ -160,31 +244,39 @@ func (p *pool) forget(w *process) {
 // refill starts what the pool lacks and returns at once.
 func (p *pool) refill() {
 	p.mu.Lock()
-	lack := p.opts.PoolSize - len(p.idle) - p.starting
-	if p.closed || lack <= 0 {
-		p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return
 	}
-	p.starting += lack
+	lack := p.target + len(p.waiters) - len(p.idle) - p.starting
+	for range min(lack, runtime.NumCPU()+1-p.starting) {
+		p.starting++
+		go p.startOne()
+	}
+}
+
+// startOne starts a worker for whoever waits, or to be idle.
+func (p *pool) startOne() {
+	w, err := p.start()
+	p.mu.Lock()
+	p.starting--
+	p.failed = err
+	switch {
+	case err == nil && p.closed:
+		go w.end(killedClose)
+	case err == nil:
+		p.idle = append(p.idle, w)
+		p.handOut()
+	case len(p.waiters) > 0:
+		p.answer(0, spawned{nil, err})
+	}
+	close(p.changed)
+	p.changed = make(chan struct{})
+	more := err == nil || len(p.waiters) > 0
 	p.mu.Unlock()
-	go func() {
-		for range lack {
-			w, err := p.start()
-			p.mu.Lock()
-			p.starting--
-			p.failed = err
-			if err == nil && p.closed {
-				err = errClosed
-				go w.end(killedClose)
-			}
-			if err == nil {
-				p.idle = append(p.idle, w)
-			}
-			close(p.changed)
-			p.changed = make(chan struct{})
-			p.mu.Unlock()
-		}
-	}()
+	if more {
+		p.refill()
+	}
 }
 
 // warm waits until the pool is full.
@@ -219,6 +311,12 @@ func (p *pool) close() {
 	}
 	p.closed = true
 	p.idle = nil
+	for len(p.waiters) > 0 {
+		p.answer(0, spawned{nil, errClosed})
+	}
+	if p.shrink != nil {
+		p.shrink.Stop()
+	}
 	close(p.changed)
 	p.changed = make(chan struct{})
 	for w := range p.all {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"syscall"
 
@@ -19,7 +20,7 @@ type Sandbox struct {
 	layers  []string
 	missing []Missing
 	pool    *pool
-	slots   chan struct{}
+	queue   *queue
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -35,7 +36,7 @@ func New(opts Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{opts: opts, slots: make(chan struct{}, opts.MaxWorkers), closing: make(chan struct{})}
+	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), closing: make(chan struct{})}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -72,17 +73,14 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	}
 	s.running.Add(1)
 	defer s.running.Done()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
-	case <-s.closing:
-		return &wire.Result{}, errClosing
+	place, err := s.queue.enter(ctx, job.Principal, s.closing)
+	if err != nil {
+		return &wire.Result{Fault: fault.From(err)}, err
 	}
+	defer s.queue.leave(place)
 	var unaccepted error
 	for range handOvers {
-		r, err := s.handOver(ctx, job, host)
+		r, err := s.handOver(ctx, job, host, place)
 		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
 			return r, errClosing
 		}
@@ -113,8 +111,13 @@ func (s *Sandbox) closed() bool {
 // idle one may have been killed by somebody else.
 const handOvers = 4
 
-func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
-	p, err := s.pool.take()
+func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, place *ticket) (*wire.Result, error) {
+	rivals := func() bool { return s.queue.rivals(place.caller) }
+	excess := place.share > runtime.NumCPU() && rivals()
+	p, err := s.pool.take(ctx, excess)
+	if ctx.Err() != nil {
+		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
+	}
 	if err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
@@ -125,8 +128,11 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 		}
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 	}
+	if excess {
+		p.yield(niceExcess)
+	}
 	e := &execution{
-		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: func() int { return len(s.slots) },
+		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
 	}
 	return e.run()
@@ -160,7 +166,7 @@ func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
 }
 
 func probed(ctx context.Context, from *pool) ([]wire.Check, error) {
-	p, err := from.take()
+	p, err := from.take(ctx, false)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}

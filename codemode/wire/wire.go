@@ -36,6 +36,9 @@ type Job struct {
 	Seed     uint64   `json:"seed"`
 	Bindings Bindings `json:"bindings"`
 	Limits   Limits   `json:"limits"`
+	// Principal is whose job it is: those of one caller wait for each other before
+	// others wait for them. The worker is not told.
+	Principal string `json:"-"`
 }
 
 // Limits bound one attempt.

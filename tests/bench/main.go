@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 // suite is a package with benchmarks that report a ratio.
@@ -47,28 +50,34 @@ var suites = []suite{
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
 	{"./codemode/sandbox", "Script", []row{
-		{"Script/0", "script, 0 calls, fresh confined worker", "goja in the same process", "ratio", ""},
-		{"Script/10", "script, 10 calls, fresh confined worker", "goja in the same process", "ratio", ""},
-		{"Script/1000", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", ""},
+		{"Script/0", "script, 0 calls, fresh confined worker (goal: 2,000 µs)", "goja in the same process", "ratio", ""},
+		{"Script/10", "script, 10 calls, fresh confined worker (goal: 2,500 µs)", "goja in the same process", "ratio", ""},
+		{"Script/1000", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", "2.5"},
+		{"Script/Module", "module in TypeScript, fresh confined worker (goal: 3,000 µs)", "goja in the same process", "ratio", ""},
+	}},
+	{"./codemode/sandbox", "Throughput|Flood", []row{
+		{"Throughput", "trivial scripts per second, as many at once as cores", "", "scripts/s", "100"},
+		{"Flood", "p99 of a caller's script under another's flood", "the same on an idle machine", "ratio", "5"},
 	}},
 }
 
 func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
 	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
+	small := flag.String("worker", "bin/koan-worker", "the worker binary beside it")
 	flag.Parse()
-	if err := run(*time, *app); err != nil {
+	if err := run(*time, *app, *small); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(benchtime, app string) error {
+func run(benchtime, app, small string) error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tµs/op\traw µs\tratio\tgoal\tagainst")
 	for _, s := range suites {
 		fmt.Fprintf(os.Stderr, "measuring %s ...\n", s.pkg)
-		figures, err := measure(s, benchtime)
+		figures, err := measure(s, benchtime, small)
 		if err != nil {
 			return err
 		}
@@ -86,7 +95,7 @@ func run(benchtime, app string) error {
 		}
 	}
 	fmt.Fprintln(os.Stderr, "measuring processes ...")
-	processes, err := processes(app)
+	processes, err := processes(app, small)
 	if err != nil {
 		return err
 	}
@@ -107,8 +116,13 @@ func (f figures) pair(ratio float64) (own, raw string) {
 		return micros(f["raw-ns/op"] * ratio / 1000), micros(f["raw-ns/op"] / 1000)
 	case f["inprocess-ms"] > 0:
 		return micros(f["confined-ms"] * 1000), micros(f["inprocess-ms"] * 1000)
+	case f["idle-ms"] > 0:
+		return micros(f["flooded-ms"] * 1000), micros(f["idle-ms"] * 1000)
 	case f["raw-µs"] > 0:
 		return micros(f["raw-µs"] * ratio), micros(f["raw-µs"])
+	}
+	if f["ns/op"] == 0 {
+		return "", ""
 	}
 	return micros(f["ns/op"] / 1000), ""
 }
@@ -117,9 +131,25 @@ func micros(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
+// stampFlag makes a benchmark's host one for the worker binary, which carries the
+// same stamp (Makefile).
+func stampFlag() string {
+	build := worker.Build()
+	return "-ldflags=-X=github.com/koan-go/koan/codemode/worker.stamp=" + build[strings.LastIndex(build, " ")+1:]
+}
+
 // measure runs a suite and reads its figures.
-func measure(s suite, benchtime string) (map[string]figures, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", s.bench, "-benchtime", benchtime, s.pkg)
+func measure(s suite, benchtime, small string) (map[string]figures, error) {
+	args := []string{"test", "-run", "^$", "-bench", s.bench, "-benchtime", benchtime, s.pkg}
+	cmd := exec.Command("go", args...)
+	if worker.Stamped() {
+		path, err := filepath.Abs(small)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Args = append(cmd.Args, stampFlag())
+		cmd.Env = append(os.Environ(), "KOAN_BENCH_WORKER="+path)
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -21,26 +21,29 @@ const rounds = 15
 // figure is what a whole process costs.
 type figure struct{ what, figure, goal string }
 
-// processes measures the app's server and the workers made of its binary.
-func processes(app string) ([]figure, error) {
+// processes measures the app's server and the workers of its binary and of the
+// small one.
+func processes(app, small string) ([]figure, error) {
 	ready, err := median(rounds, func() (float64, error) { return startToReady(app) })
 	if err != nil {
 		return nil, err
 	}
-	var private float64
-	cold, err := median(rounds, func() (float64, error) {
-		ms, dirty, err := coldStart(app)
-		private = dirty
-		return ms, err
-	})
-	if err != nil {
-		return nil, err
+	var out []figure
+	for _, of := range []struct{ name, path string }{{"worker binary", small}, {"full binary", app}} {
+		var private float64
+		cold, err := median(rounds, func() (float64, error) {
+			ms, dirty, err := coldStart(of.path)
+			private = dirty
+			return ms, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out,
+			figure{"worker of the " + of.name + ": cold start to ready", fmt.Sprintf("%.1f ms", cold), "15 ms"},
+			figure{"worker of the " + of.name + ": private memory, idle", fmt.Sprintf("%.1f MB", private), "8 MB"})
 	}
-	return []figure{
-		{"worker of the full binary: cold start to ready", fmt.Sprintf("%.1f ms", cold), "15 ms"},
-		{"worker of the full binary: private memory, idle", fmt.Sprintf("%.1f MB", private), "8 MB"},
-		{"server: start to the answer of initialize", fmt.Sprintf("%.0f ms", ready), ""},
-	}, nil
+	return append(out, figure{"server: start to the answer of initialize", fmt.Sprintf("%.0f ms", ready), ""}), nil
 }
 
 func median(n int, measure func() (float64, error)) (float64, error) {
