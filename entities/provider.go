@@ -15,7 +15,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"entgo.io/ent/dialect"
+
 	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/driven"
+	"github.com/koan-go/koan/entities/ledger"
 	"github.com/koan-go/koan/entities/postgres"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
@@ -33,6 +37,13 @@ type Options struct {
 	// interceptors want to know of the caller. It is called for each call that
 	// writes, or that reads something with policies or interceptors.
 	Viewer func(ctx context.Context, p auth.Principal) context.Context
+	// Open gives the driver of a set, for apps that have their own database, pool or
+	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
+	// database/sql. It is called once for each set; the driver is closed when the app
+	// stops. The data is the app's: its tables are neither migrated nor filled, only
+	// the system's own (koan_...) are made, and there is no setting `database`. A set
+	// that the app does not have ends in fault.UnknownSet.
+	Open func(ctx context.Context, set string) (dialect.Driver, error)
 }
 
 // settingDatabase is the key of CONTRACT section 1.
@@ -73,6 +84,9 @@ func (p *Provider) Name() string { return "entities" }
 
 // Settings implements catalog.Configurable.
 func (p *Provider) Settings() []catalog.Setting {
+	if p.opts.Open != nil {
+		return nil
+	}
 	return []catalog.Setting{{
 		Key: settingDatabase, Default: "",
 		Help: "where the data lies: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
@@ -90,7 +104,11 @@ func (p *Provider) Settings() []catalog.Setting {
 // set where an entity lives in it, so that an empty folder fills itself and one
 // that cannot be written is known before the first call.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
-	s, err := newStore(opener(host.Settings().String(settingDatabase), host.App()), p.app, p.engine)
+	open := p.driven(ctx)
+	if p.opts.Open == nil {
+		open = opener(host.Settings().String(settingDatabase), host.App())
+	}
+	s, err := newStore(open, p.app, p.engine)
 	if err != nil {
 		return err
 	}
@@ -110,6 +128,34 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	}
 	p.store = s
 	return nil
+}
+
+// driven serves what the app opens.
+func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
+	return func(s backend.Schema) (backend.Backend, error) {
+		if s.Fill != nil {
+			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
+				WithHint("Leave out ent.OnCreateSet or entities.Options.Open.")
+		}
+		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.Migrate)
+	}
+}
+
+// firstSet is a set that is there from the start: the default one, else one that an
+// entity names.
+func (p *Provider) firstSet() string {
+	first := defaultSet
+	for _, e := range p.app.Graph.Entities {
+		if declared(&e.Resource, defaultSet) {
+			return defaultSet
+		}
+		for _, set := range e.Resource.Sets {
+			if !strings.HasSuffix(set, "*") {
+				first = set
+			}
+		}
+	}
+	return first
 }
 
 // opener chooses the backend that the setting names.

@@ -47,7 +47,10 @@ func again(err error) bool {
 }
 
 // Violation implements backend.Backend.
-func (s *Server) Violation(err error) *backend.Violation {
+func (s *Server) Violation(err error) *backend.Violation { return Violation(err) }
+
+// Violation tells which rule an error of a write broke; nil for none.
+func Violation(err error) *backend.Violation {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || !strings.HasPrefix(e.Code, "23") {
 		return nil

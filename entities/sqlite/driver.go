@@ -11,9 +11,9 @@ import (
 	"github.com/koan-go/koan/entities/backend"
 )
 
-// utc gives times in UTC, since SQLite compares them as text. The arguments of
+// UTC gives times in UTC, since SQLite compares them as text. The arguments of
 // the caller stay as they are.
-func utc(args []any) []any {
+func UTC(args []any) []any {
 	out := args
 	for i, a := range args {
 		var t time.Time
@@ -66,9 +66,9 @@ func (d *Database) DB() backend.Querier { return inUTC{d.db} }
 type inUTC struct{ backend.Querier }
 
 func (q inUTC) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return q.Querier.ExecContext(ctx, query, utc(args)...)
+	return q.Querier.ExecContext(ctx, query, UTC(args)...)
 }
 
 func (q inUTC) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return q.Querier.QueryContext(ctx, query, utc(args)...)
+	return q.Querier.QueryContext(ctx, query, UTC(args)...)
 }

@@ -326,7 +326,7 @@ func TestTimesAreBoundInUTC(t *testing.T) {
 	zone := time.FixedZone("x", 7200)
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, zone)
 	args := []any{1, at, &at, (*time.Time)(nil)}
-	out := utc(args)
+	out := UTC(args)
 	require.Equal(t, time.UTC, out[1].(time.Time).Location())
 	require.Equal(t, time.UTC, out[2].(time.Time).Location())
 	require.Equal(t, zone, args[1].(time.Time).Location(), "the caller's stay as they are")

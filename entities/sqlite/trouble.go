@@ -11,7 +11,11 @@ import (
 )
 
 // Trouble implements backend.Backend.
-func (f *Folder) Trouble(set string, err error) (error, bool) {
+func (f *Folder) Trouble(set string, err error) (error, bool) { return Trouble(set, err) }
+
+// Trouble turns what stands between a set and its file into the fault that it is;
+// mine is false for an error of anything else.
+func Trouble(set string, err error) (as error, mine bool) {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err, false
@@ -41,9 +45,12 @@ func unusable(set string, err error) error {
 	return err
 }
 
-// Violation implements backend.Backend. SQLite names what was broken in its
-// message: "UNIQUE constraint failed: persons.email".
-func (f *Folder) Violation(err error) *backend.Violation {
+// Violation implements backend.Backend.
+func (f *Folder) Violation(err error) *backend.Violation { return Violation(err) }
+
+// Violation tells which rule an error of a write broke; nil for none. SQLite names
+// what was broken in its message: "UNIQUE constraint failed: persons.email".
+func Violation(err error) *backend.Violation {
 	var e sqlite3.Error
 	if !errors.As(err, &e) || e.Code != sqlite3.ErrConstraint {
 		return nil

@@ -154,7 +154,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
-	return t.conn.QueryContext(ctx, query, utc(args)...)
+	return t.conn.QueryContext(ctx, query, UTC(args)...)
 }
 
 // ExecContext runs a statement in the transaction.
@@ -162,7 +162,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
-	return t.conn.ExecContext(ctx, query, utc(args)...)
+	return t.conn.ExecContext(ctx, query, UTC(args)...)
 }
 
 // Commit ends the transaction with its effect.
