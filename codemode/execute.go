@@ -48,15 +48,18 @@ type ownLimits struct {
 	MaxToolCalls   float64 `json:"maxToolCalls"`
 }
 
-// execution is one call of koan.code.execute.
+// execution is one script that a face was given.
 type execution struct {
-	p     *provider
-	call  catalog.Call
-	in    executeInput
-	spec  run.Spec
-	wall  time.Duration
-	own   wire.Limits
-	notes []wire.Log // warnings about the input, before the script's own logs
+	p    *provider
+	call catalog.Call
+	in   executeInput
+	// module is a script of codemode.run: its input knows no more than code and
+	// limits.
+	module bool
+	spec   run.Spec
+	wall   time.Duration
+	own    wire.Limits
+	notes  []wire.Log // warnings about the input, before the script's own logs
 
 	result  *wire.Result // of the last attempt
 	cpuMs   float64
@@ -67,7 +70,7 @@ type execution struct {
 // execute serves koan.code.execute: one run, whose attempts each run the script
 // from its start.
 func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	e := &execution{p: p, call: call, own: p.config.limits.Limits, wall: p.config.wall}
+	e := newExecution(p, call)
 	err := e.run(ctx)
 	if err != nil {
 		f := fault.From(err)
@@ -78,6 +81,10 @@ func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMess
 		return body, f
 	}
 	return e.success()
+}
+
+func newExecution(p *provider, call catalog.Call) *execution {
+	return &execution{p: p, call: call, own: p.config.limits.Limits, wall: p.config.wall}
 }
 
 func (e *execution) run(ctx context.Context) error {
@@ -235,7 +242,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	tape := a.Tape()
 	job := &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args,
-		RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
+		Module: e.module, RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
 		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own,
 		Principal: e.call.Principal().Subject,
 	}
@@ -254,7 +261,9 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, placed(err, res)
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
-	case e.p.config.requireAnswer && res.Answer == nil:
+	case e.p.config.requireAnswer && e.module && res.Result == nil:
+		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", resultName)
+	case e.p.config.requireAnswer && !e.module && res.Answer == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "")
 	}
 	if most := e.own.MaxResultBytes; len(res.Result) > most || len(res.Answer) > most {

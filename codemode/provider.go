@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/bind"
@@ -43,6 +44,7 @@ var (
 	_ catalog.Checker      = (*provider)(nil)
 	_ catalog.Reporter     = (*provider)(nil)
 	_ catalog.Warmer       = (*provider)(nil)
+	_ catalog.Instructor   = (*provider)(nil)
 )
 
 func (p *provider) Name() string { return "codemode" }
@@ -77,10 +79,19 @@ func (p *provider) Stop(context.Context) error {
 	return p.executor.Close()
 }
 
-// Offer gives the operations of the face `koan`. Switched off they stay in the
-// catalog, listed nowhere, and end in code_mode_disabled.
+// Offer gives the operations of the configured faces. Those of `koan` are always
+// there for the app's own commands. Switched off they stay in the catalog, listed
+// nowhere, and end in code_mode_disabled.
 func (p *provider) Offer() catalog.Offer {
 	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation()}
+	if !p.has(faceKoan) {
+		for _, op := range operations {
+			op.Reach = catalog.ReachApp
+		}
+	}
+	if p.has(faceCodemode) {
+		operations = append(operations, p.runOperation())
+	}
 	if !p.config.enabled {
 		for _, op := range operations {
 			op.Reach = 0
@@ -89,7 +100,23 @@ func (p *provider) Offer() catalog.Offer {
 		}
 		return catalog.Offer{Operations: operations}
 	}
-	return catalog.Offer{Operations: operations, Documents: documents()}
+	return catalog.Offer{Operations: operations, Documents: p.documents()}
+}
+
+func (p *provider) has(face string) bool { return slices.Contains(p.config.faces, face) }
+
+const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarationsURI + "."
+
+// Instructions implements catalog.Instructor.
+func (p *provider) Instructions() string {
+	var parts []string
+	if p.has(faceKoan) {
+		parts = append(parts, executeInstructions)
+	}
+	if p.has(faceCodemode) {
+		parts = append(parts, runInstructions)
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // Checks tells on `doctor` whether scripts can run, by running one.
@@ -148,11 +175,17 @@ func (p *provider) Warm(ctx context.Context) {
 
 const mimeTypeScript = "text/x-typescript"
 
-// documents are the declarations: all of them, and those of one entity.
-func documents() []*catalog.Document {
+// Where the declarations stand.
+const (
+	declarationsURI = "koan://sdk/koan.d.ts"
+	modulesURI      = "koan://sdk/modules.d.ts"
+)
+
+// documents are the declarations: of SDK, of one entity, and of the modules.
+func (p *provider) documents() []*catalog.Document {
 	return []*catalog.Document{
 		{
-			URI: "koan://sdk/koan.d.ts", Name: "koan.d.ts", MIME: mimeTypeScript,
+			URI: declarationsURI, Name: "koan.d.ts", MIME: mimeTypeScript,
 			Description: "TypeScript declarations of everything that a script can call.",
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
 				return []byte(typegen.Declarations(v)), nil
@@ -168,6 +201,13 @@ func documents() []*catalog.Document {
 					return nil, fault.Newf(fault.NotFound, "there is no entity %q%s", shorten(name), fault.DidYouMean(name, entityNames(v)))
 				}
 				return []byte(text), nil
+			},
+		},
+		{
+			URI: modulesURI, Name: "modules.d.ts", MIME: mimeTypeScript,
+			Description: "TypeScript declarations of the modules that a script can import.",
+			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
+				return []byte(typegen.Modules(v, p.app)), nil
 			},
 		},
 	}

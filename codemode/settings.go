@@ -36,15 +36,18 @@ const (
 )
 
 const (
-	runtimeGoja = "goja"
-	faceKoan    = "koan"
+	runtimeGoja  = "goja"
+	faceKoan     = "koan"
+	faceCodemode = "codemode"
 )
+
+var builtFaces = []string{faceKoan, faceCodemode}
 
 func declared() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyEnabled, Default: true, Help: "offer code mode"},
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
-		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools"},
+		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
 		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers that one script may have in flight at once"},
 		{Key: keyRequireAnswer, Default: false, Help: "a script must call SDK.Out.answer"},
@@ -110,11 +113,11 @@ func (s settings) supported() error {
 		wrong = append(wrong, keyRuntime+": there is no runtime "+quoted(s.runtime)+"; this build has "+quoted(runtimeGoja))
 	}
 	for _, face := range s.faces {
-		if face != faceKoan {
-			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+quoted(faceKoan))
+		if !slices.Contains(builtFaces, face) {
+			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+strings.Join(builtFaces, " and "))
 		}
 	}
-	if s.enabled && !slices.Contains(s.faces, faceKoan) && len(wrong) == 0 {
+	if s.enabled && len(s.faces) == 0 && len(wrong) == 0 {
 		wrong = append(wrong, keyFaces+": no face is named; set "+keyEnabled+" to false to switch code mode off")
 	}
 	if len(wrong) == 0 {

@@ -141,7 +141,7 @@ func TestExamplesRun(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	h := newHouse(t, nil)
 	docs := h.provider.Offer().Documents
-	require.Len(t, docs, 2)
+	require.Len(t, docs, 3)
 	all, err := docs[0].Read(context.Background(), h.view, "")
 	require.NoError(t, err)
 	require.Contains(t, string(all), "interface Note")

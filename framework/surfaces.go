@@ -2,14 +2,12 @@ package framework
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/mcpserver"
 )
-
-// declarations is where the SDK's types stand.
-const declarations = "koan://sdk/koan.d.ts"
 
 // MCP makes an MCP server over the app's catalog, which follows its changes. The
 // caller opens a transport on it.
@@ -24,7 +22,7 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 	o.Instructions = i.app.Description
 	if len(o.Faces) > 0 {
 		o.Runtime = v.String("codeMode.runtime")
-		o.CodeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarations + "."
+		o.CodeInstructions = i.codeInstructions()
 	}
 	s, err := mcpserver.New(o)
 	if err != nil {
@@ -32,6 +30,16 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 	}
 	i.OnChange(s.CatalogChanged)
 	return s, nil
+}
+
+func (i *Instance) codeInstructions() string {
+	var parts []string
+	for _, p := range i.started {
+		if in, ok := p.(catalog.Instructor); ok {
+			parts = append(parts, in.Instructions())
+		}
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // HTTPHandler serves MCP over Streamable HTTP, for a program that has a server of

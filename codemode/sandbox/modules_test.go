@@ -164,7 +164,9 @@ func TestCallsInFlightFail(t *testing.T) {
 				r, _ := x.Execute(ctx, j, h)
 				require.NotNil(t, r.Fault)
 				require.Equal(t, c.fault, r.Fault.Code, r.Fault.Message)
-				require.Equal(t, c.line, r.Fault.Line, r.Fault.Message)
+				if c.fault != fault.Timeout || r.Fault.Line != 0 { // a worker that got no CPU in time says no line
+					require.Equal(t, c.line, r.Fault.Line, r.Fault.Message)
+				}
 				require.Contains(t, r.Fault.Message, c.contains)
 			})
 		}

@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 		"timer throws":              {"setTimeout(() => {\n  throw new Error('late') }, 1)", fault.JavaScriptError, 2, 9, "late"},
 		"never settled":             {"await new Promise(() => {})", fault.NeverSettled, 0, 0, ""},
 		"syntax":                    {"let a = 1\nlet b = = 2", fault.SyntaxError, 2, 9, "let b = = 2"},
-		"import":                    {"\nimport { x } from '@codemode/discovery'", fault.CapabilityUnsupported, 2, 19, "not available yet"},
+		"import":                    {"\nimport { x } from '@codemode/discoverie'", fault.CapabilityUnsupported, 2, 19, "there is no module"},
 		"in TypeScript":             {"const a: number = 1;\n\nthrow new Error(`n${a}`)", fault.JavaScriptError, 3, 7, "n1"},
 		"in a body":                 {"await 1; null.x", fault.JavaScriptError, 1, 15, "TypeError"},
 		"recursion":                 {"function f() { f() }\nf()", fault.JavaScriptError, 1, 0, "recursed deeper than 512"},
@@ -210,7 +210,7 @@ func TestLogs(t *testing.T) {
 			got = append(got, l.Level+" "+l.Message)
 		}
 		require.Equal(t, []string{
-			`info a 1 {"b":[2]} null undefined [function ] TypeError: t 5 Symbol(s)`, "debug d", "warn w", "error e", "info i", "info [object Object]",
+			`info a 1 {"b":[2]} null undefined [function ] TypeError: t 5 Symbol(s)`, "debug d", "warn w", "error e", "info i", "info [Unserializable Object]",
 		}, got)
 
 		r = execute(t, x, job(`for (let i = 0; i < 300; i++) console.log(i)`), newHost())
@@ -294,7 +294,7 @@ func TestValidate(t *testing.T) {
 			"does not run":   {"for(;;);", nil},
 			"a lone fn":      {"function () { SDK.Entities.Todo.colection() }", nil},
 			"with a return":  {"return SDK.Entities.Todo.colection()", [][3]any{{"unknown_method", 1, 26}}},
-			"import refused": {"import x from '@codemode/discovery'", [][3]any{{"parse", 1, 15}}},
+			"import refused": {"import x from '@codemode/discoverie'", [][3]any{{"parse", 1, 15}}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				j := job(c.code)

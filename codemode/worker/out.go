@@ -126,6 +126,10 @@ func (s *session) log(level, message string) {
 	}
 }
 
+// unserializable stands in a log for an object that has no JSON
+// (codemode-run-spec section 3.3.1).
+const unserializable = "[Unserializable Object]"
+
 // display gives the text of a value in a log: strings as they are, objects as
 // JSON, what has no JSON by its own string.
 func (s *session) display(v goja.Value) string {
@@ -146,6 +150,9 @@ func (s *session) display(v goja.Value) string {
 		}
 		if str, ok := text.(goja.String); ok && err == nil {
 			return clipped(str, s.job.Limits.MaxLogBytes)
+		}
+		if err != nil {
+			return unserializable
 		}
 	}
 	if name, ok := s.callable(o); ok {

@@ -24,6 +24,7 @@ const (
 	ReachTools  Reach = 1 << iota // an MCP tool of its own
 	ReachREST                     // a REST route
 	ReachScript                   // the SDK inside a script
+	ReachApp                      // the app's own commands alone
 )
 
 // Everywhere is the reach of ordinary operations.

@@ -125,6 +125,12 @@ type Reporter interface {
 	Report(b Boot) []string
 }
 
+// Instructor is a provider that has something to say to the model of a client
+// that is shown the code tools: what stands in a system prompt.
+type Instructor interface {
+	Instructions() string
+}
+
 // Warmer is a provider that wants to prepare something once the catalog stands:
 // a worker pool, for example. It must not block.
 type Warmer interface {

@@ -158,7 +158,9 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 // of a client that understands code mode.
 func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
 	p := auth.Local()
-	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Listed: true}
+	op := i.Snapshot().Operation(id)
+	own := op != nil && op.Reach&catalog.ReachApp != 0 // its face is listed nowhere
+	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Listed: !own}
 }
 
 // overhead is room for everything in the line but data, answer, changes and

@@ -1,0 +1,165 @@
+package codemode
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// envelope is the response of codemode.run, success and failure alike
+// (codemode-run-spec section 3.3).
+type envelope struct {
+	Logs        []wire.Log       `json:"logs"`
+	Result      json.RawMessage  `json:"result"`
+	Diagnostics []diagnostic     `json:"diagnostics"`
+	ToolTrace   []run.CallRecord `json:"toolTrace"`
+}
+
+// diagnostic is one finding (codemode-run-spec section 3.3.3).
+type diagnostic struct {
+	Severity   string `json:"severity"` // error, warning, info
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	Hint       string `json:"hint,omitempty"`
+	Path       string `json:"path,omitempty"` // "script:LINE:COLUMN", or a JSON Pointer into the request
+	ErrorClass string `json:"errorClass,omitempty"`
+}
+
+const severityInfo = "info"
+
+// null is the result of a script that assigned none.
+var null = json.RawMessage("null")
+
+// diagnose turns a fault into a diagnostic.
+func diagnose(f *fault.Fault) diagnostic {
+	entry, _ := fault.Lookup(f.Code)
+	d := diagnostic{
+		Severity: validate.SeverityError, Code: entry.Diagnostic(), Message: f.Message, Hint: f.Hint, Path: f.Path, ErrorClass: entry.ErrorClass(),
+	}
+	if about, ok := f.Details.(map[string]any); ok && about["import"] != nil {
+		d.Code = fault.DiagnosticImport
+	}
+	if f.Line > 0 {
+		d.Path = fmt.Sprintf("script:%d:%d", f.Line, max(f.Column, 1))
+	}
+	return d
+}
+
+// refusal is the envelope of a request that is not one: no script ran.
+func refusal(f *fault.Fault) envelope {
+	e := envelope{Logs: []wire.Log{}, Result: null, ToolTrace: []run.CallRecord{}}
+	wrong, _ := f.Details.([]fault.Detail)
+	if f.Code != fault.InvalidPayload || len(wrong) == 0 {
+		e.Diagnostics = []diagnostic{diagnose(f)}
+		return e
+	}
+	for _, w := range wrong {
+		entry, _ := fault.Lookup(f.Code)
+		e.Diagnostics = append(e.Diagnostics, diagnostic{
+			Severity: validate.SeverityError, Code: fault.DiagnosticRequest, Message: w.Message, Hint: f.Hint, Path: w.Path, ErrorClass: entry.Class,
+		})
+	}
+	return e
+}
+
+// envelope tells how the run of a module ended; err is nil where it succeeded.
+func (e *execution) envelope(err error, before []diagnostic) envelope {
+	out := envelope{Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
+	if e.outcome != nil {
+		out.ToolTrace = bounded(e.traced(e.outcome.Calls))
+	}
+	if err != nil {
+		out.Diagnostics = append(out.Diagnostics, diagnose(fault.From(err)))
+	}
+	out.Diagnostics = append(out.Diagnostics, before...)
+	for _, n := range e.notes {
+		out.Diagnostics = append(out.Diagnostics, diagnostic{Severity: validate.SeverityWarning, Code: fault.DiagnosticLowered, Message: n.Message, Path: "/limits"})
+	}
+	if err != nil {
+		out.Diagnostics = append(out.Diagnostics, e.aftermath()...)
+		return out
+	}
+	if e.result.Result != nil {
+		out.Result = e.result.Result
+		return out
+	}
+	out.Diagnostics = append(out.Diagnostics, diagnostic{
+		Severity: severityInfo, Code: fault.DiagnosticNoResult, Message: "the script assigned no result",
+		Hint: "Assign what you want back: globalThis." + resultName + " = value.",
+	})
+	return out
+}
+
+// resultName is the global that the result is taken from.
+const resultName = "__codemode_result__"
+
+// aftermath says what is true of the world after a failure.
+func (e *execution) aftermath() []diagnostic {
+	if e.outcome == nil {
+		return nil
+	}
+	var out []diagnostic
+	if !e.outcome.Committed {
+		out = append(out, diagnostic{Severity: severityInfo, Code: fault.DiagnosticNotCommitted, Message: "nothing that the script changed in the data was kept"})
+	}
+	if n := len(e.outcome.OutsideEffects); n > 0 {
+		var names []string
+		for _, c := range bounded(e.traced(e.outcome.OutsideEffects)) {
+			names = append(names, c.ServerID+" "+c.ToolName)
+		}
+		out = append(out, diagnostic{
+			Severity: validate.SeverityWarning, Code: fault.DiagnosticOutsideEffects,
+			Message: fmt.Sprintf("%d calls had effects outside that cannot be undone: %s", n, strings.Join(names, ", ")),
+			Hint:    "Do not repeat these calls without checking.",
+		})
+	}
+	return out
+}
+
+// moduleLogs are the logs with the levels of codemode-run-spec section 3.3.1.
+func (e *execution) moduleLogs() []wire.Log {
+	out := []wire.Log{}
+	if e.result == nil {
+		return out
+	}
+	for _, l := range e.result.Logs {
+		if l.Level == "info" {
+			l.Level = "log"
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// traced names calls as scripts import them.
+func (e *execution) traced(calls []run.CallRecord) []run.CallRecord {
+	v := e.call.View()
+	names := catalog.Memo(v, tracedKey{}, func() map[string]run.CallRecord {
+		out := map[string]run.CallRecord{}
+		for _, s := range bind.Servers(v, e.p.app) {
+			for i, op := range s.Operations {
+				out[v.Snapshot().ToolName(op.ID)] = run.CallRecord{ServerID: s.ID, ToolName: s.Tools[i].Name}
+			}
+		}
+		return out
+	})
+	out := make([]run.CallRecord, len(calls))
+	for i, c := range calls {
+		if n, ok := names[c.ToolName]; ok {
+			c.ServerID, c.ToolName = n.ServerID, n.ToolName
+		}
+		out[i] = c
+	}
+	return out
+}
+
+type tracedKey struct{}
+
+func sealed(e envelope) (json.RawMessage, error) { return wire.Marshal(e) }

@@ -1,0 +1,121 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/typegen"
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// runMembers are the input of codemode.run (codemode-run-spec section 3.2).
+var runMembers = members{
+	{name: "code", required: true, check: isString, schema: map[string]any{"type": "string", "description": "JavaScript or TypeScript source of an ES module."}},
+	limitsMember(),
+	texts("requestedCapabilities", "Ids of servers that the code is going to import."),
+}
+
+const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"properties":{` +
+	`"logs":{"type":"array","items":{"type":"object","required":["level","message","timeMs"],"properties":{"level":{"enum":["debug","log","warn","error"]},"message":{"type":"string"},"timeMs":{"type":"integer"}}}},` +
+	`"result":{"description":"The last value of globalThis.__codemode_result__, else null; null after a failure."},` +
+	`"diagnostics":{"type":"array","items":{"type":"object","required":["severity","code","message"],"properties":{"severity":{"enum":["error","warning","info"]},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":"string"},"path":{"type":"string"},"errorClass":{"type":"string"}}}},` +
+	`"toolTrace":{"type":"array","items":{"type":"object","required":["serverId","toolName","durationMs","ok"],"properties":{"serverId":{"type":"string"},"toolName":{"type":"string"},"durationMs":{"type":"integer"},"ok":{"type":"boolean"},"error":{"type":"string"}}}}}}`
+
+// runOperation is codemode.run. It takes any input: what is wrong with a request
+// stands in the diagnostics of its response, which is never an error.
+func (p *provider) runOperation() *catalog.Operation {
+	return &catalog.Operation{
+		ID: catalog.CodeID(faceCodemode, "run"), Title: "Run code",
+		Summary: "Runs an ES module that imports the servers' tools from @codemode/servers/*.",
+		Describe: func(v *catalog.View) string {
+			return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
+		},
+		Input: runMembers.schema(), Check: func(json.RawMessage) error { return nil }, Output: json.RawMessage(runOutput),
+		Effects: catalog.Effects{Destructive: true},
+		Example: json.RawMessage(`{"code":"import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();"}`),
+		Reach:   catalog.ReachTools, Handler: p.runModule,
+	}
+}
+
+// runModule serves codemode.run over the same runs as koan.code.execute. Its
+// error is always nil: a failure is an envelope too.
+func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	if err := runMembers.check(call.Input()); err != nil {
+		return sealed(refusal(fault.From(err)))
+	}
+	var in struct {
+		RequestedCapabilities []string `json:"requestedCapabilities"`
+	}
+	if err := json.Unmarshal(call.Input(), &in); err != nil {
+		return sealed(refusal(fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
+	}
+	e := newExecution(p, call)
+	e.module = true
+	err := e.run(ctx)
+	return sealed(e.envelope(err, p.unavailable(call.View(), in.RequestedCapabilities)))
+}
+
+// unavailable warns of requested servers that are not connected. A script that
+// imports one of them fails.
+func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic {
+	var out []diagnostic
+	servers := bind.Servers(v, p.app)
+	for i, id := range requested {
+		if _, err := serverNamed(servers, id); err != nil {
+			d := diagnose(fault.From(err))
+			d.Severity, d.Code, d.Path = validate.SeverityWarning, fault.DiagnosticCapability, fmt.Sprintf("/requestedCapabilities/%d", i)
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+type describeRunKey struct{ p *provider }
+
+// describeRun is what a model reads before it writes a module: the rules, what it
+// can import, and an example that runs.
+func (p *provider) describeRun(v *catalog.View) string {
+	var b strings.Builder
+	b.WriteString(`Runs one ES module (JavaScript or TypeScript, top-level await) in a fresh sandbox, as one transaction: what it changes is kept when it ends cleanly, and nothing when it throws or passes a limit.
+- Return data with globalThis.__codemode_result__ = value; log with console.log.
+- Import tools from @codemode/servers/ID: async functions of one object that give the tool's result. Await independent calls together with Promise.all.
+- listTools, getTool and searchTools of @codemode/discovery tell what there is; detail "full" gives schemas and TypeScript.
+- Failures throw the classes of @codemode/errors, with code, hint and path.
+- There is no network, file system, package or timer beyond setTimeout.
+`)
+	if p.config.maxCalls > 0 {
+		b.WriteString("- At most " + strconv.Itoa(p.config.maxCalls) + " calls, " + strconv.Itoa(p.config.limits.MaxParallelCalls) + " at once.\n")
+	}
+	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
+	if all := typegen.Modules(v, p.app); len(all) <= p.config.inlineTypes {
+		b.WriteString("\nDeclarations:\n```ts\n" + all + "```\n")
+		return b.String()
+	}
+	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n" + typegen.ModuleNames(v, p.app, p.config.inlineTypes))
+	return b.String()
+}
+
+// exampleModule is a module that runs in any app with this view, however empty
+// its data.
+func exampleModule(v *catalog.View, app bind.App) string {
+	for _, s := range bind.Servers(v, app) {
+		for i, op := range s.Operations {
+			if op.ID.Kind == catalog.KindEntity && op.ID.Op == "collection" {
+				return fmt.Sprintf("import { %s } from \"@codemode/servers/%s\";\nconst { items, totalCount } = await %[1]s({ pageSize: 5 });\nglobalThis.__codemode_result__ = { totalCount, first: items };\n", s.Tools[i].Export, s.ID)
+			}
+		}
+	}
+	return "import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();\n"
+}
+
+// runInstructions are what codemode-run-spec wants in a system prompt.
+const runInstructions = `codemode.run runs one ES module that imports tools from @codemode/servers/*. Its failures stand in "diagnostics".
+Capability identifiers (requestedCapabilities): the ids of servers, as listServers of @codemode/discovery gives them. Limit keys: timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls; they only lower the server's.
+A tool function takes one input, an object (a tool whose schema is not an object takes a value of that type; one without a schema takes nothing or {}), and gives the tool's structuredContent, else the text of a single text block, else the whole result with binary data in base64.
+Beyond the language: URL, URLSearchParams, TextEncoder, TextDecoder, setTimeout, clearTimeout, queueMicrotask, structuredClone, console, Intl for "en", the global SDK. Restrictions: only @codemode/* can be imported, import.meta is empty, WeakRef and Temporal are missing, regular expressions know \p{Script=X} and the general categories, time stands still while the code computes and passes with calls and timers.`

@@ -1,0 +1,43 @@
+package fault
+
+import "strings"
+
+// The codes of diagnostics that codemode-run-spec names, or that stand for no
+// fault (section 3.3.3).
+const (
+	DiagnosticUncaught       = "UNCAUGHT_EXCEPTION"
+	DiagnosticImport         = "IMPORT_FAILURE"
+	DiagnosticLimit          = "SANDBOX_LIMIT"
+	DiagnosticRequest        = "INVALID_REQUEST"
+	DiagnosticCapability     = "CAPABILITY_UNAVAILABLE"
+	DiagnosticLowered        = "LIMIT_CLAMPED"
+	DiagnosticNoResult       = "NO_RESULT"
+	DiagnosticNotCommitted   = "NOT_COMMITTED"
+	DiagnosticOutsideEffects = "OUTSIDE_EFFECTS"
+)
+
+// Diagnostic is the code's name among the diagnostics of codemode-run-spec: what
+// a script threw or let through is an uncaught exception, whatever it was; limits
+// have one name; the rest keep their own.
+func (e Entry) Diagnostic() string {
+	switch {
+	case e.Code == JavaScriptError:
+		return DiagnosticUncaught
+	case e.Class == classLimit:
+		return DiagnosticLimit
+	case e.Class == classBase:
+		return strings.ToUpper(string(e.Code))
+	}
+	return DiagnosticUncaught
+}
+
+// ErrorClass is the class of @codemode/errors that the fault has in a script, ""
+// for what is an error of the script's own.
+func (e Entry) ErrorClass() string {
+	switch e.Code {
+	case JavaScriptError, SyntaxError, InvalidCode, NeverSettled:
+		return ""
+	default:
+		return e.Class
+	}
+}
