@@ -27,6 +27,8 @@ type kind struct {
 	*shim.Kind
 	edges []edge
 	rules map[string]rules
+	// refers has what fields that are foreign keys refer to, hidden edges or not.
+	refers map[string]*kind
 
 	scoped   bool     // some field has scopes of its own
 	narrowed sync.Map // names of fields -> *descriptor.Entity without them
@@ -45,7 +47,7 @@ type edge struct {
 func newEngine(app *shim.App, o Options) *engine {
 	e := &engine{app: app, opts: o, byType: map[string]*kind{}, byName: map[string]*kind{}}
 	for _, s := range app.Kinds {
-		k := &kind{Kind: s, rules: map[string]rules{}}
+		k := &kind{Kind: s, rules: map[string]rules{}, refers: map[string]*kind{}}
 		e.byType[s.Type] = k
 		if s.Entity == nil {
 			continue
@@ -62,6 +64,11 @@ func newEngine(app *shim.App, o Options) *engine {
 		}
 	}
 	for _, k := range e.byName {
+		for _, c := range k.Entity.Columns {
+			if target := e.byName[c.Refers]; target != nil {
+				k.refers[c.Field] = target
+			}
+		}
 		for i := range k.Entity.Resource.Edges {
 			json := &k.Entity.Resource.Edges[i]
 			column := k.Entity.Edge(json.Name)

@@ -29,14 +29,13 @@ func (t *tx) plain(k *kind, m *model) bool {
 	if !t.native(k) {
 		return false
 	}
-	own := func(e *edge) bool { return e.keyed && !t.client.Ruled(e.target.Type) }
 	for i := range m.edges {
-		if e, _ := k.edge(m.edges[i].json.Name); !own(e) {
+		if e, _ := k.edge(m.edges[i].json.Name); !e.keyed || t.client.Ruled(e.target.Type) {
 			return false
 		}
 	}
 	for i := range m.fields {
-		if e, _ := k.edge(m.fields[i].field.Edge); e != nil && !own(e) {
+		if target := k.refers[m.fields[i].field.Name]; target != nil && t.client.Ruled(target.Type) {
 			return false
 		}
 	}

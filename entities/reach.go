@@ -80,8 +80,8 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 		}
 	}
 	for _, f := range m.fields {
-		ed, target := k.edge(f.field.Edge)
-		if ed == nil || f.value == nil || !t.client.Ruled(target.Type) {
+		target := k.refers[f.field.Name]
+		if target == nil || f.value == nil || !t.client.Ruled(target.Type) {
 			continue
 		}
 		id, err := target.native(f.value)

@@ -98,7 +98,7 @@ func TestRulesHoldOnEveryRead(t *testing.T) {
 		{"Document.count", `{"filter":{"tenant":"bob"}}`, `{"count":0}`},
 		{"Document.aggregate", `{"max":"pages","sum":"pages","count":true}`, `{"rows":[{"count":2,"sumPages":3,"maxPages":2}],"truncated":false}`},
 		{"Document.aggregate", `{"groupBy":"tenant"}`, `{"rows":[{"tenant":"ann","count":2}],"truncated":false}`},
-		{"Document.get-by-id", `{"id":"a1","fields":"id","with":"related"}`, `{"id":"a1","related":[{"id":"a2","deletedAt":null,"tenant":"ann","title":"apple tart","pages":2,"code":null,"version":1}]}`},
+		{"Document.get-by-id", `{"id":"a1","fields":"id","with":"related"}`, `{"id":"a1","related":[{"id":"a2","deletedAt":null,"tenant":"ann","title":"apple tart","pages":2,"code":null,"reviewerId":null,"version":1}]}`},
 		{"Document.get-by-id", `{"id":"a1","fields":"id","with":{"related":{"limit":3,"sort":"-pages","fields":"id"}}}`, `{"id":"a1","related":[{"id":"a2"}]}`},
 		{
 			"Folder.collection", `{"fields":"id","with":{"documents":{"fields":"id"},"manager":{"fields":"name"}},"count":false}`,
@@ -227,6 +227,9 @@ func TestHiddenRowsAreNotLinked(t *testing.T) {
 	}
 	f := o.fails(fault.InvalidPayload, "Document.patch", `{"id":"a1","changes":{"author":{"id":3}}}`)
 	require.Contains(t, fmt.Sprint(f.Details), `there is no Person with id "3"`)
+	f = o.fails(fault.InvalidPayload, "Document.patch", `{"id":"a1","changes":{"reviewerId":"3"}}`)
+	require.Contains(t, fmt.Sprint(f.Details), `there is no Person with id "3"`, "a key whose edge nobody sees leads to the same rows")
+	require.Equal(t, "2", o.call("Document.patch", `{"id":"a1","changes":{"reviewerId":2}}`)["reviewerId"])
 
 	// What replaces the visible rows of an edge leaves the hidden ones.
 	o.call("Document.patch", `{"id":"a1","changes":{"related":[]}}`)

@@ -217,7 +217,7 @@ func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault
 		}
 	}
 	for _, f := range m.fields {
-		if ed, target := k.edge(f.field.Edge); ed != nil && f.value != nil {
+		if target := k.refers[f.field.Name]; target != nil && f.value != nil {
 			if id, err := target.native(f.value); err == nil {
 				look(target, id, m.at+"/"+filter.Escape(f.field.Name))
 			}

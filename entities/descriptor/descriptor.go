@@ -33,6 +33,9 @@ type Column struct {
 	Storage  Storage
 	Nullable bool
 	Form     Form // nil where the column holds what callers see
+	// Refers is the resource that a foreign key refers to, whether or not an edge
+	// shows it; "" for none.
+	Refers string
 }
 
 // Form turns what callers see of a column into what it holds, and back, where

@@ -115,16 +115,20 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	if typ == catalog.TypeJSON {
 		cf.Schema = jsonSchema(f.Type.String())
 	}
+	refers := ""
 	if f.IsEdgeField() {
 		if e, err := f.Edge(); err == nil {
 			cf.Type, cf.MaxLength, cf.Min, cf.Max = catalog.TypeID, nil, nil, nil
 			if m.visible(e) {
 				cf.Edge = camel(e.Name)
 			}
+			if m.exposed[e.Type.Name] != nil {
+				refers = e.Type.Name
+			}
 		}
 	}
 	m.checkField(where, &cf)
-	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional}
+	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional, Refers: refers}
 }
 
 // seenAs tells whether the JSON of a default is how callers see values of a type.

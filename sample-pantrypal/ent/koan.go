@@ -192,8 +192,8 @@ func koanKindDetection() *shim.Kind {
 				{Field: "candidates", Ent: "candidates", Name: "candidates", Storage: "json", Nullable: true},
 				{Field: "confidence", Ent: "confidence", Name: "confidence", Storage: "float"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
-				{Field: "photoId", Ent: "photo_id", Name: "photo_id", Storage: "text"},
-				{Field: "pantryItemId", Ent: "pantry_item_id", Name: "pantry_item_id", Storage: "text", Nullable: true},
+				{Field: "photoId", Ent: "photo_id", Name: "photo_id", Storage: "text", Refers: "PantryPhoto"},
+				{Field: "pantryItemId", Ent: "pantry_item_id", Name: "pantry_item_id", Storage: "text", Nullable: true, Refers: "PantryItem"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "photo", Ent: "photo", Target: "PantryPhoto", Relation: "m2o", Inverse: true, OwnKey: "photo_id"},
@@ -682,8 +682,8 @@ func koanKindPantryItem() *shim.Kind {
 				{Field: "isStaple", Ent: "is_staple", Name: "is_staple", Storage: "bool"},
 				{Field: "source", Ent: "source", Name: "source", Storage: "text"},
 				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
-				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true},
-				{Field: "detectionId", Ent: "detection_id", Name: "detection_id", Storage: "text", Nullable: true},
+				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
+				{Field: "detectionId", Ent: "detection_id", Name: "detection_id", Storage: "text", Nullable: true, Refers: "Detection"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
@@ -965,8 +965,8 @@ func koanKindPlannedMeal() *shim.Kind {
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "int", Nullable: true},
 				{Field: "notes", Ent: "notes", Name: "notes", Storage: "text", Nullable: true},
-				{Field: "planId", Ent: "plan_id", Name: "plan_id", Storage: "text", Nullable: true},
-				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text"},
+				{Field: "planId", Ent: "plan_id", Name: "plan_id", Storage: "text", Nullable: true, Refers: "MealPlan"},
+				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Refers: "Recipe"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "plan", Ent: "plan", Target: "MealPlan", Relation: "m2o", Inverse: true, OwnKey: "plan_id"},
@@ -1421,7 +1421,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
 				{Field: "optional", Ent: "optional", Name: "optional", Storage: "bool"},
 				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
-				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text"},
+				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Refers: "Recipe"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", Inverse: true, OwnKey: "recipe_id"},
@@ -1544,8 +1544,8 @@ func koanKindShoppingItem() *shim.Kind {
 				{Field: "category", Ent: "category", Name: "category", Storage: "text"},
 				{Field: "bought", Ent: "bought", Name: "bought", Storage: "bool"},
 				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
-				{Field: "listId", Ent: "list_id", Name: "list_id", Storage: "text"},
-				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true},
+				{Field: "listId", Ent: "list_id", Name: "list_id", Storage: "text", Refers: "ShoppingList"},
+				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "list", Ent: "list", Target: "ShoppingList", Relation: "m2o", Inverse: true, OwnKey: "list_id"},

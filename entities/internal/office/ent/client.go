@@ -383,6 +383,22 @@ func (c *DocumentClient) QueryRelated(_m *Document) *DocumentQuery {
 	return query
 }
 
+// QueryReviewer queries the reviewer edge of a Document.
+func (c *DocumentClient) QueryReviewer(_m *Document) *PersonQuery {
+	query := (&PersonClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(document.Table, document.FieldID, id),
+			sqlgraph.To(person.Table, person.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, document.ReviewerTable, document.ReviewerColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *DocumentClient) Hooks() []Hook {
 	hooks := c.hooks.Document

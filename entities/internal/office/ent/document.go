@@ -29,6 +29,8 @@ type Document struct {
 	Pages int `json:"pages,omitempty"`
 	// Code holds the value of the "code" field.
 	Code *string `json:"code,omitempty"`
+	// ReviewerID holds the value of the "reviewer_id" field.
+	ReviewerID int `json:"reviewer_id,omitempty"`
 	// Version holds the value of the "version" field.
 	Version int `json:"version,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -47,9 +49,11 @@ type DocumentEdges struct {
 	Author *Person `json:"author,omitempty"`
 	// Related holds the value of the related edge.
 	Related []*Document `json:"related,omitempty"`
+	// Reviewer holds the value of the reviewer edge.
+	Reviewer *Person `json:"reviewer,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [3]bool
+	loadedTypes [4]bool
 }
 
 // FolderOrErr returns the Folder value or an error if the edge
@@ -83,12 +87,23 @@ func (e DocumentEdges) RelatedOrErr() ([]*Document, error) {
 	return nil, &NotLoadedError{edge: "related"}
 }
 
+// ReviewerOrErr returns the Reviewer value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e DocumentEdges) ReviewerOrErr() (*Person, error) {
+	if e.Reviewer != nil {
+		return e.Reviewer, nil
+	} else if e.loadedTypes[3] {
+		return nil, &NotFoundError{label: person.Label}
+	}
+	return nil, &NotLoadedError{edge: "reviewer"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*Document) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case document.FieldPages, document.FieldVersion:
+		case document.FieldPages, document.FieldReviewerID, document.FieldVersion:
 			values[i] = new(sql.NullInt64)
 		case document.FieldID, document.FieldTenant, document.FieldTitle, document.FieldCode:
 			values[i] = new(sql.NullString)
@@ -150,6 +165,12 @@ func (_m *Document) assignValues(columns []string, values []any) error {
 				_m.Code = new(string)
 				*_m.Code = value.String
 			}
+		case document.FieldReviewerID:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field reviewer_id", values[i])
+			} else if value.Valid {
+				_m.ReviewerID = int(value.Int64)
+			}
 		case document.FieldVersion:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field version", values[i])
@@ -198,6 +219,11 @@ func (_m *Document) QueryRelated() *DocumentQuery {
 	return NewDocumentClient(_m.config).QueryRelated(_m)
 }
 
+// QueryReviewer queries the "reviewer" edge of the Document entity.
+func (_m *Document) QueryReviewer() *PersonQuery {
+	return NewDocumentClient(_m.config).QueryReviewer(_m)
+}
+
 // Update returns a builder for updating this Document.
 // Note that you need to call Document.Unwrap() before calling this method if this Document
 // was returned from a transaction, and the transaction was committed or rolled back.
@@ -237,6 +263,9 @@ func (_m *Document) String() string {
 		builder.WriteString("code=")
 		builder.WriteString(*v)
 	}
+	builder.WriteString(", ")
+	builder.WriteString("reviewer_id=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ReviewerID))
 	builder.WriteString(", ")
 	builder.WriteString("version=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Version))

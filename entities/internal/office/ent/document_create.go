@@ -76,6 +76,20 @@ func (_c *DocumentCreate) SetNillableCode(v *string) *DocumentCreate {
 	return _c
 }
 
+// SetReviewerID sets the "reviewer_id" field.
+func (_c *DocumentCreate) SetReviewerID(v int) *DocumentCreate {
+	_c.mutation.SetReviewerID(v)
+	return _c
+}
+
+// SetNillableReviewerID sets the "reviewer_id" field if the given value is not nil.
+func (_c *DocumentCreate) SetNillableReviewerID(v *int) *DocumentCreate {
+	if v != nil {
+		_c.SetReviewerID(*v)
+	}
+	return _c
+}
+
 // SetVersion sets the "version" field.
 func (_c *DocumentCreate) SetVersion(v int) *DocumentCreate {
 	_c.mutation.SetVersion(v)
@@ -147,6 +161,11 @@ func (_c *DocumentCreate) AddRelated(v ...*Document) *DocumentCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddRelatedIDs(ids...)
+}
+
+// SetReviewer sets the "reviewer" edge to the Person entity.
+func (_c *DocumentCreate) SetReviewer(v *Person) *DocumentCreate {
+	return _c.SetReviewerID(v.ID)
 }
 
 // Mutation returns the DocumentMutation object of the builder.
@@ -323,6 +342,23 @@ func (_c *DocumentCreate) createSpec() (*Document, *sqlgraph.CreateSpec) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.ReviewerIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.ReviewerID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

@@ -22,14 +22,15 @@ import (
 // DocumentQuery is the builder for querying Document entities.
 type DocumentQuery struct {
 	config
-	ctx         *QueryContext
-	order       []document.OrderOption
-	inters      []Interceptor
-	predicates  []predicate.Document
-	withFolder  *FolderQuery
-	withAuthor  *PersonQuery
-	withRelated *DocumentQuery
-	withFKs     bool
+	ctx          *QueryContext
+	order        []document.OrderOption
+	inters       []Interceptor
+	predicates   []predicate.Document
+	withFolder   *FolderQuery
+	withAuthor   *PersonQuery
+	withRelated  *DocumentQuery
+	withReviewer *PersonQuery
+	withFKs      bool
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -125,6 +126,28 @@ func (_q *DocumentQuery) QueryRelated() *DocumentQuery {
 			sqlgraph.From(document.Table, document.FieldID, selector),
 			sqlgraph.To(document.Table, document.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, document.RelatedTable, document.RelatedPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryReviewer chains the current query on the "reviewer" edge.
+func (_q *DocumentQuery) QueryReviewer() *PersonQuery {
+	query := (&PersonClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(document.Table, document.FieldID, selector),
+			sqlgraph.To(person.Table, person.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, document.ReviewerTable, document.ReviewerColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -319,14 +342,15 @@ func (_q *DocumentQuery) Clone() *DocumentQuery {
 		return nil
 	}
 	return &DocumentQuery{
-		config:      _q.config,
-		ctx:         _q.ctx.Clone(),
-		order:       append([]document.OrderOption{}, _q.order...),
-		inters:      append([]Interceptor{}, _q.inters...),
-		predicates:  append([]predicate.Document{}, _q.predicates...),
-		withFolder:  _q.withFolder.Clone(),
-		withAuthor:  _q.withAuthor.Clone(),
-		withRelated: _q.withRelated.Clone(),
+		config:       _q.config,
+		ctx:          _q.ctx.Clone(),
+		order:        append([]document.OrderOption{}, _q.order...),
+		inters:       append([]Interceptor{}, _q.inters...),
+		predicates:   append([]predicate.Document{}, _q.predicates...),
+		withFolder:   _q.withFolder.Clone(),
+		withAuthor:   _q.withAuthor.Clone(),
+		withRelated:  _q.withRelated.Clone(),
+		withReviewer: _q.withReviewer.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -363,6 +387,17 @@ func (_q *DocumentQuery) WithRelated(opts ...func(*DocumentQuery)) *DocumentQuer
 		opt(query)
 	}
 	_q.withRelated = query
+	return _q
+}
+
+// WithReviewer tells the query-builder to eager-load the nodes that are connected to
+// the "reviewer" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *DocumentQuery) WithReviewer(opts ...func(*PersonQuery)) *DocumentQuery {
+	query := (&PersonClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withReviewer = query
 	return _q
 }
 
@@ -451,10 +486,11 @@ func (_q *DocumentQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Doc
 		nodes       = []*Document{}
 		withFKs     = _q.withFKs
 		_spec       = _q.querySpec()
-		loadedTypes = [3]bool{
+		loadedTypes = [4]bool{
 			_q.withFolder != nil,
 			_q.withAuthor != nil,
 			_q.withRelated != nil,
+			_q.withReviewer != nil,
 		}
 	)
 	if _q.withFolder != nil || _q.withAuthor != nil {
@@ -497,6 +533,12 @@ func (_q *DocumentQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Doc
 		if err := _q.loadRelated(ctx, query, nodes,
 			func(n *Document) { n.Edges.Related = []*Document{} },
 			func(n *Document, e *Document) { n.Edges.Related = append(n.Edges.Related, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withReviewer; query != nil {
+		if err := _q.loadReviewer(ctx, query, nodes, nil,
+			func(n *Document, e *Person) { n.Edges.Reviewer = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -628,6 +670,35 @@ func (_q *DocumentQuery) loadRelated(ctx context.Context, query *DocumentQuery, 
 	}
 	return nil
 }
+func (_q *DocumentQuery) loadReviewer(ctx context.Context, query *PersonQuery, nodes []*Document, init func(*Document), assign func(*Document, *Person)) error {
+	ids := make([]int, 0, len(nodes))
+	nodeids := make(map[int][]*Document)
+	for i := range nodes {
+		fk := nodes[i].ReviewerID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(person.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "reviewer_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 
 func (_q *DocumentQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -653,6 +724,9 @@ func (_q *DocumentQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != document.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
+		}
+		if _q.withReviewer != nil {
+			_spec.Node.AddColumnOnce(document.FieldReviewerID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -119,6 +119,26 @@ func (_u *DocumentUpdate) ClearCode() *DocumentUpdate {
 	return _u
 }
 
+// SetReviewerID sets the "reviewer_id" field.
+func (_u *DocumentUpdate) SetReviewerID(v int) *DocumentUpdate {
+	_u.mutation.SetReviewerID(v)
+	return _u
+}
+
+// SetNillableReviewerID sets the "reviewer_id" field if the given value is not nil.
+func (_u *DocumentUpdate) SetNillableReviewerID(v *int) *DocumentUpdate {
+	if v != nil {
+		_u.SetReviewerID(*v)
+	}
+	return _u
+}
+
+// ClearReviewerID clears the value of the "reviewer_id" field.
+func (_u *DocumentUpdate) ClearReviewerID() *DocumentUpdate {
+	_u.mutation.ClearReviewerID()
+	return _u
+}
+
 // SetVersion sets the "version" field.
 func (_u *DocumentUpdate) SetVersion(v int) *DocumentUpdate {
 	_u.mutation.ResetVersion()
@@ -193,6 +213,11 @@ func (_u *DocumentUpdate) AddRelated(v ...*Document) *DocumentUpdate {
 	return _u.AddRelatedIDs(ids...)
 }
 
+// SetReviewer sets the "reviewer" edge to the Person entity.
+func (_u *DocumentUpdate) SetReviewer(v *Person) *DocumentUpdate {
+	return _u.SetReviewerID(v.ID)
+}
+
 // Mutation returns the DocumentMutation object of the builder.
 func (_u *DocumentUpdate) Mutation() *DocumentMutation {
 	return _u.mutation
@@ -229,6 +254,12 @@ func (_u *DocumentUpdate) RemoveRelated(v ...*Document) *DocumentUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveRelatedIDs(ids...)
+}
+
+// ClearReviewer clears the "reviewer" edge to the Person entity.
+func (_u *DocumentUpdate) ClearReviewer() *DocumentUpdate {
+	_u.mutation.ClearReviewer()
+	return _u
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -400,6 +431,35 @@ func (_u *DocumentUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.ReviewerCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ReviewerIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{document.Label}
@@ -509,6 +569,26 @@ func (_u *DocumentUpdateOne) ClearCode() *DocumentUpdateOne {
 	return _u
 }
 
+// SetReviewerID sets the "reviewer_id" field.
+func (_u *DocumentUpdateOne) SetReviewerID(v int) *DocumentUpdateOne {
+	_u.mutation.SetReviewerID(v)
+	return _u
+}
+
+// SetNillableReviewerID sets the "reviewer_id" field if the given value is not nil.
+func (_u *DocumentUpdateOne) SetNillableReviewerID(v *int) *DocumentUpdateOne {
+	if v != nil {
+		_u.SetReviewerID(*v)
+	}
+	return _u
+}
+
+// ClearReviewerID clears the value of the "reviewer_id" field.
+func (_u *DocumentUpdateOne) ClearReviewerID() *DocumentUpdateOne {
+	_u.mutation.ClearReviewerID()
+	return _u
+}
+
 // SetVersion sets the "version" field.
 func (_u *DocumentUpdateOne) SetVersion(v int) *DocumentUpdateOne {
 	_u.mutation.ResetVersion()
@@ -583,6 +663,11 @@ func (_u *DocumentUpdateOne) AddRelated(v ...*Document) *DocumentUpdateOne {
 	return _u.AddRelatedIDs(ids...)
 }
 
+// SetReviewer sets the "reviewer" edge to the Person entity.
+func (_u *DocumentUpdateOne) SetReviewer(v *Person) *DocumentUpdateOne {
+	return _u.SetReviewerID(v.ID)
+}
+
 // Mutation returns the DocumentMutation object of the builder.
 func (_u *DocumentUpdateOne) Mutation() *DocumentMutation {
 	return _u.mutation
@@ -619,6 +704,12 @@ func (_u *DocumentUpdateOne) RemoveRelated(v ...*Document) *DocumentUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveRelatedIDs(ids...)
+}
+
+// ClearReviewer clears the "reviewer" edge to the Person entity.
+func (_u *DocumentUpdateOne) ClearReviewer() *DocumentUpdateOne {
+	_u.mutation.ClearReviewer()
+	return _u
 }
 
 // Where appends a list predicates to the DocumentUpdate builder.
@@ -813,6 +904,35 @@ func (_u *DocumentUpdateOne) sqlSave(ctx context.Context) (_node *Document, err 
 			Bidi:    true,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(document.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.ReviewerCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ReviewerIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(person.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

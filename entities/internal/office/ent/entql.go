@@ -29,12 +29,13 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		Type: "Document",
 		Fields: map[string]*sqlgraph.FieldSpec{
-			document.FieldDeletedAt: {Type: field.TypeTime, Column: document.FieldDeletedAt},
-			document.FieldTenant:    {Type: field.TypeString, Column: document.FieldTenant},
-			document.FieldTitle:     {Type: field.TypeString, Column: document.FieldTitle},
-			document.FieldPages:     {Type: field.TypeInt, Column: document.FieldPages},
-			document.FieldCode:      {Type: field.TypeString, Column: document.FieldCode},
-			document.FieldVersion:   {Type: field.TypeInt, Column: document.FieldVersion},
+			document.FieldDeletedAt:  {Type: field.TypeTime, Column: document.FieldDeletedAt},
+			document.FieldTenant:     {Type: field.TypeString, Column: document.FieldTenant},
+			document.FieldTitle:      {Type: field.TypeString, Column: document.FieldTitle},
+			document.FieldPages:      {Type: field.TypeInt, Column: document.FieldPages},
+			document.FieldCode:       {Type: field.TypeString, Column: document.FieldCode},
+			document.FieldReviewerID: {Type: field.TypeInt, Column: document.FieldReviewerID},
+			document.FieldVersion:    {Type: field.TypeInt, Column: document.FieldVersion},
 		},
 	}
 	graph.Nodes[1] = &sqlgraph.Node{
@@ -118,6 +119,18 @@ var schemaGraph = func() *sqlgraph.Schema {
 		},
 		"Document",
 		"Document",
+	)
+	graph.MustAddE(
+		"reviewer",
+		&sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   document.ReviewerTable,
+			Columns: []string{document.ReviewerColumn},
+			Bidi:    false,
+		},
+		"Document",
+		"Person",
 	)
 	graph.MustAddE(
 		"documents",
@@ -241,6 +254,11 @@ func (f *DocumentFilter) WhereCode(p entql.StringP) {
 	f.Where(p.Field(document.FieldCode))
 }
 
+// WhereReviewerID applies the entql int predicate on the reviewer_id field.
+func (f *DocumentFilter) WhereReviewerID(p entql.IntP) {
+	f.Where(p.Field(document.FieldReviewerID))
+}
+
 // WhereVersion applies the entql int predicate on the version field.
 func (f *DocumentFilter) WhereVersion(p entql.IntP) {
 	f.Where(p.Field(document.FieldVersion))
@@ -282,6 +300,20 @@ func (f *DocumentFilter) WhereHasRelated() {
 // WhereHasRelatedWith applies a predicate to check if query has an edge related with a given conditions (other predicates).
 func (f *DocumentFilter) WhereHasRelatedWith(preds ...predicate.Document) {
 	f.Where(entql.HasEdgeWith("related", sqlgraph.WrapFunc(func(s *sql.Selector) {
+		for _, p := range preds {
+			p(s)
+		}
+	})))
+}
+
+// WhereHasReviewer applies a predicate to check if query has an edge reviewer.
+func (f *DocumentFilter) WhereHasReviewer() {
+	f.Where(entql.HasEdge("reviewer"))
+}
+
+// WhereHasReviewerWith applies a predicate to check if query has an edge reviewer with a given conditions (other predicates).
+func (f *DocumentFilter) WhereHasReviewerWith(preds ...predicate.Person) {
+	f.Where(entql.HasEdgeWith("reviewer", sqlgraph.WrapFunc(func(s *sql.Selector) {
 		for _, p := range preds {
 			p(s)
 		}

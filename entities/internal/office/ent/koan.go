@@ -50,7 +50,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1780646323,
+		SchemaHash: 1074368901,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -153,6 +153,7 @@ func koanKindDocument() *shim.Kind {
 					{Name: "title", Type: "string", Required: true, Searchable: true},
 					{Name: "pages", Type: "int", Default: json.RawMessage("1")},
 					{Name: "code", Type: "string", Nullable: true},
+					{Name: "reviewerId", Type: "id", Nullable: true},
 					{Name: "version", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 				},
 				Edges: []catalog.Edge{
@@ -171,6 +172,7 @@ func koanKindDocument() *shim.Kind {
 				{Field: "title", Ent: "title", Name: "title", Storage: "text"},
 				{Field: "pages", Ent: "pages", Name: "pages", Storage: "int"},
 				{Field: "code", Ent: "code", Name: "code", Storage: "text", Nullable: true},
+				{Field: "reviewerId", Ent: "reviewer_id", Name: "reviewer_id", Storage: "int", Nullable: true, Refers: "Person"},
 				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
 			},
 			Edges: []descriptor.Edge{
@@ -244,6 +246,8 @@ func koanSetDocument(m stdent.Mutation, field string, v any) error {
 		return shim.Int(v, x.SetPages)
 	case "code":
 		return shim.Text(v, x.SetCode)
+	case "reviewer_id":
+		return shim.Int(v, x.SetReviewerID)
 	case "version":
 		return shim.Int(v, x.SetVersion)
 	}
@@ -277,6 +281,14 @@ func koanEdgeDocument(m stdent.Mutation, edge string, change shim.EdgeChange, id
 			x.RemoveRelatedIDs(shim.IDs[string](ids)...)
 		case shim.Clear:
 			x.ClearRelated()
+		}
+		return nil
+	case "reviewer":
+		switch change {
+		case shim.Link:
+			x.SetReviewerID(ids[0].(int))
+		case shim.Clear:
+			x.ClearReviewer()
 		}
 		return nil
 	}
@@ -511,6 +523,7 @@ func koanKindPerson() *shim.Kind {
 				{Name: "folders", Ent: "folders", Target: "Folder", Relation: "o2m", Inverse: true, TargetKey: "folder_manager", SetNull: true},
 			},
 			Referrers: []descriptor.Referrer{
+				{Entity: "Document", Column: "reviewer_id", SetNull: true},
 				{Entity: "Document", Column: "person_documents", SetNull: true},
 				{Entity: "Folder", Column: "folder_manager", SetNull: true},
 			},

@@ -36,28 +36,30 @@ const (
 // DocumentMutation represents an operation that mutates the Document nodes in the graph.
 type DocumentMutation struct {
 	config
-	op             Op
-	typ            string
-	id             *string
-	deleted_at     *time.Time
-	tenant         *string
-	title          *string
-	pages          *int
-	addpages       *int
-	code           *string
-	version        *int
-	addversion     *int
-	clearedFields  map[string]struct{}
-	folder         *string
-	clearedfolder  bool
-	author         *int
-	clearedauthor  bool
-	related        map[string]struct{}
-	removedrelated map[string]struct{}
-	clearedrelated bool
-	done           bool
-	oldValue       func(context.Context) (*Document, error)
-	predicates     []predicate.Document
+	op              Op
+	typ             string
+	id              *string
+	deleted_at      *time.Time
+	tenant          *string
+	title           *string
+	pages           *int
+	addpages        *int
+	code            *string
+	version         *int
+	addversion      *int
+	clearedFields   map[string]struct{}
+	folder          *string
+	clearedfolder   bool
+	author          *int
+	clearedauthor   bool
+	related         map[string]struct{}
+	removedrelated  map[string]struct{}
+	clearedrelated  bool
+	reviewer        *int
+	clearedreviewer bool
+	done            bool
+	oldValue        func(context.Context) (*Document, error)
+	predicates      []predicate.Document
 }
 
 var _ ent.Mutation = (*DocumentMutation)(nil)
@@ -390,6 +392,55 @@ func (m *DocumentMutation) ResetCode() {
 	delete(m.clearedFields, document.FieldCode)
 }
 
+// SetReviewerID sets the "reviewer_id" field.
+func (m *DocumentMutation) SetReviewerID(i int) {
+	m.reviewer = &i
+}
+
+// ReviewerID returns the value of the "reviewer_id" field in the mutation.
+func (m *DocumentMutation) ReviewerID() (r int, exists bool) {
+	v := m.reviewer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReviewerID returns the old "reviewer_id" field's value of the Document entity.
+// If the Document object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DocumentMutation) OldReviewerID(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReviewerID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReviewerID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReviewerID: %w", err)
+	}
+	return oldValue.ReviewerID, nil
+}
+
+// ClearReviewerID clears the value of the "reviewer_id" field.
+func (m *DocumentMutation) ClearReviewerID() {
+	m.reviewer = nil
+	m.clearedFields[document.FieldReviewerID] = struct{}{}
+}
+
+// ReviewerIDCleared returns if the "reviewer_id" field was cleared in this mutation.
+func (m *DocumentMutation) ReviewerIDCleared() bool {
+	_, ok := m.clearedFields[document.FieldReviewerID]
+	return ok
+}
+
+// ResetReviewerID resets all changes to the "reviewer_id" field.
+func (m *DocumentMutation) ResetReviewerID() {
+	m.reviewer = nil
+	delete(m.clearedFields, document.FieldReviewerID)
+}
+
 // SetVersion sets the "version" field.
 func (m *DocumentMutation) SetVersion(i int) {
 	m.version = &i
@@ -578,6 +629,33 @@ func (m *DocumentMutation) ResetRelated() {
 	m.removedrelated = nil
 }
 
+// ClearReviewer clears the "reviewer" edge to the Person entity.
+func (m *DocumentMutation) ClearReviewer() {
+	m.clearedreviewer = true
+	m.clearedFields[document.FieldReviewerID] = struct{}{}
+}
+
+// ReviewerCleared reports if the "reviewer" edge to the Person entity was cleared.
+func (m *DocumentMutation) ReviewerCleared() bool {
+	return m.ReviewerIDCleared() || m.clearedreviewer
+}
+
+// ReviewerIDs returns the "reviewer" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ReviewerID instead. It exists only for internal usage by the builders.
+func (m *DocumentMutation) ReviewerIDs() (ids []int) {
+	if id := m.reviewer; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetReviewer resets all changes to the "reviewer" edge.
+func (m *DocumentMutation) ResetReviewer() {
+	m.reviewer = nil
+	m.clearedreviewer = false
+}
+
 // Where appends a list predicates to the DocumentMutation builder.
 func (m *DocumentMutation) Where(ps ...predicate.Document) {
 	m.predicates = append(m.predicates, ps...)
@@ -612,7 +690,7 @@ func (m *DocumentMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DocumentMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 7)
 	if m.deleted_at != nil {
 		fields = append(fields, document.FieldDeletedAt)
 	}
@@ -627,6 +705,9 @@ func (m *DocumentMutation) Fields() []string {
 	}
 	if m.code != nil {
 		fields = append(fields, document.FieldCode)
+	}
+	if m.reviewer != nil {
+		fields = append(fields, document.FieldReviewerID)
 	}
 	if m.version != nil {
 		fields = append(fields, document.FieldVersion)
@@ -649,6 +730,8 @@ func (m *DocumentMutation) Field(name string) (ent.Value, bool) {
 		return m.Pages()
 	case document.FieldCode:
 		return m.Code()
+	case document.FieldReviewerID:
+		return m.ReviewerID()
 	case document.FieldVersion:
 		return m.Version()
 	}
@@ -670,6 +753,8 @@ func (m *DocumentMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldPages(ctx)
 	case document.FieldCode:
 		return m.OldCode(ctx)
+	case document.FieldReviewerID:
+		return m.OldReviewerID(ctx)
 	case document.FieldVersion:
 		return m.OldVersion(ctx)
 	}
@@ -715,6 +800,13 @@ func (m *DocumentMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetCode(v)
+		return nil
+	case document.FieldReviewerID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReviewerID(v)
 		return nil
 	case document.FieldVersion:
 		v, ok := value.(int)
@@ -786,6 +878,9 @@ func (m *DocumentMutation) ClearedFields() []string {
 	if m.FieldCleared(document.FieldCode) {
 		fields = append(fields, document.FieldCode)
 	}
+	if m.FieldCleared(document.FieldReviewerID) {
+		fields = append(fields, document.FieldReviewerID)
+	}
 	return fields
 }
 
@@ -805,6 +900,9 @@ func (m *DocumentMutation) ClearField(name string) error {
 		return nil
 	case document.FieldCode:
 		m.ClearCode()
+		return nil
+	case document.FieldReviewerID:
+		m.ClearReviewerID()
 		return nil
 	}
 	return fmt.Errorf("unknown Document nullable field %s", name)
@@ -829,6 +927,9 @@ func (m *DocumentMutation) ResetField(name string) error {
 	case document.FieldCode:
 		m.ResetCode()
 		return nil
+	case document.FieldReviewerID:
+		m.ResetReviewerID()
+		return nil
 	case document.FieldVersion:
 		m.ResetVersion()
 		return nil
@@ -838,7 +939,7 @@ func (m *DocumentMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *DocumentMutation) AddedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.folder != nil {
 		edges = append(edges, document.EdgeFolder)
 	}
@@ -847,6 +948,9 @@ func (m *DocumentMutation) AddedEdges() []string {
 	}
 	if m.related != nil {
 		edges = append(edges, document.EdgeRelated)
+	}
+	if m.reviewer != nil {
+		edges = append(edges, document.EdgeReviewer)
 	}
 	return edges
 }
@@ -869,13 +973,17 @@ func (m *DocumentMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case document.EdgeReviewer:
+		if id := m.reviewer; id != nil {
+			return []ent.Value{*id}
+		}
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *DocumentMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.removedrelated != nil {
 		edges = append(edges, document.EdgeRelated)
 	}
@@ -898,7 +1006,7 @@ func (m *DocumentMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *DocumentMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.clearedfolder {
 		edges = append(edges, document.EdgeFolder)
 	}
@@ -907,6 +1015,9 @@ func (m *DocumentMutation) ClearedEdges() []string {
 	}
 	if m.clearedrelated {
 		edges = append(edges, document.EdgeRelated)
+	}
+	if m.clearedreviewer {
+		edges = append(edges, document.EdgeReviewer)
 	}
 	return edges
 }
@@ -921,6 +1032,8 @@ func (m *DocumentMutation) EdgeCleared(name string) bool {
 		return m.clearedauthor
 	case document.EdgeRelated:
 		return m.clearedrelated
+	case document.EdgeReviewer:
+		return m.clearedreviewer
 	}
 	return false
 }
@@ -934,6 +1047,9 @@ func (m *DocumentMutation) ClearEdge(name string) error {
 		return nil
 	case document.EdgeAuthor:
 		m.ClearAuthor()
+		return nil
+	case document.EdgeReviewer:
+		m.ClearReviewer()
 		return nil
 	}
 	return fmt.Errorf("unknown Document unique edge %s", name)
@@ -951,6 +1067,9 @@ func (m *DocumentMutation) ResetEdge(name string) error {
 		return nil
 	case document.EdgeRelated:
 		m.ResetRelated()
+		return nil
+	case document.EdgeReviewer:
+		m.ResetReviewer()
 		return nil
 	}
 	return fmt.Errorf("unknown Document edge %s", name)

@@ -178,7 +178,7 @@ func koanKindCabinet() *shim.Kind {
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "rev", Ent: "rev", Name: "rev", Storage: "int"},
-				{Field: "besideId", Ent: "beside_id", Name: "beside_id", Storage: "held", Nullable: true},
+				{Field: "besideId", Ent: "beside_id", Name: "beside_id", Storage: "held", Nullable: true, Refers: "Cabinet"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "specimens", Ent: "specimens", Target: "Specimen", Relation: "o2m", TargetKey: "cabinet_specimens", SetNull: true},
@@ -956,8 +956,8 @@ func koanKindVisit() *shim.Kind {
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
 			Columns: []descriptor.Column{
 				{Field: "reason", Ent: "reason", Name: "reason", Storage: "text"},
-				{Field: "visitorId", Ent: "visitor_id", Name: "visitor_id", Storage: "int"},
-				{Field: "cabinetId", Ent: "cabinet_id", Name: "cabinet_id", Storage: "held"},
+				{Field: "visitorId", Ent: "visitor_id", Name: "visitor_id", Storage: "int", Refers: "Visitor"},
+				{Field: "cabinetId", Ent: "cabinet_id", Name: "cabinet_id", Storage: "held", Refers: "Cabinet"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "visitor", Ent: "visitor", Target: "Visitor", Relation: "m2o", OwnKey: "visitor_id"},

@@ -23,6 +23,8 @@ const (
 	FieldPages = "pages"
 	// FieldCode holds the string denoting the code field in the database.
 	FieldCode = "code"
+	// FieldReviewerID holds the string denoting the reviewer_id field in the database.
+	FieldReviewerID = "reviewer_id"
 	// FieldVersion holds the string denoting the version field in the database.
 	FieldVersion = "version"
 	// EdgeFolder holds the string denoting the folder edge name in mutations.
@@ -31,6 +33,8 @@ const (
 	EdgeAuthor = "author"
 	// EdgeRelated holds the string denoting the related edge name in mutations.
 	EdgeRelated = "related"
+	// EdgeReviewer holds the string denoting the reviewer edge name in mutations.
+	EdgeReviewer = "reviewer"
 	// Table holds the table name of the document in the database.
 	Table = "documents"
 	// FolderTable is the table that holds the folder relation/edge.
@@ -49,6 +53,13 @@ const (
 	AuthorColumn = "person_documents"
 	// RelatedTable is the table that holds the related relation/edge. The primary key declared below.
 	RelatedTable = "document_related"
+	// ReviewerTable is the table that holds the reviewer relation/edge.
+	ReviewerTable = "documents"
+	// ReviewerInverseTable is the table name for the Person entity.
+	// It exists in this package in order to avoid circular dependency with the "person" package.
+	ReviewerInverseTable = "persons"
+	// ReviewerColumn is the table column denoting the reviewer relation/edge.
+	ReviewerColumn = "reviewer_id"
 )
 
 // Columns holds all SQL columns for document fields.
@@ -59,6 +70,7 @@ var Columns = []string{
 	FieldTitle,
 	FieldPages,
 	FieldCode,
+	FieldReviewerID,
 	FieldVersion,
 }
 
@@ -140,6 +152,11 @@ func ByCode(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCode, opts...).ToFunc()
 }
 
+// ByReviewerID orders the results by the reviewer_id field.
+func ByReviewerID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReviewerID, opts...).ToFunc()
+}
+
 // ByVersion orders the results by the version field.
 func ByVersion(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldVersion, opts...).ToFunc()
@@ -172,6 +189,13 @@ func ByRelated(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newRelatedStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByReviewerField orders the results by reviewer field.
+func ByReviewerField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newReviewerStep(), sql.OrderByField(field, opts...))
+	}
+}
 func newFolderStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -191,5 +215,12 @@ func newRelatedStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(Table, FieldID),
 		sqlgraph.Edge(sqlgraph.M2M, false, RelatedTable, RelatedPrimaryKey...),
+	)
+}
+func newReviewerStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(ReviewerInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, ReviewerTable, ReviewerColumn),
 	)
 }

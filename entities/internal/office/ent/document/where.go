@@ -90,6 +90,11 @@ func Code(v string) predicate.Document {
 	return predicate.Document(sql.FieldEQ(FieldCode, v))
 }
 
+// ReviewerID applies equality check predicate on the "reviewer_id" field. It's identical to ReviewerIDEQ.
+func ReviewerID(v int) predicate.Document {
+	return predicate.Document(sql.FieldEQ(FieldReviewerID, v))
+}
+
 // Version applies equality check predicate on the "version" field. It's identical to VersionEQ.
 func Version(v int) predicate.Document {
 	return predicate.Document(sql.FieldEQ(FieldVersion, v))
@@ -390,6 +395,36 @@ func CodeContainsFold(v string) predicate.Document {
 	return predicate.Document(sql.FieldContainsFold(FieldCode, v))
 }
 
+// ReviewerIDEQ applies the EQ predicate on the "reviewer_id" field.
+func ReviewerIDEQ(v int) predicate.Document {
+	return predicate.Document(sql.FieldEQ(FieldReviewerID, v))
+}
+
+// ReviewerIDNEQ applies the NEQ predicate on the "reviewer_id" field.
+func ReviewerIDNEQ(v int) predicate.Document {
+	return predicate.Document(sql.FieldNEQ(FieldReviewerID, v))
+}
+
+// ReviewerIDIn applies the In predicate on the "reviewer_id" field.
+func ReviewerIDIn(vs ...int) predicate.Document {
+	return predicate.Document(sql.FieldIn(FieldReviewerID, vs...))
+}
+
+// ReviewerIDNotIn applies the NotIn predicate on the "reviewer_id" field.
+func ReviewerIDNotIn(vs ...int) predicate.Document {
+	return predicate.Document(sql.FieldNotIn(FieldReviewerID, vs...))
+}
+
+// ReviewerIDIsNil applies the IsNil predicate on the "reviewer_id" field.
+func ReviewerIDIsNil() predicate.Document {
+	return predicate.Document(sql.FieldIsNull(FieldReviewerID))
+}
+
+// ReviewerIDNotNil applies the NotNil predicate on the "reviewer_id" field.
+func ReviewerIDNotNil() predicate.Document {
+	return predicate.Document(sql.FieldNotNull(FieldReviewerID))
+}
+
 // VersionEQ applies the EQ predicate on the "version" field.
 func VersionEQ(v int) predicate.Document {
 	return predicate.Document(sql.FieldEQ(FieldVersion, v))
@@ -491,6 +526,29 @@ func HasRelated() predicate.Document {
 func HasRelatedWith(preds ...predicate.Document) predicate.Document {
 	return predicate.Document(func(s *sql.Selector) {
 		step := newRelatedStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasReviewer applies the HasEdge predicate on the "reviewer" edge.
+func HasReviewer() predicate.Document {
+	return predicate.Document(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, ReviewerTable, ReviewerColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasReviewerWith applies the HasEdge predicate on the "reviewer" edge with a given conditions (other predicates).
+func HasReviewerWith(preds ...predicate.Person) predicate.Document {
+	return predicate.Document(func(s *sql.Selector) {
+		step := newReviewerStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

@@ -17,6 +17,7 @@ var (
 		{Name: "pages", Type: field.TypeInt, Default: 1},
 		{Name: "code", Type: field.TypeString, Unique: true, Nullable: true},
 		{Name: "version", Type: field.TypeInt, Default: 1},
+		{Name: "reviewer_id", Type: field.TypeInt, Nullable: true},
 		{Name: "folder_documents", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "person_documents", Type: field.TypeInt, Nullable: true},
 	}
@@ -27,14 +28,20 @@ var (
 		PrimaryKey: []*schema.Column{DocumentsColumns[0]},
 		ForeignKeys: []*schema.ForeignKey{
 			{
-				Symbol:     "documents_folders_documents",
+				Symbol:     "documents_persons_reviewer",
 				Columns:    []*schema.Column{DocumentsColumns[7]},
+				RefColumns: []*schema.Column{PersonsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "documents_folders_documents",
+				Columns:    []*schema.Column{DocumentsColumns[8]},
 				RefColumns: []*schema.Column{FoldersColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "documents_persons_documents",
-				Columns:    []*schema.Column{DocumentsColumns[8]},
+				Columns:    []*schema.Column{DocumentsColumns[9]},
 				RefColumns: []*schema.Column{PersonsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -122,8 +129,9 @@ var (
 )
 
 func init() {
-	DocumentsTable.ForeignKeys[0].RefTable = FoldersTable
-	DocumentsTable.ForeignKeys[1].RefTable = PersonsTable
+	DocumentsTable.ForeignKeys[0].RefTable = PersonsTable
+	DocumentsTable.ForeignKeys[1].RefTable = FoldersTable
+	DocumentsTable.ForeignKeys[2].RefTable = PersonsTable
 	FoldersTable.ForeignKeys[0].RefTable = PersonsTable
 	DocumentRelatedTable.ForeignKeys[0].RefTable = DocumentsTable
 	DocumentRelatedTable.ForeignKeys[1].RefTable = DocumentsTable

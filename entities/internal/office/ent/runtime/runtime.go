@@ -41,7 +41,7 @@ func init() {
 	// document.DefaultPages holds the default value on creation for the pages field.
 	document.DefaultPages = documentDescPages.Default.(int)
 	// documentDescVersion is the schema descriptor for version field.
-	documentDescVersion := documentFields[5].Descriptor()
+	documentDescVersion := documentFields[6].Descriptor()
 	// document.DefaultVersion holds the default value on creation for the version field.
 	document.DefaultVersion = documentDescVersion.Default.(int)
 	// documentDescID is the schema descriptor for id field.

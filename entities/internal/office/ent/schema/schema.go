@@ -55,6 +55,7 @@ func (Document) Fields() []ent.Field {
 		field.String("title").Annotations(expose.Field{Searchable: expose.Yes()}),
 		field.Int("pages").Default(1),
 		field.String("code").Optional().Nillable().Unique(),
+		field.Int("reviewer_id").Optional(),
 		field.Int("version").Default(1),
 	}
 }
@@ -65,6 +66,7 @@ func (Document) Edges() []ent.Edge {
 		edge.From("folder", Folder.Type).Ref("documents").Unique(),
 		edge.From("author", Person.Type).Ref("documents").Unique(),
 		edge.To("related", Document.Type),
+		edge.To("reviewer", Person.Type).Field("reviewer_id").Unique().Annotations(expose.Edge{Hidden: expose.Yes()}),
 	}
 }
 
