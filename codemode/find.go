@@ -48,11 +48,15 @@ func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage
 		Query   string  `json:"query"`
 		Results []found `json:"results"`
 	}{in.Query, []found{}}
+	declared := map[string]bool{} // entities whose fields are in an earlier result
 	for _, h := range v.Search(in.Query, int(in.Limit)) {
 		f := found{ID: h.ID(), Score: h.Score}
-		f.Name, f.Summary, f.Declaration = describe(v, h, in.Detail == detailFull)
-		if in.Detail == detailName {
+		f.Name, f.Summary = describe(v, h)
+		switch in.Detail {
+		case detailName:
 			f.Summary = ""
+		case detailFull:
+			f.Declaration = declare(v, h, declared)
 		}
 		out.Results = append(out.Results, f)
 	}
@@ -60,22 +64,27 @@ func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage
 }
 
 // describe names a hit as a script writes it.
-func describe(v *catalog.View, h catalog.Hit, full bool) (name, summary, declaration string) {
+func describe(v *catalog.View, h catalog.Hit) (name, summary string) {
 	if r := h.Resource; r != nil {
-		if full {
-			declaration, _ = typegen.Block(v, r.Name)
-		}
-		return "SDK.Entities." + r.Name, r.Description, declaration
+		return "SDK.Entities." + r.Name, r.Description
 	}
-	id := h.Operation.ID
-	if full {
-		if id.Kind == catalog.KindEntity {
-			declaration, _ = typegen.Method(v, id)
-		} else {
-			declaration, _ = typegen.Function(v, id)
-		}
+	return sdkName(v, h.Operation.ID), h.Operation.Summary
+}
+
+// declare gives a hit's declaration; all of one search stand together.
+func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text string) {
+	switch {
+	case h.Resource != nil:
+		declared[h.Resource.Name] = true
+		text, _ = typegen.Block(v, h.Resource.Name)
+	case h.Operation.ID.Kind == catalog.KindEntity:
+		owner := h.Operation.ID.Owner
+		text, _ = typegen.Method(v, h.Operation.ID, !declared[owner])
+		declared[owner] = true
+	default:
+		text, _ = typegen.Function(v, h.Operation.ID)
 	}
-	return sdkName(v, id), h.Operation.Summary, declaration
+	return text
 }
 
 // sdkName is how a script calls an operation.

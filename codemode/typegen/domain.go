@@ -11,17 +11,17 @@ import (
 func (g *generator) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {
-		b.WriteString("\n")
-		b.WriteString(g.domain(d))
+		types, functions := g.domain(d)
+		b.WriteString("\n" + types + "  const " + d.Name + ": {\n" + functions + "  };\n")
 	}
 	return b.String()
 }
 
 // domain writes a plugin's functions and, in a namespace of the same name, the
 // types they take and give.
-func (g *generator) domain(d wire.Domain) string {
+func (g *generator) domain(d wire.Domain) (types, functions string) {
 	n := &namespace{taken: map[string]bool{}}
-	var functions strings.Builder
+	var b strings.Builder
 	for _, f := range d.Functions {
 		id, err := catalog.ParseID(f.ID)
 		if err != nil {
@@ -38,14 +38,13 @@ func (g *generator) domain(d wire.Domain) string {
 		if optional {
 			mark = "?"
 		}
-		functions.WriteString(comment("    ", op.Summary+hints(op.Effects)))
-		functions.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
+		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
+		b.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
 	}
-	types := ""
 	if len(n.types) > 0 {
 		types = "  namespace " + d.Name + " {\n" + strings.Join(n.types, "") + "  }\n"
 	}
-	return types + "  const " + d.Name + ": {\n" + functions.String() + "  };\n"
+	return types, b.String()
 }
 
 // hints name the annotations that hold of an operation, as MCP calls them

@@ -45,7 +45,14 @@ func (g *generator) base(of shape) *shape {
 	return best
 }
 
+type generatorKey struct{}
+
+// newGenerator gives the generator of a view, made once: who changes it copies it.
 func newGenerator(v *catalog.View) *generator {
+	return catalog.Memo(v, generatorKey{}, func() *generator { return makeGenerator(v) })
+}
+
+func makeGenerator(v *catalog.View) *generator {
 	g := &generator{view: v, params: map[string][]string{}, taken: map[string]bool{}, operators: map[string]bool{}}
 	used := map[string]bool{}
 	for _, r := range v.Resources() {
@@ -185,29 +192,46 @@ func (g *generator) unions(r *catalog.Resource) string {
 	var b strings.Builder
 	t := g.names(r)
 	if len(r.Sets) > 0 {
-		parts := make([]string, len(r.Sets))
-		for i, s := range r.Sets {
-			parts[i] = setType(s)
-		}
-		b.WriteString("    type " + t.set + " = " + strings.Join(parts, " | ") + ";\n")
+		b.WriteString("    type " + t.set + " = " + setsType(r.Sets) + ";\n")
 	}
 	if len(r.Edges) > 0 {
-		b.WriteString("    type " + t.relation + " = ")
-		for _, e := range r.Edges {
-			b.WriteString(quote(e.Name) + " | ")
-		}
-		b.WriteString("\"all\";\n")
+		b.WriteString("    type " + t.relation + " = " + relationType(r.Edges) + ";\n")
 	}
 	if t.input != t.model {
-		b.WriteString("    interface " + t.input + " extends " + t.model + " {\n")
-		for i := range r.Fields {
-			if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
-				b.WriteString(field(f))
-			}
-		}
-		b.WriteString("    }\n")
+		b.WriteString(g.inputType(r, t))
 	}
 	return b.String()
+}
+
+// setsType is the union of an entity's sets.
+func setsType(sets []string) string {
+	parts := make([]string, len(sets))
+	for i, s := range sets {
+		parts[i] = setType(s)
+	}
+	return strings.Join(parts, " | ")
+}
+
+// relationType is the union of an entity's relationships, and of what stands for
+// all of them.
+func relationType(edges []catalog.Edge) string {
+	var b strings.Builder
+	for _, e := range edges {
+		b.WriteString(quote(e.Name) + " | ")
+	}
+	return b.String() + `"all"`
+}
+
+// inputType writes what callers may write of an entity and never read.
+func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
+	var b strings.Builder
+	b.WriteString("    interface " + t.input + " extends " + t.model + " {\n")
+	for i := range r.Fields {
+		if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
+			b.WriteString(field(f))
+		}
+	}
+	return b.String() + "    }\n"
 }
 
 // fields writes the interface of what is read of an entity.

@@ -27,6 +27,12 @@ func Declarations(v *catalog.View) string {
 	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v)) })
 }
 
+// Prelude gives what the declarations of entities and functions build on: the
+// globals, what SDK always has, and the types of filters and methods.
+func Prelude(v *catalog.View) string {
+	return header + globals + "\ndeclare namespace SDK {\n" + core + newGenerator(v).generics() + "}\n"
+}
+
 // sealed puts a line with the digest of the text before it, as subresource
 // integrity writes digests: who keeps a copy can tell whether it is whole, and
 // whether it is the one of another time.
@@ -59,9 +65,9 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	if r == nil {
 		return "", false
 	}
-	g := newGenerator(v)
+	g := *newGenerator(v)
 	g.alone = true
-	g.shapes = slices.DeleteFunc(g.shapes, func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
+	g.shapes = slices.DeleteFunc(slices.Clone(g.shapes), func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
 	var b strings.Builder
 	b.WriteString(header)
 	b.WriteString("declare namespace SDK {\n")
@@ -81,65 +87,6 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	}
 	b.WriteString("  }\n}\n")
 	return sealed(b.String()), true
-}
-
-// Block gives the declarations of one entity for reading and pasting, with its
-// methods written out and without what they build on. ok is false for an entity
-// that the View has not.
-func Block(v *catalog.View, name string) (text string, ok bool) {
-	r := v.Resource(name)
-	if r == nil {
-		return "", false
-	}
-	g := newGenerator(v)
-	var b strings.Builder
-	b.WriteString("declare namespace SDK.Entities {\n")
-	b.WriteString(g.fields(r, r.Name, func(string) bool { return true }))
-	b.WriteString(g.unions(r))
-	t := g.names(r)
-	b.WriteString("    const " + r.Name + ": {\n")
-	for _, line := range g.methods(r.Operations, t) {
-		b.WriteString("      " + line + "\n")
-	}
-	b.WriteString("    };\n}\n")
-	return b.String(), true
-}
-
-// Function gives the declaration of a plugin's function with its types. ok is
-// false for one that scripts of this View cannot call.
-func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
-	b := bind.Bind(v)
-	for _, d := range b.Domains {
-		for _, f := range d.Functions {
-			if f.ID == id.String() {
-				d.Functions = d.Functions[:0:0]
-				d.Functions = append(d.Functions, f)
-				return "declare namespace SDK {\n" + newGenerator(v).domain(d) + "}\n", true
-			}
-		}
-	}
-	return "", false
-}
-
-// Method gives the signatures of the SDK methods that an entity's operation
-// becomes, one per line. ok is false for one that scripts cannot call.
-func Method(v *catalog.View, id catalog.ID) (text string, ok bool) {
-	r := v.Resource(id.Owner)
-	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) {
-		return "", false
-	}
-	g := newGenerator(v)
-	lines := g.methods([]string{id.Op}, g.names(r))
-	for i, l := range lines {
-		note, rest, ok := strings.Cut(l, "*/ ")
-		if !ok {
-			note, rest = "", l
-		} else {
-			note += "*/ "
-		}
-		lines[i] = note + "SDK.Entities." + r.Name + "." + rest
-	}
-	return strings.Join(lines, "\n"), len(lines) > 0
 }
 
 // Inline gives what stands in a tool's description within a budget in bytes: the

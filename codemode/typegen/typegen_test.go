@@ -142,9 +142,10 @@ func TestDeclarations(t *testing.T) {
 	fn, ok := typegen.Function(v, catalog.PluginID("vision", "detect"))
 	require.True(t, ok)
 	require.Contains(t, fn, "detect(input?: Vision.DetectInput): Vision.DetectOutput;")
-	method, ok := typegen.Method(v, catalog.EntityID("Todo", "get-by-id"))
+	method, ok := typegen.Method(v, catalog.EntityID("Todo", "get-by-id"), false)
 	require.True(t, ok)
-	require.True(t, strings.HasPrefix(method, "/** throws not_found */ SDK.Entities.Todo.getById(id: Id"), method)
+	require.Contains(t, method, "/** throws not_found */ getById(id: Id")
+	require.NotContains(t, method, "title")
 }
 
 func TestInlineKeepsItsBudget(t *testing.T) {
