@@ -138,7 +138,10 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 	if err != nil {
 		return nil, err
 	}
-	affected := 0
+	affected, done, err := e.queriedTogether(ctx, t, k, ids, in, call)
+	if done || err != nil {
+		return answer(member, affected), err
+	}
 	for i, id := range ids {
 		yes, err := do(ctx, t, k, id, in.changes)
 		if err != nil {
@@ -151,7 +154,20 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 			call.Progress(float64(i+1), float64(len(ids)), "")
 		}
 	}
-	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(affected), 10), '}'), nil
+	return answer(member, affected), nil
+}
+
+// queriedTogether writes all rows in a few statements where that can be.
+func (e *engine) queriedTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
+	if in.changes != nil {
+		return e.changeMany(ctx, t, k, ids, in.changes, call)
+	}
+	return e.deleteMany(ctx, t, k, ids, call)
+}
+
+// answer is a number as the answer of an operation.
+func answer(member string, n int) json.RawMessage {
+	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
 }
 
 // matching gives the native ids of the rows that match, and refuses more than
@@ -170,12 +186,7 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.maxAffected}).
 			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
 	}
-	for i, key := range ids {
-		if ids[i], err = k.ScanID(key); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
+	return k.scanned(ids)
 }
 
 // updateOne changes a row. It counts if the change took place: a rule of the app

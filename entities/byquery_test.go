@@ -57,7 +57,7 @@ func TestDeletesByQuery(t *testing.T) {
 	raw, out, err := a.try("Todo.delete-by-query", `{"filter":{"priority":"low"}}`)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"deleted":2}`, string(raw))
-	require.Equal(t, []string{"delete Todo t0000", "delete Step s1", "delete Todo t0002"}, said(out.Changes), "cascades are among the changes")
+	require.ElementsMatch(t, []string{"delete Todo t0000", "delete Step s1", "delete Todo t0002"}, said(out.Changes), "cascades are among the changes")
 	require.EqualValues(t, 1, a.call("Step.delete-by-query", `{"filter":{"todo":{"title":"Todo 1"}}}`)["deleted"])
 	require.EqualValues(t, 2, a.call("Todo.delete-by-query", `{"filter":{}}`)["deleted"])
 	require.EqualValues(t, 0, a.call("Todo.delete-by-query", `{"filter":{}}`)["deleted"])

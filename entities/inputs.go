@@ -28,6 +28,7 @@ type (
 	}
 	deleteInput struct {
 		ids       []any
+		places    []string // where each id stands in the input
 		ifVersion *int64
 	}
 )
@@ -168,7 +169,7 @@ func decodeDelete(k *kind, raw json.RawMessage) (*deleteInput, error) {
 	}
 	if v, ok := d.need(members, "id"); ok {
 		id, _, _ := d.key(k, v, "/id")
-		in.ids = []any{id}
+		in.ids, in.places = []any{id}, []string{"/id"}
 	}
 	in.ifVersion = d.version(members)
 	return in, d.err()
@@ -181,9 +182,12 @@ func decodeDeleteMany(k *kind, raw json.RawMessage) (*deleteInput, error) {
 	if members == nil {
 		return nil, d.err()
 	}
+	named := map[any]bool{}
 	for i, v := range d.list(members, "ids") {
-		if id, _, ok := d.key(k, v, fmt.Sprintf("/ids/%d", i)); ok && !slices.Contains(in.ids, id) {
-			in.ids = append(in.ids, id)
+		at := fmt.Sprintf("/ids/%d", i)
+		if id, _, ok := d.key(k, v, at); ok && !named[id] {
+			named[id] = true
+			in.ids, in.places = append(in.ids, id), append(in.places, at)
 		}
 	}
 	return in, d.err()

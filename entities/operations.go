@@ -196,7 +196,7 @@ var operations = []operation{
 			if err != nil {
 				return nil, err
 			}
-			return e.delete(ctx, t, k, in.ids, in.ifVersion)
+			return e.deleteAll(ctx, t, k, in, call)
 		},
 	},
 	{
@@ -212,7 +212,7 @@ var operations = []operation{
 			if err != nil {
 				return nil, err
 			}
-			return e.delete(ctx, t, k, in.ids, nil)
+			return e.deleteAll(ctx, t, k, in, call)
 		},
 	},
 }

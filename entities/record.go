@@ -315,45 +315,46 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 			continue
 		}
 		child := t.store.engine.byName[r.Entity]
-		for _, id := range ids {
-			found, err := t.referring(ctx, child, r.Column, k.bound(id))
-			if err != nil {
-				return nil, nil, err
-			}
-			found = slices.DeleteFunc(found, func(id any) bool {
-				key := child.Type + "/" + child.FormatID(id)
-				again := seen[key]
-				seen[key] = true
-				return again
-			})
-			action := run.Update
-			if r.Cascade {
-				action = run.Delete
-			}
-			rows, err := t.expect(ctx, child, found, action, t.attempt.Records())
-			if err != nil {
-				return nil, nil, err
-			}
-			if !r.Cascade {
-				moved = append(moved, rows...)
-				continue
-			}
-			gone = append(gone, rows...)
-			deeper, cleared, err := t.cascades(ctx, child, found, seen)
-			if err != nil {
-				return nil, nil, err
-			}
-			gone, moved = append(gone, deeper...), append(moved, cleared...)
+		found, err := t.referring(ctx, child, r.Column, k.boundAll(ids)...)
+		if err != nil {
+			return nil, nil, err
 		}
+		found = slices.DeleteFunc(found, func(id any) bool {
+			key := child.Type + "/" + child.FormatID(id)
+			again := seen[key]
+			seen[key] = true
+			return again
+		})
+		action := run.Update
+		if r.Cascade {
+			action = run.Delete
+		}
+		rows, err := t.expect(ctx, child, found, action, t.attempt.Records())
+		if err != nil {
+			return nil, nil, err
+		}
+		if !r.Cascade {
+			moved = append(moved, rows...)
+			continue
+		}
+		gone = append(gone, rows...)
+		deeper, cleared, err := t.cascades(ctx, child, found, seen)
+		if err != nil {
+			return nil, nil, err
+		}
+		gone, moved = append(gone, deeper...), append(moved, cleared...)
 	}
 	return gone, moved, nil
 }
 
-// referring gives the ids of the rows whose column refers to an id.
-func (t *tx) referring(ctx context.Context, k *kind, column string, id any) ([]any, error) {
-	b := t.statement()
-	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(column).Raw(" = ").Arg(id).Raw(" ORDER BY 1")
-	return t.ids(ctx, k, b)
+// referring gives the ids of the rows whose column refers to one of some ids, as
+// they are bound.
+func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
+	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids)
+	if err != nil {
+		return nil, err
+	}
+	return k.scanned(keys)
 }
 
 // ids reads the ids that a query gives.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/write"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -71,14 +72,22 @@ func without(ids, others []any) []any {
 // count counts up the version of rows that a write on the other side of an edge
 // has changed: no builder of theirs took part.
 func (t *tx) count(ctx context.Context, rows []pending) error {
-	for _, p := range rows {
-		column := p.kind.Entity.VersionColumn
-		if column == "" {
+	for len(rows) > 0 {
+		k, n := rows[0].kind, 1
+		for n < len(rows) && rows[n].kind == k {
+			n++
+		}
+		same := rows[:n]
+		rows = rows[n:]
+		if k.Entity.VersionColumn == "" {
 			continue
 		}
-		b := t.statement()
-		b.Raw("UPDATE ").Name(p.kind.Entity.Table).Raw(" SET ").Name(column).Raw(" = ").Name(column).Raw(" + 1 WHERE ").Name(p.kind.Entity.Key.Name).Raw(" = ").Arg(p.kind.bound(p.id))
-		if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		keys := make([]any, n)
+		for i, p := range same {
+			keys[i] = k.bound(p.id)
+		}
+		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
+		if _, err := t.store.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
 			return err
 		}
 	}

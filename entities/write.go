@@ -3,8 +3,8 @@ package entities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
-	"strconv"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -272,29 +272,62 @@ func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (jso
 	return e.change(ctx, t, k, in.id, in.changes, false, in.ifVersion)
 }
 
-// delete removes entities and counts those that were there.
-func (e *engine) delete(ctx context.Context, t *tx, k *kind, ids []any, ifVersion *int64) (json.RawMessage, error) {
-	deleted := 0
-	for _, id := range ids {
-		there, err := t.visible(ctx, k, id)
-		if err != nil {
+// deleteAll removes entities and counts those that were there. With several, all
+// that stand in the way are named.
+func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput, call catalog.Call) (json.RawMessage, error) {
+	if in.ifVersion == nil {
+		if deleted, done, err := e.deleteMany(ctx, t, k, in.ids, call); done || err != nil {
+			return answer("deleted", deleted), err
+		}
+	}
+	there := make([]bool, len(in.ids)) // at the start: one may go together with another
+	for i, id := range in.ids {
+		var err error
+		if there[i], err = t.visible(ctx, k, id); err != nil {
 			return nil, err
 		}
-		if !there {
+	}
+	deleted, problems := 0, []*fault.Fault(nil)
+	for i, id := range in.ids {
+		if !there[i] {
 			continue
 		}
-		if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
-			return nil, err
-		}
-		gone, err := e.remove(ctx, t, k, id)
+		gone, err := e.deleteOneOf(ctx, t, k, id, in)
 		if err != nil {
-			return nil, err
+			f := itemFault(err)
+			if f == nil || len(in.ids) == 1 {
+				return nil, err
+			}
+			named := *f
+			problems = append(problems, named.WithPath(in.places[i]).Because(err))
 		}
 		if gone {
 			deleted++
 		}
+		if (i+1)%progressEvery == 0 {
+			call.Progress(float64(i+1), float64(len(in.ids)), "")
+		}
 	}
-	return append(strconv.AppendInt([]byte(`{"deleted":`), int64(deleted), 10), '}'), nil
+	if len(problems) > 0 {
+		return nil, joined(problems)
+	}
+	return answer("deleted", deleted), nil
+}
+
+// deleteOneOf deletes one row, or leaves no trace of having tried.
+func (e *engine) deleteOneOf(ctx context.Context, t *tx, k *kind, id any, in *deleteInput) (gone bool, err error) {
+	if err := e.atVersion(ctx, t, k, id, in.ifVersion); err != nil {
+		return false, err
+	}
+	if len(in.ids) == 1 {
+		return e.remove(ctx, t, k, id)
+	}
+	end, err := t.Savepoint(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	gone, err = e.remove(ctx, t, k, id)
+	return gone, errors.Join(err, end(err == nil))
 }
 
 // blank is the answer of `new`: constant defaults, null where null is a value,
