@@ -46,7 +46,7 @@ func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model
 		}
 	}
 	// What refers to a model that is not stored would seem to lead nowhere.
-	if len(b.problems) == 0 || !k.refers(k) {
+	if len(b.problems) == 0 || !k.pointsTo(k) {
 		if err := b.store(ctx); err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (b *bulk) storeOne(ctx context.Context, i int) error {
 	}
 	if p != nil && p.fresh {
 		// A row that refers to another one of this call goes in behind it.
-		if n := len(b.pending); n == waiting || n > 0 && b.k.refers(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
+		if n := len(b.pending); n == waiting || n > 0 && b.k.pointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
 			if err := b.flush(ctx); err != nil {
 				return err
 			}

@@ -223,8 +223,8 @@ func (e *engine) reviseAndRenew(ctx context.Context, t *tx, k *kind, id any, m *
 	return e.renew(ctx, t, k, p, ifVersion)
 }
 
-// refers tells whether an edge's column leads from a kind to another.
-func (k *kind) refers(target *kind) bool {
+// pointsTo tells whether an edge's column leads from a kind to another.
+func (k *kind) pointsTo(target *kind) bool {
 	for i := range k.edges {
 		if k.edges[i].target == target && k.edges[i].column.OwnKey != "" {
 			return true
