@@ -15,7 +15,7 @@ BENCHTIME ?= 1s
 # detector as well.
 RACY := ./framework/... ./entities/... ./plugins ./plugins/kit ./codemode
 
-.PHONY: help setup build demo test lint format unit race generate generated fuzz bench soak clean
+.PHONY: help setup build demo test lint format unit race generate generated fuzz bench tokens soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ fuzz: ## Run each fuzz target for FUZZTIME
 
 bench: build ## The benchmark table, as ratios to the raw thing underneath
 	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME)
+
+tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
+	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
 
 soak: ## Long proofs
 	$(GO) test -tags soak -count=1 -timeout 60m -run Soak -v ./tests/e2e

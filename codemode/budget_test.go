@@ -1,0 +1,97 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/typegen"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+)
+
+// crowd has the house serve n entities beside code mode, each with some fields and
+// one operation that gives an empty page.
+func (h *house) crowd(n int) {
+	h.t.Helper()
+	var o catalog.Offer
+	for i := range n {
+		r := &catalog.Resource{Name: fmt.Sprintf("Thing%03d", i), Description: "One of many things.", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: []string{"collection"}}
+		for _, name := range []string{"name", "state", "remark"} {
+			r.Fields = append(r.Fields, catalog.Field{Name: name, Description: "What it says.", Type: catalog.TypeString})
+		}
+		o.Resources = append(o.Resources, r)
+		o.Operations = append(o.Operations, &catalog.Operation{
+			ID: catalog.EntityID(r.Name, "collection"), Resource: r.Name, Summary: "Lists things.", Reach: catalog.Everywhere, Serial: true,
+			Input: schema(`"filter":{},"pageSize":{},"set":{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: true},
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				return json.RawMessage(`{"items":[],"page":1,"pageSize":5,"totalCount":0,"truncated":false}`), nil
+			},
+		})
+	}
+	s, err := catalog.NewSnapshot(o, h.provider.Offer())
+	require.NoError(h.t, err)
+	h.view = s.View(auth.Local(), exposure.Code, false)
+}
+
+func (h *house) description() string {
+	return h.view.Snapshot().Operation(catalog.CodeID("koan", "execute")).Description(h.view)
+}
+
+// What an app of so many entities says of itself in its description: declarations,
+// a line for each, or names. Its example runs in each.
+func TestDescriptionKeepsItsBudget(t *testing.T) {
+	const (
+		declared = "interface Thing000 {"
+		lined    = "SDK.Entities.Thing000: id, name, state, remark\n"
+		named    = "SDK.Entities: Thing000"
+	)
+	size := newHouse(t, nil)
+	size.crowd(1)
+	one, complete := typegen.Inline(size.view, 1<<20)
+	require.True(t, complete)
+	for _, tt := range []struct {
+		entities, budget int
+		says             string
+	}{
+		{0, 16000, "```ts"},
+		{1, 16000, declared},
+		{1, len(one), declared},
+		{1, 2000, lined},
+		{1, 40, named},
+		{40, 100_000, declared},
+		{40, 4000, lined},
+		{41, 100_000, declared},
+		{41, 4000, named},
+		{200, 16000, named},
+		{200, 100, named},
+	} {
+		t.Run(fmt.Sprintf("%d entities, %d bytes", tt.entities, tt.budget), func(t *testing.T) {
+			h := newHouse(t, map[string]any{"codeMode.inlineTypesBytes": tt.budget})
+			h.crowd(tt.entities)
+			text := h.description()
+			require.Contains(t, text, tt.says)
+			for _, other := range []string{declared, lined, named} {
+				if other != tt.says {
+					require.NotContains(t, text, other)
+				}
+			}
+			require.Equal(t, text, h.description())
+			inline, _ := typegen.Inline(h.view, tt.budget)
+			require.LessOrEqual(t, len(inline), tt.budget)
+			if tt.says == named && tt.budget > 4000 {
+				require.Contains(t, text, fmt.Sprintf("Thing%03d\n", tt.entities-1), "all names are there")
+			}
+			_, rest, _ := strings.Cut(text, "```js\n")
+			example, _, found := strings.Cut(rest, "```")
+			require.True(t, found)
+			require.NoError(t, h.run(example).err, "the example runs")
+			require.JSONEq(t, `true`, string(h.call(context.Background(), "validate", in{"code": example}).raw["valid"]))
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/mcpserver"
+)
+
+var (
+	sizes = []int{3, 12, 50, 200}
+	modes = []exposure.Mode{exposure.Tools, exposure.Full, exposure.Code}
+)
+
+// defined is what tools/list costs in each mode, for an app of so many entities.
+type defined struct {
+	entities int
+	tokens   map[exposure.Mode]int
+}
+
+func definitions(c counter, s *catalog.Snapshot, sizes []int, modes []exposure.Mode) ([]defined, error) {
+	var out []defined
+	for _, n := range sizes {
+		grown, err := grow(s, n)
+		if err != nil {
+			return nil, err
+		}
+		d := defined{n, map[exposure.Mode]int{}}
+		for _, mode := range modes {
+			list, err := mcpserver.ToolList(grown.View(auth.Local(), mode, false), false)
+			if err != nil {
+				return nil, err
+			}
+			if d.tokens[mode], err = c.count(list); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// grow makes an app of n entities out of PantryPal's: its own first, then again
+// with a number behind each name. The plugin stays as it is.
+func grow(s *catalog.Snapshot, n int) (*catalog.Snapshot, error) {
+	var o catalog.Offer
+	for _, op := range s.Operations() {
+		if op.Resource == "" {
+			o.Operations = append(o.Operations, op)
+		}
+	}
+	for i := range n {
+		r := s.Resources()[i%len(s.Resources())]
+		rename := renamer(s, i/len(s.Resources()))
+		copied := &catalog.Resource{}
+		if err := again(r, copied, rename); err != nil {
+			return nil, err
+		}
+		o.Resources = append(o.Resources, copied)
+		for _, op := range s.Operations() {
+			if op.Resource != r.Name {
+				continue
+			}
+			named := *op
+			named.ID = catalog.EntityID(copied.Name, op.ID.Op)
+			named.Resource = copied.Name
+			named.Title, named.Summary = rename(op.Title), rename(op.Summary)
+			named.Input, named.Output = json.RawMessage(rename(string(op.Input))), json.RawMessage(rename(string(op.Output)))
+			o.Operations = append(o.Operations, &named)
+		}
+	}
+	return catalog.NewSnapshot(o)
+}
+
+// renamer puts a number behind the names of entities; 0 leaves them.
+func renamer(s *catalog.Snapshot, round int) func(string) string {
+	if round == 0 {
+		return func(text string) string { return text }
+	}
+	names := ""
+	for i, r := range s.Resources() {
+		if i > 0 {
+			names += "|"
+		}
+		names += r.Name
+	}
+	whole := regexp.MustCompile(`\b(?:` + names + `)\b`)
+	return func(text string) string {
+		return whole.ReplaceAllStringFunc(text, func(name string) string { return name + strconv.Itoa(round+1) })
+	}
+}
+
+// again copies a resource with its names changed.
+func again(from, to *catalog.Resource, rename func(string) string) error {
+	raw, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(rename(string(raw))), to); err != nil {
+		return fmt.Errorf("%s does not copy: %w", from.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+// Command tokens prints what an app costs a model's context, in tokens of
+// o200k_base: the definitions that a client must read in each mode, and whole
+// conversations with PantryPal, as tool calls and as scripts. With -write it keeps
+// the tables in docs/reference/tokens.md.
+//
+// What belongs here: counting, with a real tokenizer, what the real app gives. What
+// must never: a figure that was not counted.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/koan-go/koan/codemode"
+	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/plugins"
+	"github.com/koan-go/koan/sample-pantrypal/diary"
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/seed"
+)
+
+func main() {
+	dir := flag.String("plugins", "bin/plugins", "where PantryPal's plugins are")
+	sample := flag.String("sample", "sample-pantrypal", "PantryPal's folder, with scripts and a photo")
+	write := flag.String("write", "", "the page to write the tables to")
+	flag.Parse()
+	if err := count(*dir, *sample, *write); err != nil {
+		fmt.Fprintln(os.Stderr, "tokens:", err)
+		os.Exit(1)
+	}
+}
+
+// count counts, prints, and writes the page where one is named.
+func count(plugins, sample, write string) error {
+	c, err := newCounter()
+	if err != nil {
+		return err
+	}
+	text, err := report(c, plugins, sample)
+	if err != nil {
+		return err
+	}
+	fmt.Print(text)
+	if write == "" {
+		return nil
+	}
+	return os.WriteFile(write, []byte(text), 0o644)
+}
+
+// report makes the page.
+func report(c counter, plugins, sample string) (string, error) {
+	app, stop, err := pantrypal(plugins, sample)
+	if err != nil {
+		return "", err
+	}
+	defer stop()
+	defined, err := definitions(c, app.Snapshot(), sizes, modes)
+	if err != nil {
+		return "", err
+	}
+	talked, err := workflows(c, app, sample)
+	if err != nil {
+		return "", err
+	}
+	return page(defined, talked), nil
+}
+
+// pantrypal starts the sample app over an empty folder, with the sandbox that it
+// has in production.
+func pantrypal(dir, sample string) (*framework.Instance, func(), error) {
+	data, err := os.MkdirTemp("", "koan-tokens-")
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	app := framework.App{
+		Name: "pantrypal",
+		Providers: []framework.Provider{
+			entities.Provide(ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)), entities.Options{}),
+			plugins.Provide(plugins.Options{}),
+			codemode.Provide(codemode.Options{}),
+		},
+	}
+	i, err := framework.New(context.Background(), app, framework.Options{
+		Log: slog.New(slog.DiscardHandler),
+		Config: config.Source{Flags: map[string]string{
+			"database": "sqlite://" + data, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
+		}},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return i, func() {
+		_ = i.Stop(context.Background())
+		_ = os.RemoveAll(data)
+	}, nil
+}
+
+// counter counts tokens.
+type counter struct{ codec tokenizer.Codec }
+
+func newCounter() (counter, error) {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	return counter{codec}, err
+}
+
+func (c counter) count(text []byte) (int, error) { return c.codec.Count(string(text)) }

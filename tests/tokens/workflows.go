@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// arguments are what PantryPal's scripts are called with.
+var arguments = map[string]any{"grocery-haul.js": map[string]any{"photo": "haul.png"}}
+
+// conversation is one workflow, done both ways, in tokens.
+type conversation struct {
+	script string
+	calls  int
+	tools  cost
+	code   cost
+}
+
+// cost is what a conversation puts into a context, each part once.
+type cost struct{ definitions, arguments, results int }
+
+func (c cost) total() int { return c.definitions + c.arguments + c.results }
+
+// call is one tool call as a client sees it.
+type call struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	result    json.RawMessage
+}
+
+// workflows runs PantryPal's scripts, each once, and counts what it took. A client
+// without scripts would make the calls that a script makes, one by one, each with
+// its result in the context.
+func workflows(c counter, app *framework.Instance, sample string) ([]conversation, error) {
+	files, err := filepath.Glob(filepath.Join(sample, "scripts", "*.js"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%s has no scripts (%w)", sample, err)
+	}
+	var out []conversation
+	for _, file := range files {
+		w, err := converse(c, app, file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func converse(c counter, app *framework.Instance, file string) (conversation, error) {
+	w := conversation{script: filepath.Base(file)}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return w, err
+	}
+	input := map[string]any{"code": string(text)}
+	if args, ok := arguments[w.script]; ok {
+		input["args"] = args
+	}
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return w, err
+	}
+	r := &recorder{at: map[string]int{}}
+	snapshot, err := r.listen(app.Snapshot())
+	if err != nil {
+		return w, err
+	}
+	execute := catalog.CodeID("koan", "execute")
+	out, _, err := app.Engine().Invoke(context.Background(), run.Request{
+		View: snapshot.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: execute, Input: raw, Surface: "app",
+	})
+	if err != nil {
+		return w, fmt.Errorf("the script failed: %w", err)
+	}
+	w.calls = len(r.calls)
+	if w.tools, err = c.costs(snapshot, exposure.Tools, r.calls); err != nil {
+		return w, err
+	}
+	w.code, err = c.costs(snapshot, exposure.Code, []*call{{snapshot.ToolName(execute), raw, out}})
+	return w, err
+}
+
+// costs counts a conversation: the definitions, then each call and its result.
+func (c counter) costs(s *catalog.Snapshot, mode exposure.Mode, calls []*call) (out cost, err error) {
+	list, err := mcpserver.ToolList(s.View(auth.Local(), mode, false), false)
+	if err != nil {
+		return out, err
+	}
+	if out.definitions, err = c.count(list); err != nil {
+		return out, err
+	}
+	for _, one := range calls {
+		asked, err := json.Marshal(one)
+		if err != nil {
+			return out, err
+		}
+		n, err := c.count(asked)
+		if err != nil {
+			return out, err
+		}
+		out.arguments += n
+		if n, err = c.count(one.result); err != nil {
+			return out, err
+		}
+		out.results += n
+	}
+	return out, nil
+}
+
+// recorder hears the calls of a run.
+type recorder struct {
+	mu    sync.Mutex
+	calls []*call
+	at    map[string]int // by the call's key: a later attempt replaces an earlier one
+}
+
+// listen gives a snapshot whose operations tell the recorder of their calls.
+func (r *recorder) listen(s *catalog.Snapshot) (*catalog.Snapshot, error) {
+	o := catalog.Offer{Resources: s.Resources()}
+	for _, op := range s.Operations() {
+		heard := *op
+		if op.ID.Kind != catalog.KindCode {
+			name := s.ToolName(op.ID)
+			heard.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				out, err := op.Handler(ctx, c)
+				if err == nil {
+					r.note(c.Key(), &call{name, plain(c.Input()), out})
+				}
+				return out, err
+			}
+		}
+		o.Operations = append(o.Operations, &heard)
+	}
+	return catalog.NewSnapshot(o)
+}
+
+func (r *recorder) note(key string, c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, ok := r.at[key]; ok {
+		r.calls[i] = c
+		return
+	}
+	r.at[key] = len(r.calls)
+	r.calls = append(r.calls, c)
+}
+
+// plain is an input without surrounding blanks.
+func plain(raw json.RawMessage) json.RawMessage {
+	return json.RawMessage(strings.TrimSpace(string(raw)))
+}
