@@ -34,6 +34,7 @@ type shelf struct {
 	notes    map[string]map[string]note
 	version  map[string]int
 	receipts []run.Receipt
+	locks    bool // a writing transaction holds a lock
 }
 
 type shelfTx struct {
@@ -42,6 +43,7 @@ type shelfTx struct {
 	version int
 	notes   map[string]note
 	changes []run.Change
+	writing bool
 }
 
 func (s *shelf) Begin(_ context.Context, _ *run.Attempt, set string) (run.Tx, error) {
@@ -60,6 +62,7 @@ func (t *shelfTx) Write(context.Context) error {
 	if t.shelf.version[t.set] != t.version {
 		return run.ErrStale
 	}
+	t.writing = true
 	return nil
 }
 
@@ -67,7 +70,9 @@ func (t *shelfTx) Savepoint(context.Context, bool) (func(bool) error, error) {
 	return func(bool) error { return nil }, nil
 }
 
-func (t *shelfTx) State() (locked, wrote bool) { return false, len(t.changes) > 0 }
+func (t *shelfTx) State() (locked, wrote bool) {
+	return t.shelf.locks && t.writing, len(t.changes) > 0
+}
 
 func (t *shelfTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
 

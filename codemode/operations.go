@@ -67,7 +67,7 @@ var searchMembers = members{
 // They name what is always there and leave the rest to the reference: every client
 // reads them with every conversation.
 const (
-	executeOutput = `{"type":"object","required":["success","logs","changeCounts"],"properties":{"success":{"const":true},"answer":{},"result":{},"changes":{"type":"array"},"calls":{"type":"array"}}}`
+	executeOutput  = `{"type":"object","required":["success","logs","changeCounts"],"properties":{"success":{"const":true},"answer":{},"result":{},"changes":{"type":"array"},"calls":{"type":"array"}}}`
 	validateOutput = `{"type":"object","required":["valid"],"properties":{"valid":{"type":"boolean"}}}`
 	searchOutput   = `{"type":"object","required":["query","results"]}`
 )

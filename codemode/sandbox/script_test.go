@@ -294,7 +294,7 @@ func TestValidate(t *testing.T) {
 			"does not run":   {"for(;;);", nil},
 			"a lone fn":      {"function () { SDK.Entities.Todo.colection() }", nil},
 			"with a return":  {"return SDK.Entities.Todo.colection()", [][3]any{{"unknown_method", 1, 26}}},
-			"import refused": {"import x from '@codemode/discoverie'", [][3]any{{"parse", 1, 15}}},
+			"import refused": {"import x from '@codemode/discoverie'", [][3]any{{"unknown_module", 1, 15}}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				j := job(c.code)
