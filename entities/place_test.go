@@ -12,37 +12,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/pgtest"
 )
 
-// The databases, as subtests are called.
-const (
-	onSQLite     = "SQLite"
-	onPostgreSQL = "PostgreSQL"
-)
-
-// forEach runs a test, or a benchmark, once on each database. It is the first line
-// of every test that has data:
-//
-//	if forEach(t, TestThing) {
-//		return
-//	}
-//
-// It gives false in the run on a database, whose name is part of the test's then.
-func forEach[T interface {
-	Name() string
-	Run(name string, fn func(T)) bool
-}](t T, test func(T),
-) bool {
-	if strings.Contains(t.Name(), "/") {
-		return false
-	}
-	t.Run(onSQLite, test)
-	t.Run(onPostgreSQL, test)
-	return true
-}
+// forEach is pgtest.ForEach: the first line of every test that has data.
+func forEach[T pgtest.Runner[T]](t T, test func(T)) bool { return pgtest.ForEach(t, test) }
 
 // postgres tells whether a test runs on PostgreSQL.
-func postgres(tb testing.TB) bool {
-	return strings.Contains(tb.Name()+"/", "/"+onPostgreSQL+"/")
-}
+func postgres(tb testing.TB) bool { return pgtest.Here(tb) }
 
 // place is an empty place for data, as the setting `database` names it, on the
 // database that the test runs on.
@@ -70,18 +44,5 @@ func beside(tb testing.TB, place, set string) *sql.DB {
 	return db
 }
 
-// marks turns the marks of arguments in a statement into the database's own.
-func marks(tb testing.TB, statement string) string {
-	if !postgres(tb) {
-		return statement
-	}
-	parts := strings.Split(statement, "?")
-	var out strings.Builder
-	for i, part := range parts {
-		if i > 0 {
-			out.WriteString("$" + string(rune('0'+i)))
-		}
-		out.WriteString(part)
-	}
-	return out.String()
-}
+// marks is pgtest.Marks.
+func marks(tb testing.TB, statement string) string { return pgtest.Marks(tb, statement) }

@@ -198,6 +198,12 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 
 func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
 	b.Raw(string(c.call)).Raw("(")
+	if c.call == average && c.of.field.Type == catalog.TypeInt { // a float everywhere
+		b.Raw("CAST(")
+		c.value(b, t)
+		b.Raw(" AS double precision))")
+		return
+	}
 	c.value(b, t)
 	b.Raw(")")
 }

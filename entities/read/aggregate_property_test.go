@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -186,8 +188,11 @@ func (g generator) columns() (groups, measures []measure, input map[string]any) 
 // An aggregate gives exactly what plain evaluation over the same rows gives:
 // filter, groups, buckets, measures, having, sort and limit, nulls included.
 func TestAggregateEqualsPlainEvaluation(t *testing.T) {
+	if pgtest.ForEach(t, TestAggregateEqualsPlainEvaluation) {
+		return
+	}
 	g := generator{rand.New(rand.NewPCG(11, 2026))}
-	w := world{library.Random(g.Rand, 80)}
+	w := newWorld(t, library.Random(g.Rand, 80))
 	db, e := open(t, w.data)
 	rows, kept := 0, 0
 	for range 3000 {
@@ -210,11 +215,11 @@ func TestAggregateEqualsPlainEvaluation(t *testing.T) {
 		input["sort"] = map[bool]string{true: "-"}[down] + by.name
 		at := slices.IndexFunc(all, func(m measure) bool { return m.name == by.name })
 		slices.SortStableFunc(want, func(a, b []any) int {
-			if c := order(a[at], b[at]); c != 0 {
+			if c := w.order(a[at], b[at]); c != 0 {
 				return map[bool]int{true: -c, false: c}[down]
 			}
 			for i := range groups {
-				if c := order(a[i], b[i]); c != 0 {
+				if c := w.order(a[i], b[i]); c != 0 {
 					return c
 				}
 			}
@@ -232,7 +237,7 @@ func TestAggregateEqualsPlainEvaluation(t *testing.T) {
 		}
 		raw, err := json.Marshal(input)
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf(`{"rows":[%s],"truncated":%t}`, strings.Join(lines, ","), len(want) > limit), aggregate(t, db, e, books, string(raw)), string(raw))
+		require.Equal(t, fmt.Sprintf(`{"rows":[%s],"truncated":%t}`, strings.Join(lines, ","), len(want) > limit), fifteen(all, aggregate(t, db, e, books, string(raw))), string(raw))
 		rows += len(lines)
 		if len(having) > 0 && len(want) > 0 {
 			kept++
@@ -240,6 +245,23 @@ func TestAggregateEqualsPlainEvaluation(t *testing.T) {
 	}
 	require.Greater(t, rows, 10000, "the aggregates of this test have to find something")
 	require.Greater(t, kept, 100, "so has having")
+}
+
+// fifteen gives decimals the digits that SQLite computes and shows; PostgreSQL has
+// more of an average, and shows 1.0 as that.
+func fifteen(all []measure, rows string) string {
+	for _, m := range all {
+		if m.field.Type != catalog.TypeDecimal {
+			continue
+		}
+		member := regexp.MustCompile(strconv.Quote(m.name) + `:"([^"]*)"`)
+		rows = member.ReplaceAllStringFunc(rows, func(s string) string {
+			x, _ := strconv.ParseFloat(member.FindStringSubmatch(s)[1], 64)
+			x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 15, 64), 64)
+			return strconv.Quote(m.name) + ":" + shown(x, catalog.TypeDecimal)
+		})
+	}
+	return rows
 }
 
 // plainly gives the rows of an aggregate, in no order.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 )
 
@@ -133,6 +134,9 @@ func ratio(b *testing.B, raw, engine func() int) {
 }
 
 func BenchmarkGetByID(b *testing.B) {
+	if pgtest.ForEach(b, BenchmarkGetByID) {
+		return
+	}
 	db, e := open(b, shelf())
 	const id = "0198c0de-0000-7000-8000-000000004711"
 	stmt := prepared(b, db, "SELECT "+bookColumns+" FROM books WHERE id=?")
@@ -168,6 +172,9 @@ func rawPage(b *testing.B, stmt *sql.Stmt, each func(*rawBook, []byte) []byte) [
 }
 
 func BenchmarkCollection20(b *testing.B) {
+	if pgtest.ForEach(b, BenchmarkCollection20) {
+		return
+	}
 	db, e := open(b, shelf())
 	stmt := prepared(b, db, page20)
 	c, err := read.DecodeCollection([]byte(input20+"}"), books, graph)
@@ -182,6 +189,9 @@ func BenchmarkCollection20(b *testing.B) {
 }
 
 func BenchmarkCollection20With2Edges(b *testing.B) {
+	if pgtest.ForEach(b, BenchmarkCollection20With2Edges) {
+		return
+	}
 	db, e := open(b, shelf())
 	marks := "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 	stmt := prepared(b, db, page20)

@@ -11,12 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // Calls share memory through pools, never what stands in it.
 func TestConcurrentCalls(t *testing.T) {
+	if pgtest.ForEach(t, TestConcurrentCalls) {
+		return
+	}
 	db, e := open(t, library.Random(rand.New(rand.NewPCG(3, 4)), 200))
 	inputs := []string{
 		`{"with":"author.books,tags","pageSize":7}`, `{"filter":{"pages":{"$in":[1,2,3]}},"sort":"-title"}`, `{"fields":"title","q":"e"}`,

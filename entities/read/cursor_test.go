@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -33,7 +34,7 @@ func shelf(t testing.TB, books int) (*sql.DB, *Engine) {
 		d.Books = append(d.Books, library.Book{ID: fmt.Sprintf("b%05d", i), Title: fmt.Sprintf("Title %d", i%7), Sold: int64(i % 5), CreatedAt: time.Unix(int64(i%3), 0), Author: library.P[int64](1)})
 	}
 	library.Insert(t, db, d)
-	return db, New(sqltext.SQLite{})
+	return db, New(library.Dialect(t))
 }
 
 func (p page) ids() (out []string) {
@@ -63,6 +64,9 @@ func ask(db Querier, e *Engine, input map[string]any, set string) (page, error) 
 }
 
 func TestCursorOfAnotherQuery(t *testing.T) {
+	if pgtest.ForEach(t, TestCursorOfAnotherQuery) {
+		return
+	}
 	db, e := shelf(t, 20)
 	query := func(more map[string]any) map[string]any {
 		in := map[string]any{"filter": map[string]any{"sold": map[string]any{"$gte": 1}}, "sort": "-sold", "pageSize": 3, "q": "tit"}
@@ -126,6 +130,9 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 // Whoever makes up a cursor with a right digest gets no further than with a
 // filter: values of other types are refused.
 func TestMadeUpValues(t *testing.T) {
+	if pgtest.ForEach(t, TestMadeUpValues) {
+		return
+	}
 	db, e := shelf(t, 5)
 	graph := library.Graph()
 	for sort, wrong := range map[string][]any{
@@ -153,12 +160,15 @@ func TestMadeUpValues(t *testing.T) {
 
 // Rows that come and go while a walk is under way move no others.
 func TestWalkWhileRowsComeAndGo(t *testing.T) {
+	if pgtest.ForEach(t, TestWalkWhileRowsComeAndGo) {
+		return
+	}
 	db, e := shelf(t, 60)
 	exec := func(query string, args ...any) {
-		_, err := db.Exec(query, args...)
+		_, err := db.Exec(pgtest.Marks(t, query), args...)
 		require.NoError(t, err)
 	}
-	insert := `INSERT INTO books (id,title,sold,in_print,created_at,secret,pin) VALUES (?,?,?,0,'2026-01-01 00:00:00+00:00','','')`
+	insert := `INSERT INTO books (id,title,sold,in_print,created_at,secret,pin) VALUES (?,?,?,false,'2026-01-01 00:00:00+00:00','','')`
 	in := map[string]any{"sort": "title", "pageSize": 7, "fields": "title"}
 	seen := map[string]int{}
 	for n := 0; ; n++ {
@@ -188,6 +198,9 @@ func TestWalkWhileRowsComeAndGo(t *testing.T) {
 
 // A page that is cut at the limit of bytes goes on where it was cut.
 func TestWalkOfCutPages(t *testing.T) {
+	if pgtest.ForEach(t, TestWalkOfCutPages) {
+		return
+	}
 	db, e := shelf(t, 50)
 	e.MaxBytes = 2000
 	for _, with := range []any{[]string{"author"}, nil} {
@@ -217,6 +230,9 @@ func TestWalkOfCutPages(t *testing.T) {
 }
 
 func TestLastPageHasNoCursor(t *testing.T) {
+	if pgtest.ForEach(t, TestLastPageHasNoCursor) {
+		return
+	}
 	db, e := shelf(t, 10)
 	p, err := ask(db, e, map[string]any{"pageSize": 5, "page": 2}, "")
 	require.NoError(t, err)
@@ -229,8 +245,11 @@ func TestLastPageHasNoCursor(t *testing.T) {
 }
 
 func TestSortTooLongForACursor(t *testing.T) {
+	if pgtest.ForEach(t, TestSortTooLongForACursor) {
+		return
+	}
 	db, e := shelf(t, 2)
-	_, err := db.Exec("UPDATE books SET title=?", strings.Repeat("x", MaxCursor))
+	_, err := db.Exec(pgtest.Marks(t, "UPDATE books SET title=?"), strings.Repeat("x", MaxCursor))
 	require.NoError(t, err)
 	_, err = ask(db, e, map[string]any{"pageSize": 1, "sort": "title", "fields": "id"}, "")
 	require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))

@@ -7,19 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 )
 
 // Rows beyond the budget are not kept while they are read, so that one call
 // cannot fill the memory before its answer is put together.
 func TestBudgetOfLevels(t *testing.T) {
+	if pgtest.ForEach(t, TestBudgetOfLevels) {
+		return
+	}
 	db, graph := library.Open(t), library.Graph()
 	d := library.Data{Authors: []library.Author{{ID: 1, Name: "A"}, {ID: 2, Name: "B"}}}
 	for i := range 50 {
 		d.Books = append(d.Books, library.Book{ID: string(rune('A' + i)), Title: "T", Author: library.P(int64(1 + i%2))})
 	}
 	library.Insert(t, db, d)
-	e, ctx := New(sqltext.SQLite{}), context.Background()
+	e, ctx := New(library.Dialect(t)), context.Background()
 
 	c, err := DecodeCollection([]byte(`{}`), graph.Entity("Book"), graph)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/library"
@@ -13,7 +14,23 @@ import (
 
 // world is the library in memory, with the language of filters evaluated the
 // plain way, as the measure of the engine.
-type world struct{ data library.Data }
+type world struct {
+	data      library.Data
+	nullsLast bool // in an ascending order
+}
+
+// newWorld holds data as the database of a test sorts it.
+func newWorld(t testing.TB, d library.Data) world {
+	return world{d, !library.Dialect(t).NullsFirst()}
+}
+
+// order compares two values in a sort.
+func (w world) order(a, b any) int {
+	if w.nullsLast && (a == nil || b == nil) {
+		return order(b, a)
+	}
+	return order(a, b)
+}
 
 type record map[string]any // int64, float64, string, bool, time.Time or nil
 

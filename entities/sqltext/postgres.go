@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -114,18 +115,33 @@ func regular(word string, m WordMatch) string {
 // look appends what stands at a path, null where nothing does: a label leads
 // nowhere in an array, an index nowhere in an object.
 func look(b *Builder, column func(*Builder), path []Step) {
+	if slices.ContainsFunc(path, func(s Step) bool { return s.Label == "" }) {
+		// The operator for an index takes a scalar for an array that has it.
+		b.Raw("jsonb_path_query_first(")
+		column(b)
+		b.Raw("::jsonb,").Arg(jsonpath(path)).Raw("::jsonpath,'{}',true)")
+		return
+	}
 	b.Raw("(")
 	column(b)
 	b.Raw("::jsonb")
 	for _, s := range path {
-		b.Raw("->")
-		if s.Label == "" {
-			b.Arg(int64(s.Index)).Raw("::int")
-			continue
-		}
-		b.Arg(s.Label).Raw("::text")
+		b.Raw("->").Arg(s.Label).Raw("::text")
 	}
 	b.Raw(")")
+}
+
+// jsonpath is a path in which nothing stands for something else.
+func jsonpath(path []Step) string {
+	p := []byte("strict $")
+	for _, s := range path {
+		if s.Label == "" {
+			p = append(appendInt(append(p, '['), s.Index), ']')
+			continue
+		}
+		p = append(append(append(p, '.', '"'), s.Label...), '"')
+	}
+	return string(p)
 }
 
 // JSON implements Looker.

@@ -21,7 +21,7 @@ var (
 
 // Moment is one of a few times that differ in their fractions and days.
 func Moment(r *rand.Rand) time.Time {
-	fractions := []time.Duration{0, 500 * time.Millisecond, 5 * time.Millisecond, 123456789, 120 * time.Millisecond, 1}
+	fractions := []time.Duration{0, 500 * time.Millisecond, 5 * time.Millisecond, 123456 * time.Microsecond, 120 * time.Millisecond, time.Microsecond}
 	return epoch.Add(time.Duration(r.IntN(4))*time.Second).Add(fractions[r.IntN(len(fractions))]).AddDate(0, 0, r.IntN(2))
 }
 
