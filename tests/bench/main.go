@@ -59,6 +59,13 @@ var suites = []suite{
 		{"Throughput", "trivial scripts per second, as many at once as cores", "", "scripts/s", "100"},
 		{"Flood", "p99 of a caller's script under another's flood", "the same on an idle machine", "ratio", "5"},
 	}},
+	{"./codemode/typegen", "Declarations", []row{
+		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
+	}},
+	{"./framework/catalog", "Search", []row{
+		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
+		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},
+	}},
 }
 
 func main() {

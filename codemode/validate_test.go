@@ -1,0 +1,55 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/validate"
+)
+
+// What imports and is compiled before it is checked: names and lines are the
+// user's.
+func TestValidateOfModules(t *testing.T) {
+	h := newHouse(t, nil)
+	for name, tt := range map[string]struct {
+		code, diagnostic, says string
+		line                   int
+	}{
+		"server":              {"import * as koan from '@codemode/servers/koan';\nconst page = await koan.note_collection({});\nSDK.Out.answer(page.items);", "", "", 0},
+		"by name":             {"import { send } from '@codemode/servers/mail';\nimport { KoanError } from '@codemode/errors';\ntry { await send({ to: 'x' }) } catch (e) { if (e instanceof KoanError) console.log(e.code) }", "", "", 0},
+		"discovery":           {"import { listServers, searchTools } from '@codemode/discovery';\n[await listServers(), await searchTools('note')]", "", "", 0},
+		"both kinds":          {"import * as mail from '@codemode/servers/mail';\nconst { Note } = SDK.Entities;\nconst [a] = await Promise.all([mail.send({})]);\nSDK.Out.answer([a, Note.collection()])", "", "", 0},
+		"shadowed import":     {"import { send as SDK } from '@codemode/servers/mail';\nSDK.whatever", "", "", 0},
+		"typescript":          {"import * as mail from '@codemode/servers/mail';\nconst n: number = 1;\nenum E { A }\nexport default async () => mail.send({ n, e: E.A });", "", "", 0},
+		"unknown server":      {"import * as x from '@codemode/servers/mial';\nx.send()", validate.UnknownModule, "mail", 1},
+		"unknown export":      {"\nimport { sned } from '@codemode/servers/mail';\nsned()", validate.UnknownExport, "send", 3},
+		"package":             {"import fs from 'fs';\nfs.x()", validate.UnknownModule, "no packages", 1},
+		"unknown entity":      {"import { send } from '@codemode/servers/mail';\n\nawait send({});\nSDK.Entities.Nte.collection()", validate.UnknownEntity, "Note", 4},
+		"method of an alias":  {"import { send } from '@codemode/servers/mail';\nconst { Note } = SDK.Entities;\nawait send({});\nNote.nope();", validate.UnknownMethod, "nope", 4},
+		"literal in a module": {"import { send } from '@codemode/servers/mail';\nawait send({});\nconst filter = { txet: 'x' };\nSDK.Entities.Note.collection({ filter });", validate.UnknownField, "text", 3},
+		"alias in typescript": {"const a: string = 'x';\nlet { Note } = SDK.Entities;\nNote.collection({ filter: { txet: a } });", validate.UnknownField, "text", 3},
+		"forbidden global":    {"import { send } from '@codemode/servers/mail';\nawait send(await fetch('x'))", validate.ForbiddenGlobal, "fetch", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := h.call(context.Background(), "validate", in{"code": tt.code})
+			require.NoError(t, r.err)
+			if tt.diagnostic == "" {
+				require.JSONEq(t, `true`, string(r.raw["valid"]), string(r.raw["diagnostics"]))
+				return
+			}
+			var found []struct {
+				Code, Message, Hint string
+				Line                int
+			}
+			require.NoError(t, json.Unmarshal(r.raw["diagnostics"], &found))
+			require.Len(t, found, 1, string(r.raw["diagnostics"]))
+			require.Equal(t, tt.diagnostic, found[0].Code)
+			require.Contains(t, found[0].Message+found[0].Hint, tt.says)
+			require.Equal(t, tt.line, found[0].Line)
+			require.NotEmpty(t, found[0].Hint)
+		})
+	}
+}

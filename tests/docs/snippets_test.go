@@ -1,0 +1,42 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/fixture"
+)
+
+var snippet = regexp.MustCompile("(?ms)^```(?:js|javascript|ts|typescript)\n(.*?)^```$")
+
+// Scripts in the documentation are right, and a check that found something wrong
+// with one of them would itself be wrong.
+func TestScriptsAreValid(t *testing.T) {
+	k := koantest.New(t, fixture.App())
+	pages, err := filepath.Glob("../../docs/*/*.md")
+	require.NoError(t, err)
+	checked := 0
+	for _, page := range append(pages, "../../README.md", "../../docs/architecture.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range snippet.FindAllSubmatch(text, -1) {
+			code := string(block[1])
+			if !script.MatchString(code) {
+				continue
+			}
+			out, err := k.Call("code::koan.validate", map[string]any{"code": code})
+			require.NoError(t, err)
+			require.JSONEq(t, `{"valid":true}`, string(out), "%s:\n%s", page, code)
+			checked++
+		}
+	}
+	require.GreaterOrEqual(t, checked, 3)
+}
+
+// script tells a script from a part of one, and from declarations.
+var script = regexp.MustCompile(`(?m)^[^/]*\bSDK\.`)
