@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
+	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/sqltext"
 )
 
@@ -147,7 +148,7 @@ func sqlOf(t *testing.T, input string) (string, []any) {
 	t.Helper()
 	tree, details := filter.Parse([]byte(input), books, graph, "")
 	require.Empty(t, details)
-	b := sqltext.Builder{Dialect: sqltext.SQLite{}}
+	b := sqltext.Builder{Dialect: library.Dialect(t)}
 	tree.Where(&b, b.NewAlias())
 	return string(b.Text()), b.Args()
 }
@@ -231,6 +232,9 @@ func TestHiddenEntity(t *testing.T) {
 // The largest filters that are taken are executed: neither the depth of an
 // expression nor the number of arguments passes what SQLite takes.
 func TestLargestFilters(t *testing.T) {
+	if pgtest.ForEach(t, TestLargestFilters) {
+		return
+	}
 	db := library.Open(t)
 	numbers := strings.TrimSuffix(strings.Repeat("1,", filter.MaxValues/2), ",")
 	nested := `{"books":{"$some":{"author":`
@@ -261,7 +265,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	db := library.Open(f)
+	databases := both(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		tree, details := filter.Parse(raw, books, graph, "/filter")
 		require.Equal(t, tree == nil, len(details) > 0)
@@ -273,12 +277,19 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		require.True(t, json.Valid(raw))
-		b := sqltext.Builder{Dialect: sqltext.SQLite{}}
-		b.Raw("SELECT count(*) FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
-		tree.Where(&b, 0)
-		var n int
-		require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&n))
+		for dialect, db := range databases {
+			b := sqltext.Builder{Dialect: dialect}
+			b.Raw("SELECT count(*) FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
+			tree.Where(&b, 0)
+			var n int
+			require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&n), dialect.Name())
+		}
 	})
+}
+
+// both is an empty library on each database.
+func both(f *testing.F) map[sqltext.Dialect]*sql.DB {
+	return map[sqltext.Dialect]*sql.DB{sqltext.SQLite{}: library.SQLite(f), sqltext.PostgreSQL{}: library.PostgreSQL(f)}
 }
 
 func TestPaths(t *testing.T) {
@@ -302,13 +313,13 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// FuzzPath: every path that is taken SQLite takes too, and finds by it what it
-// names.
+// FuzzPath: every path that is taken the databases take too, and find by it what
+// it names.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"a", "a.b[0]", `"a.b"`, "$", "[3]", "é.日"} {
 		f.Add(seed)
 	}
-	db := library.Open(f)
+	databases := both(f)
 	f.Fuzz(func(t *testing.T, path string) {
 		steps, err := filter.ParsePath(path)
 		if err != nil || !utf8.ValidString(path) {
@@ -329,11 +340,13 @@ func FuzzPath(f *testing.F) {
 		}
 		raw, err := json.Marshal(doc)
 		require.NoError(t, err)
-		b := sqltext.Builder{Dialect: sqltext.SQLite{}}
-		b.Raw("SELECT ")
-		b.Dialect.JSON(&b, func(b *sqltext.Builder) { b.Arg(string(raw)) }, steps, sqltext.JSONText)
-		var got sql.NullString
-		require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&got), "%q", path)
-		require.Equal(t, "here", got.String, "%q in %s", path, raw)
+		for dialect, db := range databases {
+			b := sqltext.Builder{Dialect: dialect}
+			b.Raw("SELECT ")
+			b.Dialect.JSON(&b, func(b *sqltext.Builder) { b.Arg(string(raw)) }, steps, sqltext.JSONText)
+			var got sql.NullString
+			require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&got), "%q on %s", path, dialect.Name())
+			require.Equal(t, "here", got.String, "%q in %s on %s", path, raw, dialect.Name())
+		}
 	})
 }
