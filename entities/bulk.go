@@ -67,6 +67,10 @@ func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model
 
 // prepareAll makes the rows of all plain models, and learns which of them exist.
 func (b *bulk) prepareAll(ctx context.Context) error {
+	late, err := b.findAll(ctx)
+	if err != nil {
+		return err
+	}
 	var keys []any
 	for _, m := range b.models {
 		if m.id != nil {
@@ -87,7 +91,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	}
 	b.ready = make([]*prepared, len(b.models))
 	for i, m := range b.models {
-		if !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
+		if late[i] || !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
 			continue
 		}
 		p, err := b.prepareOne(ctx, m)
@@ -100,6 +104,27 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 		b.ready[i] = p
 	}
 	return nil
+}
+
+// findAll looks for the entities of models that name theirs by its unique key.
+// late are the models whose entity this very call stores, or renames, before them.
+func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
+	late, seen, renamed := map[int]bool{}, map[string]bool{}, false
+	for i, m := range b.models {
+		if !m.findable(b.k) {
+			renamed = renamed || m.id != nil && len(m.key) > 0
+			continue
+		}
+		key := string(encode(m.key))
+		if late[i] = renamed || seen[key]; late[i] {
+			continue
+		}
+		seen[key] = true
+		if err := b.find(ctx, b.t, b.k, m, false); err != nil {
+			return nil, err
+		}
+	}
+	return late, nil
 }
 
 func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {

@@ -29,6 +29,7 @@ type model struct {
 	fields []fieldValue
 	edges  []edgeValue
 	at     string // JSON Pointer of the model in the input
+	key    map[string]any // the fields of the kind's unique key, as they stand in the input
 }
 
 type fieldValue struct {
@@ -162,6 +163,12 @@ func (d *decoder) field(m *model, f *catalog.Field, v any, at string) {
 		return
 	}
 	m.fields = append(m.fields, fieldValue{column, f, value})
+	if slices.Contains(d.kind.Entity.UpsertBy, f.Name) {
+		if m.key == nil {
+			m.key = map[string]any{}
+		}
+		m.key[f.Name] = v
+	}
 }
 
 // value checks the value of a field and gives it as the converters of package

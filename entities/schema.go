@@ -187,10 +187,14 @@ func (k *kind) modelSchema(withID bool) object {
 	for _, d := range (&model{}).missing(k) {
 		needed = append(needed, strings.TrimPrefix(d.Path, "/"))
 	}
-	if len(needed) == 0 {
-		return s
+	var say []string
+	if len(needed) > 0 {
+		say = append(say, "Needed to create one: "+strings.Join(needed, ", ")+".")
 	}
-	return described(s, "Needed to create one: "+strings.Join(needed, ", ")+".")
+	if by := k.Entity.UpsertBy; len(by) > 0 {
+		say = append(say, "Without id, the one with the same "+strings.Join(by, " and ")+" is changed, if there is one.")
+	}
+	return described(s, strings.Join(say, " "))
 }
 
 // outputSchema is the entity as reading gives it; every field may be left out by

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -15,8 +16,11 @@ import (
 )
 
 // upsert stores one model: it creates the entity, or changes the one that has
-// the model's id.
+// the model's id, or else its unique key.
 func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
+	if err := e.find(ctx, t, k, m, replace); err != nil {
+		return nil, err
+	}
 	if m.id == nil {
 		return e.create(ctx, t, k, m, ifVersion)
 	}
@@ -35,6 +39,35 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 		return e.change(ctx, t, k, m.id, m, replace, ifVersion)
 	}
 	return e.createNamed(ctx, t, k, m, ifVersion)
+}
+
+// find gives a model without id that of the entity which has its unique key, if
+// the caller may read one.
+func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
+	if !m.findable(k) {
+		return nil
+	}
+	tree, details := filter.Check(m.key, k.Entity, t.caller, m.at)
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	keys, err := e.reader.Keys(ctx, t.sql, k.Entity, tree, 1)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	if m.id, err = k.ScanID(keys[0]); err != nil {
+		return err
+	}
+	m.shown = k.FormatID(m.id)
+	if !replace { // the key is the same, or the entity would not have been found by it
+		m.fields = slices.DeleteFunc(m.fields, func(f fieldValue) bool { return m.key[f.field.Name] != nil })
+	}
+	return nil
+}
+
+// findable tells whether a model has no id, but all of its kind's unique key.
+func (m *model) findable(k *kind) bool {
+	return m.id == nil && len(m.key) > 0 && len(m.key) == len(k.Entity.UpsertBy)
 }
 
 // createNamed creates an entity whose id the caller has chosen.

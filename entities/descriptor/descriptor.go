@@ -117,6 +117,9 @@ type Entity struct {
 	Key      Column
 	Columns  []Column
 	Edges    []Edge
+	// UpsertBy are the JSON names of the fields of the unique key by which a model
+	// without id finds its entity; empty for none.
+	UpsertBy []string
 	// VersionColumn is the optimistic lock's column, "" for none.
 	VersionColumn string
 	// Hooked tells that the schema has hooks or policies, so that every write must

@@ -242,6 +242,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 			k.Version, e.VersionColumn = f, f.StorageKey()
 		}
 	}
+	e.UpsertBy = m.upsertBy(n, e, a)
 	if a.Version != "" && k.Version == nil {
 		m.problem("%s: the version field %q does not exist", n.Name, a.Version)
 	}

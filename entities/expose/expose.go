@@ -41,6 +41,10 @@ type Entity struct {
 	Operations []string `json:"operations,omitempty"`
 	// Exposure overrides the mode for this entity: "code", "tools" or "full".
 	Exposure string `json:"exposure,omitempty"`
+	// UpsertBy names the fields of a unique key: one Unique field, or all fields of a
+	// unique index, none of them Optional. A model without id that has them all
+	// changes the entity that has the same values, where there is one.
+	UpsertBy []string `json:"upsertBy,omitempty"`
 	// Version names an integer field that counts updates; ifVersion then works.
 	Version string `json:"version,omitempty"`
 	// ReadScopes are needed for every operation, WriteScopes besides for those that
@@ -70,6 +74,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 	e.ReadOnly = orFlag(o.ReadOnly, e.ReadOnly)
 	e.Sets = orList(o.Sets, e.Sets)
 	e.Operations = orList(o.Operations, e.Operations)
+	e.UpsertBy = orList(o.UpsertBy, e.UpsertBy)
 	e.ReadScopes = orList(o.ReadScopes, e.ReadScopes)
 	e.WriteScopes = orList(o.WriteScopes, e.WriteScopes)
 	e.DeleteScopes = orList(o.DeleteScopes, e.DeleteScopes)

@@ -22,6 +22,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
@@ -42,6 +43,8 @@ type Client struct {
 	Like *LikeClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
+	// Slot is the client for interacting with the Slot builders.
+	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
 	// Visit is the client for interacting with the Visit builders.
@@ -64,6 +67,7 @@ func (c *Client) init() {
 	c.Label = NewLabelClient(c.config)
 	c.Like = NewLikeClient(c.config)
 	c.Ownership = NewOwnershipClient(c.config)
+	c.Slot = NewSlotClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
 	c.Visit = NewVisitClient(c.config)
 	c.Visitor = NewVisitorClient(c.config)
@@ -164,6 +168,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
+		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
@@ -191,6 +196,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
+		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
@@ -223,7 +229,7 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Specimen, c.Visit,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Slot, c.Specimen, c.Visit,
 		c.Visitor,
 	} {
 		n.Use(hooks...)
@@ -234,7 +240,7 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Specimen, c.Visit,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Slot, c.Specimen, c.Visit,
 		c.Visitor,
 	} {
 		n.Intercept(interceptors...)
@@ -254,6 +260,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Like.mutate(ctx, m)
 	case *OwnershipMutation:
 		return c.Ownership.mutate(ctx, m)
+	case *SlotMutation:
+		return c.Slot.mutate(ctx, m)
 	case *SpecimenMutation:
 		return c.Specimen.mutate(ctx, m)
 	case *VisitMutation:
@@ -1105,6 +1113,171 @@ func (c *OwnershipClient) mutate(ctx context.Context, m *OwnershipMutation) (Val
 	}
 }
 
+// SlotClient is a client for the Slot schema.
+type SlotClient struct {
+	config
+}
+
+// NewSlotClient returns a client for the Slot from the given config.
+func NewSlotClient(c config) *SlotClient {
+	return &SlotClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `slot.Hooks(f(g(h())))`.
+func (c *SlotClient) Use(hooks ...Hook) {
+	c.hooks.Slot = append(c.hooks.Slot, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `slot.Intercept(f(g(h())))`.
+func (c *SlotClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Slot = append(c.inters.Slot, interceptors...)
+}
+
+// Create returns a builder for creating a Slot entity.
+func (c *SlotClient) Create() *SlotCreate {
+	mutation := newSlotMutation(c.config, OpCreate)
+	return &SlotCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Slot entities.
+func (c *SlotClient) CreateBulk(builders ...*SlotCreate) *SlotCreateBulk {
+	return &SlotCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *SlotClient) MapCreateBulk(slice any, setFunc func(*SlotCreate, int)) *SlotCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &SlotCreateBulk{err: fmt.Errorf("calling to SlotClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*SlotCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &SlotCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Slot.
+func (c *SlotClient) Update() *SlotUpdate {
+	mutation := newSlotMutation(c.config, OpUpdate)
+	return &SlotUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *SlotClient) UpdateOne(_m *Slot) *SlotUpdateOne {
+	mutation := newSlotMutation(c.config, OpUpdateOne, withSlot(_m))
+	return &SlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *SlotClient) UpdateOneID(id int) *SlotUpdateOne {
+	mutation := newSlotMutation(c.config, OpUpdateOne, withSlotID(id))
+	return &SlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Slot.
+func (c *SlotClient) Delete() *SlotDelete {
+	mutation := newSlotMutation(c.config, OpDelete)
+	return &SlotDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *SlotClient) DeleteOne(_m *Slot) *SlotDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *SlotClient) DeleteOneID(id int) *SlotDeleteOne {
+	builder := c.Delete().Where(slot.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &SlotDeleteOne{builder}
+}
+
+// Query returns a query builder for Slot.
+func (c *SlotClient) Query() *SlotQuery {
+	return &SlotQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeSlot},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Slot entity by its id.
+func (c *SlotClient) Get(ctx context.Context, id int) (*Slot, error) {
+	return c.Query().Where(slot.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *SlotClient) GetX(ctx context.Context, id int) *Slot {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryOuter queries the outer edge of a Slot.
+func (c *SlotClient) QueryOuter(_m *Slot) *SlotQuery {
+	query := (&SlotClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(slot.Table, slot.FieldID, id),
+			sqlgraph.To(slot.Table, slot.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, slot.OuterTable, slot.OuterColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryInner queries the inner edge of a Slot.
+func (c *SlotClient) QueryInner(_m *Slot) *SlotQuery {
+	query := (&SlotClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(slot.Table, slot.FieldID, id),
+			sqlgraph.To(slot.Table, slot.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, slot.InnerTable, slot.InnerColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *SlotClient) Hooks() []Hook {
+	return c.hooks.Slot
+}
+
+// Interceptors returns the client interceptors.
+func (c *SlotClient) Interceptors() []Interceptor {
+	return c.inters.Slot
+}
+
+func (c *SlotClient) mutate(ctx context.Context, m *SlotMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&SlotCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&SlotUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&SlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&SlotDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Slot mutation op: %q", m.Op())
+	}
+}
+
 // SpecimenClient is a client for the Specimen schema.
 type SpecimenClient struct {
 	config
@@ -1683,10 +1856,11 @@ func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Like, Ownership, Specimen, Visit, Visitor []ent.Hook
+		Cabinet, Counter, Label, Like, Ownership, Slot, Specimen, Visit,
+		Visitor []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Like, Ownership, Specimen, Visit,
+		Cabinet, Counter, Label, Like, Ownership, Slot, Specimen, Visit,
 		Visitor []ent.Interceptor
 	}
 )

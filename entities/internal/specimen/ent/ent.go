@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
@@ -85,6 +86,7 @@ func checkColumn(t, c string) error {
 			label.Table:     label.ValidColumn,
 			like.Table:      like.ValidColumn,
 			ownership.Table: ownership.ValidColumn,
+			slot.Table:      slot.ValidColumn,
 			specimen.Table:  specimen.ValidColumn,
 			visit.Table:     visit.ValidColumn,
 			visitor.Table:   visitor.ValidColumn,

@@ -52,7 +52,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1282656922,
+		SchemaHash: 1992139003,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -85,7 +85,7 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
+	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
@@ -93,6 +93,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.hooked["Counter"] = len(c.Counter.Hooks()) > before["Counter"]
 	c.hooked["Label"] = len(c.Label.Hooks()) > before["Label"]
 	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
+	c.hooked["Slot"] = len(c.Slot.Hooks()) > before["Slot"]
 	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
 	c.hooked["Visit"] = len(c.Visit.Hooks()) > before["Visit"]
 	c.hooked["Visitor"] = len(c.Visitor.Hooks()) > before["Visitor"]
@@ -104,6 +105,8 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.ruled["Label"] = len(c.Label.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Label", c.Label.Interceptors())...)
 	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
+	c.ruled["Slot"] = len(c.Slot.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Slot", c.Slot.Interceptors())...)
 	c.ruled["Specimen"] = len(c.Specimen.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Specimen", c.Specimen.Interceptors())...)
 	c.ruled["Visit"] = len(c.Visit.Interceptors()) > 0
@@ -143,7 +146,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindOwnership(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
+	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindOwnership(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
 var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -613,6 +616,133 @@ func koanEdgeOwnership(m stdent.Mutation, edge string, change shim.EdgeChange, i
 			x.SetLabelID(ids[0].(owned.Slug))
 		case shim.Clear:
 			x.ClearLabel()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindSlot() *shim.Kind {
+	return &shim.Kind{
+		Type: "Slot",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Slot",
+				Description: "A place on a shelf.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "shelf", Type: "string", Required: true, Immutable: true},
+					{Name: "place", Type: "int", Required: true},
+					{Name: "holds", Type: "string", Nullable: true},
+					{Name: "free", Type: "bool", Default: json.RawMessage("true")},
+					{Name: "rev", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+				},
+				Edges: []catalog.Edge{
+					{Name: "outer", Target: "Slot"},
+					{Name: "inner", Target: "Slot", Many: true},
+				},
+				Versioned: true,
+			},
+			Table: "slots",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "shelf", Ent: "shelf", Name: "shelf", Storage: "text"},
+				{Field: "place", Ent: "place", Name: "place", Storage: "int"},
+				{Field: "holds", Ent: "holds", Name: "holds", Storage: "text", Nullable: true},
+				{Field: "free", Ent: "free", Name: "free", Storage: "bool"},
+				{Field: "rev", Ent: "rev", Name: "rev", Storage: "int"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "outer", Ent: "outer", Target: "Slot", Relation: "m2o", Inverse: true, OwnKey: "slot_inner"},
+				{Name: "inner", Ent: "inner", Target: "Slot", Relation: "o2m", TargetKey: "slot_inner", SetNull: true},
+			},
+			UpsertBy:      []string{"shelf", "place"},
+			VersionColumn: "rev",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Slot", Column: "slot_inner", SetNull: true},
+			},
+		},
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Slot.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Slot.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Slot.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Slot(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Slot.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Slot(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*SlotMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*SlotMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetSlot,
+		Edge: koanEdgeSlot,
+		Bump: func(m stdent.Mutation) { m.(*SlotMutation).AddRev(1) },
+	}
+}
+
+func koanSetSlot(m stdent.Mutation, field string, v any) error {
+	x := m.(*SlotMutation)
+	switch field {
+	case "shelf":
+		return shim.Text(v, x.SetShelf)
+	case "place":
+		return shim.Int(v, x.SetPlace)
+	case "holds":
+		return shim.Text(v, x.SetHolds)
+	case "free":
+		return shim.Bool(v, x.SetFree)
+	case "rev":
+		return shim.Int(v, x.SetRev)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeSlot(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*SlotMutation)
+	switch edge {
+	case "outer":
+		switch change {
+		case shim.Link:
+			x.SetOuterID(ids[0].(int))
+		case shim.Clear:
+			x.ClearOuter()
+		}
+		return nil
+	case "inner":
+		switch change {
+		case shim.Link:
+			x.AddInnerIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveInnerIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearInner()
 		}
 		return nil
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
@@ -41,6 +42,7 @@ const (
 	TypeLabel     = "Label"
 	TypeLike      = "Like"
 	TypeOwnership = "Ownership"
+	TypeSlot      = "Slot"
 	TypeSpecimen  = "Specimen"
 	TypeVisit     = "Visit"
 	TypeVisitor   = "Visitor"
@@ -2991,6 +2993,791 @@ func (m *OwnershipMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Ownership edge %s", name)
+}
+
+// SlotMutation represents an operation that mutates the Slot nodes in the graph.
+type SlotMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int
+	shelf         *string
+	place         *int
+	addplace      *int
+	holds         *string
+	free          *bool
+	rev           *int
+	addrev        *int
+	clearedFields map[string]struct{}
+	outer         *int
+	clearedouter  bool
+	inner         map[int]struct{}
+	removedinner  map[int]struct{}
+	clearedinner  bool
+	done          bool
+	oldValue      func(context.Context) (*Slot, error)
+	predicates    []predicate.Slot
+}
+
+var _ ent.Mutation = (*SlotMutation)(nil)
+
+// slotOption allows management of the mutation configuration using functional options.
+type slotOption func(*SlotMutation)
+
+// newSlotMutation creates new mutation for the Slot entity.
+func newSlotMutation(c config, op Op, opts ...slotOption) *SlotMutation {
+	m := &SlotMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeSlot,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withSlotID sets the ID field of the mutation.
+func withSlotID(id int) slotOption {
+	return func(m *SlotMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Slot
+		)
+		m.oldValue = func(ctx context.Context) (*Slot, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Slot.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withSlot sets the old Slot of the mutation.
+func withSlot(node *Slot) slotOption {
+	return func(m *SlotMutation) {
+		m.oldValue = func(context.Context) (*Slot, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m SlotMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m SlotMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *SlotMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *SlotMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Slot.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetShelf sets the "shelf" field.
+func (m *SlotMutation) SetShelf(s string) {
+	m.shelf = &s
+}
+
+// Shelf returns the value of the "shelf" field in the mutation.
+func (m *SlotMutation) Shelf() (r string, exists bool) {
+	v := m.shelf
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelf returns the old "shelf" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldShelf(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelf is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelf requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelf: %w", err)
+	}
+	return oldValue.Shelf, nil
+}
+
+// ResetShelf resets all changes to the "shelf" field.
+func (m *SlotMutation) ResetShelf() {
+	m.shelf = nil
+}
+
+// SetPlace sets the "place" field.
+func (m *SlotMutation) SetPlace(i int) {
+	m.place = &i
+	m.addplace = nil
+}
+
+// Place returns the value of the "place" field in the mutation.
+func (m *SlotMutation) Place() (r int, exists bool) {
+	v := m.place
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlace returns the old "place" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldPlace(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlace is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlace requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlace: %w", err)
+	}
+	return oldValue.Place, nil
+}
+
+// AddPlace adds i to the "place" field.
+func (m *SlotMutation) AddPlace(i int) {
+	if m.addplace != nil {
+		*m.addplace += i
+	} else {
+		m.addplace = &i
+	}
+}
+
+// AddedPlace returns the value that was added to the "place" field in this mutation.
+func (m *SlotMutation) AddedPlace() (r int, exists bool) {
+	v := m.addplace
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPlace resets all changes to the "place" field.
+func (m *SlotMutation) ResetPlace() {
+	m.place = nil
+	m.addplace = nil
+}
+
+// SetHolds sets the "holds" field.
+func (m *SlotMutation) SetHolds(s string) {
+	m.holds = &s
+}
+
+// Holds returns the value of the "holds" field in the mutation.
+func (m *SlotMutation) Holds() (r string, exists bool) {
+	v := m.holds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHolds returns the old "holds" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldHolds(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHolds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHolds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHolds: %w", err)
+	}
+	return oldValue.Holds, nil
+}
+
+// ClearHolds clears the value of the "holds" field.
+func (m *SlotMutation) ClearHolds() {
+	m.holds = nil
+	m.clearedFields[slot.FieldHolds] = struct{}{}
+}
+
+// HoldsCleared returns if the "holds" field was cleared in this mutation.
+func (m *SlotMutation) HoldsCleared() bool {
+	_, ok := m.clearedFields[slot.FieldHolds]
+	return ok
+}
+
+// ResetHolds resets all changes to the "holds" field.
+func (m *SlotMutation) ResetHolds() {
+	m.holds = nil
+	delete(m.clearedFields, slot.FieldHolds)
+}
+
+// SetFree sets the "free" field.
+func (m *SlotMutation) SetFree(b bool) {
+	m.free = &b
+}
+
+// Free returns the value of the "free" field in the mutation.
+func (m *SlotMutation) Free() (r bool, exists bool) {
+	v := m.free
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFree returns the old "free" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldFree(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFree is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFree requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFree: %w", err)
+	}
+	return oldValue.Free, nil
+}
+
+// ResetFree resets all changes to the "free" field.
+func (m *SlotMutation) ResetFree() {
+	m.free = nil
+}
+
+// SetRev sets the "rev" field.
+func (m *SlotMutation) SetRev(i int) {
+	m.rev = &i
+	m.addrev = nil
+}
+
+// Rev returns the value of the "rev" field in the mutation.
+func (m *SlotMutation) Rev() (r int, exists bool) {
+	v := m.rev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRev returns the old "rev" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldRev(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRev is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRev requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRev: %w", err)
+	}
+	return oldValue.Rev, nil
+}
+
+// AddRev adds i to the "rev" field.
+func (m *SlotMutation) AddRev(i int) {
+	if m.addrev != nil {
+		*m.addrev += i
+	} else {
+		m.addrev = &i
+	}
+}
+
+// AddedRev returns the value that was added to the "rev" field in this mutation.
+func (m *SlotMutation) AddedRev() (r int, exists bool) {
+	v := m.addrev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRev resets all changes to the "rev" field.
+func (m *SlotMutation) ResetRev() {
+	m.rev = nil
+	m.addrev = nil
+}
+
+// SetOuterID sets the "outer" edge to the Slot entity by id.
+func (m *SlotMutation) SetOuterID(id int) {
+	m.outer = &id
+}
+
+// ClearOuter clears the "outer" edge to the Slot entity.
+func (m *SlotMutation) ClearOuter() {
+	m.clearedouter = true
+}
+
+// OuterCleared reports if the "outer" edge to the Slot entity was cleared.
+func (m *SlotMutation) OuterCleared() bool {
+	return m.clearedouter
+}
+
+// OuterID returns the "outer" edge ID in the mutation.
+func (m *SlotMutation) OuterID() (id int, exists bool) {
+	if m.outer != nil {
+		return *m.outer, true
+	}
+	return
+}
+
+// OuterIDs returns the "outer" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// OuterID instead. It exists only for internal usage by the builders.
+func (m *SlotMutation) OuterIDs() (ids []int) {
+	if id := m.outer; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetOuter resets all changes to the "outer" edge.
+func (m *SlotMutation) ResetOuter() {
+	m.outer = nil
+	m.clearedouter = false
+}
+
+// AddInnerIDs adds the "inner" edge to the Slot entity by ids.
+func (m *SlotMutation) AddInnerIDs(ids ...int) {
+	if m.inner == nil {
+		m.inner = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.inner[ids[i]] = struct{}{}
+	}
+}
+
+// ClearInner clears the "inner" edge to the Slot entity.
+func (m *SlotMutation) ClearInner() {
+	m.clearedinner = true
+}
+
+// InnerCleared reports if the "inner" edge to the Slot entity was cleared.
+func (m *SlotMutation) InnerCleared() bool {
+	return m.clearedinner
+}
+
+// RemoveInnerIDs removes the "inner" edge to the Slot entity by IDs.
+func (m *SlotMutation) RemoveInnerIDs(ids ...int) {
+	if m.removedinner == nil {
+		m.removedinner = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.inner, ids[i])
+		m.removedinner[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedInner returns the removed IDs of the "inner" edge to the Slot entity.
+func (m *SlotMutation) RemovedInnerIDs() (ids []int) {
+	for id := range m.removedinner {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// InnerIDs returns the "inner" edge IDs in the mutation.
+func (m *SlotMutation) InnerIDs() (ids []int) {
+	for id := range m.inner {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetInner resets all changes to the "inner" edge.
+func (m *SlotMutation) ResetInner() {
+	m.inner = nil
+	m.clearedinner = false
+	m.removedinner = nil
+}
+
+// Where appends a list predicates to the SlotMutation builder.
+func (m *SlotMutation) Where(ps ...predicate.Slot) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the SlotMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *SlotMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Slot, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *SlotMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *SlotMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Slot).
+func (m *SlotMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *SlotMutation) Fields() []string {
+	fields := make([]string, 0, 5)
+	if m.shelf != nil {
+		fields = append(fields, slot.FieldShelf)
+	}
+	if m.place != nil {
+		fields = append(fields, slot.FieldPlace)
+	}
+	if m.holds != nil {
+		fields = append(fields, slot.FieldHolds)
+	}
+	if m.free != nil {
+		fields = append(fields, slot.FieldFree)
+	}
+	if m.rev != nil {
+		fields = append(fields, slot.FieldRev)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *SlotMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case slot.FieldShelf:
+		return m.Shelf()
+	case slot.FieldPlace:
+		return m.Place()
+	case slot.FieldHolds:
+		return m.Holds()
+	case slot.FieldFree:
+		return m.Free()
+	case slot.FieldRev:
+		return m.Rev()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case slot.FieldShelf:
+		return m.OldShelf(ctx)
+	case slot.FieldPlace:
+		return m.OldPlace(ctx)
+	case slot.FieldHolds:
+		return m.OldHolds(ctx)
+	case slot.FieldFree:
+		return m.OldFree(ctx)
+	case slot.FieldRev:
+		return m.OldRev(ctx)
+	}
+	return nil, fmt.Errorf("unknown Slot field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *SlotMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case slot.FieldShelf:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelf(v)
+		return nil
+	case slot.FieldPlace:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlace(v)
+		return nil
+	case slot.FieldHolds:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHolds(v)
+		return nil
+	case slot.FieldFree:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFree(v)
+		return nil
+	case slot.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRev(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Slot field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *SlotMutation) AddedFields() []string {
+	var fields []string
+	if m.addplace != nil {
+		fields = append(fields, slot.FieldPlace)
+	}
+	if m.addrev != nil {
+		fields = append(fields, slot.FieldRev)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *SlotMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case slot.FieldPlace:
+		return m.AddedPlace()
+	case slot.FieldRev:
+		return m.AddedRev()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *SlotMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case slot.FieldPlace:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPlace(v)
+		return nil
+	case slot.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRev(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Slot numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *SlotMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(slot.FieldHolds) {
+		fields = append(fields, slot.FieldHolds)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *SlotMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *SlotMutation) ClearField(name string) error {
+	switch name {
+	case slot.FieldHolds:
+		m.ClearHolds()
+		return nil
+	}
+	return fmt.Errorf("unknown Slot nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *SlotMutation) ResetField(name string) error {
+	switch name {
+	case slot.FieldShelf:
+		m.ResetShelf()
+		return nil
+	case slot.FieldPlace:
+		m.ResetPlace()
+		return nil
+	case slot.FieldHolds:
+		m.ResetHolds()
+		return nil
+	case slot.FieldFree:
+		m.ResetFree()
+		return nil
+	case slot.FieldRev:
+		m.ResetRev()
+		return nil
+	}
+	return fmt.Errorf("unknown Slot field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *SlotMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.outer != nil {
+		edges = append(edges, slot.EdgeOuter)
+	}
+	if m.inner != nil {
+		edges = append(edges, slot.EdgeInner)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *SlotMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case slot.EdgeOuter:
+		if id := m.outer; id != nil {
+			return []ent.Value{*id}
+		}
+	case slot.EdgeInner:
+		ids := make([]ent.Value, 0, len(m.inner))
+		for id := range m.inner {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *SlotMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.removedinner != nil {
+		edges = append(edges, slot.EdgeInner)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *SlotMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case slot.EdgeInner:
+		ids := make([]ent.Value, 0, len(m.removedinner))
+		for id := range m.removedinner {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *SlotMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedouter {
+		edges = append(edges, slot.EdgeOuter)
+	}
+	if m.clearedinner {
+		edges = append(edges, slot.EdgeInner)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *SlotMutation) EdgeCleared(name string) bool {
+	switch name {
+	case slot.EdgeOuter:
+		return m.clearedouter
+	case slot.EdgeInner:
+		return m.clearedinner
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *SlotMutation) ClearEdge(name string) error {
+	switch name {
+	case slot.EdgeOuter:
+		m.ClearOuter()
+		return nil
+	}
+	return fmt.Errorf("unknown Slot unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *SlotMutation) ResetEdge(name string) error {
+	switch name {
+	case slot.EdgeOuter:
+		m.ResetOuter()
+		return nil
+	case slot.EdgeInner:
+		m.ResetInner()
+		return nil
+	}
+	return fmt.Errorf("unknown Slot edge %s", name)
 }
 
 // SpecimenMutation represents an operation that mutates the Specimen nodes in the graph.

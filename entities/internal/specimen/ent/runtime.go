@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/schema"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 
@@ -61,6 +62,16 @@ func init() {
 	ownershipDescID := ownershipFields[0].Descriptor()
 	// ownership.DefaultID holds the default value on creation for the id field.
 	ownership.DefaultID = ownershipDescID.Default.(func() uuid.UUID)
+	slotFields := schema.Slot{}.Fields()
+	_ = slotFields
+	// slotDescFree is the schema descriptor for free field.
+	slotDescFree := slotFields[3].Descriptor()
+	// slot.DefaultFree holds the default value on creation for the free field.
+	slot.DefaultFree = slotDescFree.Default.(bool)
+	// slotDescRev is the schema descriptor for rev field.
+	slotDescRev := slotFields[4].Descriptor()
+	// slot.DefaultRev holds the default value on creation for the rev field.
+	slot.DefaultRev = slotDescRev.Default.(int)
 	specimenFields := schema.Specimen{}.Fields()
 	_ = specimenFields
 	// specimenDescI is the schema descriptor for i field.

@@ -22,6 +22,8 @@ type Tx struct {
 	Like *LikeClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
+	// Slot is the client for interacting with the Slot builders.
+	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
 	// Visit is the client for interacting with the Visit builders.
@@ -164,6 +166,7 @@ func (tx *Tx) init() {
 	tx.Label = NewLabelClient(tx.config)
 	tx.Like = NewLikeClient(tx.config)
 	tx.Ownership = NewOwnershipClient(tx.config)
+	tx.Slot = NewSlotClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)
 	tx.Visit = NewVisitClient(tx.config)
 	tx.Visitor = NewVisitorClient(tx.config)

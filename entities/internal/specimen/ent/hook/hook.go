@@ -69,6 +69,18 @@ func (f OwnershipFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OwnershipMutation", m)
 }
 
+// The SlotFunc type is an adapter to allow the use of ordinary
+// function as Slot mutator.
+type SlotFunc func(context.Context, *ent.SlotMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f SlotFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.SlotMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.SlotMutation", m)
+}
+
 // The SpecimenFunc type is an adapter to allow the use of ordinary
 // function as Specimen mutator.
 type SpecimenFunc func(context.Context, *ent.SpecimenMutation) (ent.Value, error)

@@ -111,6 +111,37 @@ var (
 			},
 		},
 	}
+	// SlotsColumns holds the columns for the "slots" table.
+	SlotsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "shelf", Type: field.TypeString},
+		{Name: "place", Type: field.TypeInt},
+		{Name: "holds", Type: field.TypeString, Nullable: true},
+		{Name: "free", Type: field.TypeBool, Default: true},
+		{Name: "rev", Type: field.TypeInt, Default: 1},
+		{Name: "slot_inner", Type: field.TypeInt, Nullable: true},
+	}
+	// SlotsTable holds the schema information for the "slots" table.
+	SlotsTable = &schema.Table{
+		Name:       "slots",
+		Columns:    SlotsColumns,
+		PrimaryKey: []*schema.Column{SlotsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "slots_slots_inner",
+				Columns:    []*schema.Column{SlotsColumns[6]},
+				RefColumns: []*schema.Column{SlotsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "slot_shelf_place",
+				Unique:  true,
+				Columns: []*schema.Column{SlotsColumns[1], SlotsColumns[2]},
+			},
+		},
+	}
 	// SpecimenColumns holds the columns for the "specimen" table.
 	SpecimenColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -278,6 +309,7 @@ var (
 		LabelsTable,
 		LikesTable,
 		OwnershipsTable,
+		SlotsTable,
 		SpecimenTable,
 		VisitsTable,
 		VisitorsTable,
@@ -292,6 +324,7 @@ func init() {
 	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
 	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
+	SlotsTable.ForeignKeys[0].RefTable = SlotsTable
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
 	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable
 	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable

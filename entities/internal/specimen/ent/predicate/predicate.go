@@ -21,6 +21,9 @@ type Like func(*sql.Selector)
 // Ownership is the predicate function for ownership builders.
 type Ownership func(*sql.Selector)
 
+// Slot is the predicate function for slot builders.
+type Slot func(*sql.Selector)
+
 // Specimen is the predicate function for specimen builders.
 type Specimen func(*sql.Selector)
 

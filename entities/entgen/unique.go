@@ -1,0 +1,65 @@
+package entgen
+
+import (
+	"slices"
+	"strings"
+
+	"entgo.io/ent/entc/gen"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
+)
+
+// upsertBy gives the JSON names of the key that an annotation declares, and
+// reports what is no key: values that are not always there, or not unique, do not
+// say which entity is meant.
+func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
+	if len(a.UpsertBy) == 0 {
+		return nil
+	}
+	sound := true
+	for _, name := range a.UpsertBy {
+		i := slices.IndexFunc(n.Fields, func(f *gen.Field) bool { return f.Name == name })
+		if i < 0 {
+			m.problem("%s: UpsertBy names %q, which is no field", n.Name, name)
+			sound = false
+			continue
+		}
+		f := &e.Resource.Fields[slices.IndexFunc(e.Columns, func(c descriptor.Column) bool { return c.Ent == name })]
+		switch {
+		case f.Nullable:
+			m.problem("%s.%s: a field of UpsertBy cannot be Optional", n.Name, name)
+		case f.Sensitive || f.WriteOnly || f.Opaque || f.ReadOnly || len(f.ReadScopes) > 0:
+			m.problem("%s.%s: a field of UpsertBy has to be one that every caller may write and filter by", n.Name, name)
+		default:
+			names = append(names, f.Name)
+			continue
+		}
+		sound = false
+	}
+	if sound && !unique(n, a.UpsertBy) {
+		m.problem("%s: UpsertBy needs a unique key: let %s be Unique, or the fields of a unique index", n.Name, strings.Join(a.UpsertBy, ", "))
+	}
+	return names
+}
+
+// unique tells whether the database keeps the values of some fields unique
+// together.
+func unique(n *gen.Type, fields []string) bool {
+	columns := make([]string, len(fields))
+	for i, name := range fields {
+		f := n.Fields[slices.IndexFunc(n.Fields, func(f *gen.Field) bool { return f.Name == name })]
+		if len(fields) == 1 && f.Unique {
+			return true
+		}
+		columns[i] = f.StorageKey()
+	}
+	slices.Sort(columns)
+	for _, x := range n.Indexes {
+		has := slices.Sorted(slices.Values(x.Columns))
+		if x.Unique && slices.Equal(has, columns) {
+			return true
+		}
+	}
+	return false
+}
