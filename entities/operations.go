@@ -255,6 +255,9 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 		Target: func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) },
 		Check:  func(in json.RawMessage) error { return o.check(e, k, in) },
 	}
+	if o.op == "collection" && r.Description != "" { // said once, where one looks first
+		op.Summary += " " + r.Description
+	}
 	if o.writes {
 		op.Scopes = slices.Concat(op.Scopes, k.Entity.WriteScopes)
 	}

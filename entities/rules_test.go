@@ -54,7 +54,7 @@ func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 			return viewer.With(ctx, viewer.Viewer{Tenant: p.Subject})
 		},
 	})
-	require.NoError(t, p.Start(context.Background(), host{"sqlite://" + t.TempDir()}))
+	require.NoError(t, p.Start(context.Background(), host{place(t)}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer())
 	require.NoError(t, err)
@@ -88,6 +88,9 @@ func (a *app) reads(op, input string) string {
 }
 
 func TestRulesHoldOnEveryRead(t *testing.T) {
+	if forEach(t, TestRulesHoldOnEveryRead) {
+		return
+	}
 	o := openOffice(t)
 	for _, c := range []struct{ op, input, want string }{
 		{"Document.collection", `{"fields":"id"}`, `{"items":[{"id":"a1"},{"id":"a2"}],"page":1,"pageSize":50,"totalCount":2,"nextCursor":null,"truncated":false}`},
@@ -115,7 +118,7 @@ func TestRulesHoldOnEveryRead(t *testing.T) {
 		{"Person.count", `{"filter":{"documents":{"$some":{"related":{"$some":{"tenant":"bob"}}}}}}`, `{"count":0}`},
 		{"Document.count", `{"filter":{"author":{"documents":{"$some":{"id":"b1"}}}}}`, `{"count":0}`},
 		// A reference that leads to a hidden row is none.
-		{"Document.aggregate", `{"groupBy":"author"}`, `{"rows":[{"author":null,"count":1},{"author":"1","count":1}],"truncated":false}`},
+		{"Document.aggregate", `{"groupBy":"author","filter":{"id":"a2"}}`, `{"rows":[{"author":null,"count":1}],"truncated":false}`},
 		{"Document.aggregate", `{"count":{"distinct":"author"},"max":"author"}`, `{"rows":[{"distinctAuthor":1,"maxAuthor":"1"}],"truncated":false}`},
 	} {
 		require.JSONEq(t, c.want, o.reads(c.op, c.input), "%s %s", c.op, c.input)
@@ -133,6 +136,9 @@ func TestRulesHoldOnEveryRead(t *testing.T) {
 
 // A cursor goes on within what its bearer may read.
 func TestCursorsGiveNoRights(t *testing.T) {
+	if forEach(t, TestCursorsGiveNoRights) {
+		return
+	}
 	o := openOffice(t)
 	page := o.people["admin"].call("Document.collection", `{"pageSize":2,"fields":"id"}`)
 	require.Len(t, page["items"], 2)
@@ -145,6 +151,9 @@ func TestCursorsGiveNoRights(t *testing.T) {
 }
 
 func TestPoliciesThatRefuseSayWhy(t *testing.T) {
+	if forEach(t, TestPoliciesThatRefuseSayWhy) {
+		return
+	}
 	o := openOffice(t)
 	nobody := o.people["nobody"]
 	for _, c := range [][2]string{
@@ -174,6 +183,9 @@ func TestPoliciesThatRefuseSayWhy(t *testing.T) {
 
 // What nobody may read can be written, and tells nothing of itself but its id.
 func TestWhatIsWrittenBlindly(t *testing.T) {
+	if forEach(t, TestWhatIsWrittenBlindly) {
+		return
+	}
 	o := openOffice(t)
 	require.Equal(t, map[string]any{"id": "e1"}, o.call("Entry.upsert", `{"model":{"id":"e1","text":"hello"}}`))
 	o.fails(fault.Forbidden, "Entry.get-by-id", `{"id":"e1"}`)
@@ -185,6 +197,9 @@ func TestWhatIsWrittenBlindly(t *testing.T) {
 }
 
 func TestHiddenRowsAreNotWritten(t *testing.T) {
+	if forEach(t, TestHiddenRowsAreNotWritten) {
+		return
+	}
 	o := openOffice(t)
 	admin := o.people["admin"]
 	before := admin.reads("Document.collection", `{"with":"all"}`) + admin.reads("Person.collection", `{"with":"all"}`) + admin.reads("Folder.collection", `{"with":"all"}`)
@@ -210,6 +225,9 @@ func TestHiddenRowsAreNotWritten(t *testing.T) {
 }
 
 func TestHiddenRowsAreNotLinked(t *testing.T) {
+	if forEach(t, TestHiddenRowsAreNotLinked) {
+		return
+	}
 	o := openOffice(t)
 	admin := o.people["admin"]
 	for _, c := range [][3]string{
@@ -241,6 +259,9 @@ func TestHiddenRowsAreNotLinked(t *testing.T) {
 
 // Foreign keys do not delete, nor change, for a caller what he may not read.
 func TestCascadesEndAtHiddenRows(t *testing.T) {
+	if forEach(t, TestCascadesEndAtHiddenRows) {
+		return
+	}
 	o := openOffice(t)
 	admin := o.people["admin"]
 	for _, c := range [][2]string{{"Folder.delete", `{"id":"f"}`}, {"Folder.delete-many", `{"ids":["f"]}`}, {"Folder.delete-by-query", `{"filter":{"id":"f"}}`}} {
@@ -255,6 +276,9 @@ func TestCascadesEndAtHiddenRows(t *testing.T) {
 }
 
 func TestDeletesThatOnlyMark(t *testing.T) {
+	if forEach(t, TestDeletesThatOnlyMark) {
+		return
+	}
 	o := openOffice(t)
 	require.EqualValues(t, 1, o.call("Document.delete", `{"id":"a1"}`)["deleted"])
 	require.EqualValues(t, 0, o.call("Document.delete", `{"id":"a1"}`)["deleted"])
@@ -264,6 +288,9 @@ func TestDeletesThatOnlyMark(t *testing.T) {
 }
 
 func TestFieldsThatOnlySomeMayRead(t *testing.T) {
+	if forEach(t, TestFieldsThatOnlySomeMayRead) {
+		return
+	}
 	o := openOffice(t)
 	admin := o.people["admin"]
 	require.EqualValues(t, 70, admin.call("Person.get-by-id", `{"id":1}`)["pay"])
@@ -301,13 +328,16 @@ func TestFieldsThatOnlySomeMayRead(t *testing.T) {
 		f := o.fails(fault.InvalidPayload, "Person.patch", `{"id":1,"changes":{"grade":"`+grade+`"}}`)
 		require.Contains(t, fmt.Sprint(f.Details), "cannot be changed after creation")
 	}
-	// Types and validation know it not.
-	require.Nil(t, o.view.Resource("Person").Field("pay"))
-	require.NotNil(t, admin.view.Resource("Person").Field("pay"))
+	// To types and validation it is write-only.
+	require.True(t, o.view.Resource("Person").Field("pay").WriteOnly)
+	require.False(t, admin.view.Resource("Person").Field("pay").WriteOnly)
 }
 
 // What a run shows of its changes is what its caller may see.
 func TestChangesShowWhatTheCallerMaySee(t *testing.T) {
+	if forEach(t, TestChangesShowWhatTheCallerMaySee) {
+		return
+	}
 	o := openOffice(t, ent.OnClient(func(c *ent.Client) {
 		c.Document.Use(func(next stdent.Mutator) stdent.Mutator {
 			return stdent.MutateFunc(func(ctx context.Context, m stdent.Mutation) (stdent.Value, error) {
@@ -352,6 +382,9 @@ func recordedAs(o *office, op, input string) ([]run.Change, error) {
 
 // Rules see the run's own transaction.
 func TestRulesSeeWhatTheRunWrote(t *testing.T) {
+	if forEach(t, TestRulesSeeWhatTheRunWrote) {
+		return
+	}
 	o := openOffice(t)
 	_, err := o.run(script(atomic, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
 		before, err := call("Document.count", `{}`)
@@ -372,6 +405,9 @@ func TestRulesSeeWhatTheRunWrote(t *testing.T) {
 // A unique value tells that somebody has it, and not who: the database keeps it
 // unique among all rows, so this much cannot be hidden.
 func TestConflictsNameNoHiddenRow(t *testing.T) {
+	if forEach(t, TestConflictsNameNoHiddenRow) {
+		return
+	}
 	o := openOffice(t)
 	f := o.fails(fault.Conflict, "Document.patch", `{"id":"a1","changes":{"code":"TOP"}}`)
 	require.Equal(t, "another Document already has this code", f.Message)
@@ -379,6 +415,9 @@ func TestConflictsNameNoHiddenRow(t *testing.T) {
 }
 
 func TestInterceptorsThatCannotHoldAreRefusedAtTheStart(t *testing.T) {
+	if forEach(t, TestInterceptorsThatCannotHoldAreRefusedAtTheStart) {
+		return
+	}
 	for name, add := range map[string]func(*ent.Client){
 		"a function that wraps": func(c *ent.Client) {
 			c.Folder.Intercept(ent.InterceptFunc(func(next ent.Querier) ent.Querier {
@@ -392,7 +431,7 @@ func TestInterceptorsThatCannotHoldAreRefusedAtTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := entities.Provide(ent.Entities(ent.OnClient(add)), entities.Options{})
-			err := p.Start(context.Background(), host{"sqlite://" + t.TempDir()})
+			err := p.Start(context.Background(), host{place(t)})
 			require.ErrorContains(t, err, "Folder: interceptor 1")
 			require.ErrorContains(t, err, "wraps queries")
 		})
@@ -407,6 +446,9 @@ func (both) Intercept(next stdent.Querier) stdent.Querier {
 }
 
 func TestRulesOnlyChooseRows(t *testing.T) {
+	if forEach(t, TestRulesOnlyChooseRows) {
+		return
+	}
 	for name, rule := range map[string]func(*ent.FolderQuery){
 		"limit":  func(q *ent.FolderQuery) { q.Limit(1) },
 		"offset": func(q *ent.FolderQuery) { q.Offset(1) },
@@ -431,6 +473,9 @@ func TestRulesOnlyChooseRows(t *testing.T) {
 
 // An interceptor's own failure is no reason to read everything.
 func TestFailingInterceptorsRefuse(t *testing.T) {
+	if forEach(t, TestFailingInterceptorsRefuse) {
+		return
+	}
 	o := openOffice(t, ent.OnClient(func(c *ent.Client) {
 		c.Folder.Intercept(intercept.TraverseFolder(func(ctx context.Context, q *ent.FolderQuery) error {
 			if v, _ := viewer.From(ctx); v.Admin {
@@ -464,6 +509,9 @@ func TestFailingInterceptorsRefuse(t *testing.T) {
 
 // What is asked while somebody reads must not write.
 func TestRulesDoNotWriteWhileReading(t *testing.T) {
+	if forEach(t, TestRulesDoNotWriteWhileReading) {
+		return
+	}
 	o := openOffice(t, ent.OnClient(func(c *ent.Client) {
 		c.Folder.Intercept(intercept.TraverseFolder(func(ctx context.Context, _ *ent.FolderQuery) error {
 			if v, _ := viewer.From(ctx); v.Admin {

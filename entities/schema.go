@@ -121,6 +121,9 @@ func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
 	if f.Default != nil {
 		s["default"] = f.Default
 	}
+	if f.Example != nil {
+		s["examples"] = []any{f.Example}
+	}
 	if f.ReadOnly {
 		s["readOnly"] = true
 	}

@@ -66,7 +66,7 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !slices.Contains(has, op) })
 		seen.Sets = visibleSets(r.Sets, p)
 		seen.Fields = visibleFields(r.Fields, p)
-		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable })
+		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable && !f.WriteOnly })
 		v.resources = append(v.resources, &seen)
 		v.byName[r.Name] = &seen
 	}
@@ -111,13 +111,18 @@ func (v *View) Narrow(keep func(ID) bool) *View {
 	return n
 }
 
-// visibleFields leaves out the fields whose scopes a principal lacks.
+// visibleFields makes write-only of fields whose scopes a principal lacks, and
+// leaves those out that cannot be written either.
 func visibleFields(fields []Field, p auth.Principal) []Field {
 	hidden := func(f Field) bool { return p.Missing(f.ReadScopes) != "" }
 	if !slices.ContainsFunc(fields, hidden) {
 		return fields
 	}
-	return slices.DeleteFunc(slices.Clone(fields), hidden)
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].WriteOnly = out[i].WriteOnly || hidden(out[i])
+	}
+	return slices.DeleteFunc(out, func(f Field) bool { return hidden(f) && f.ReadOnly })
 }
 
 // visibleSets narrows an entity's sets to what a principal may name. A declared

@@ -15,6 +15,7 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -26,6 +27,8 @@ type Client struct {
 	config
 	// Schema is the client for creating, migrating and dropping schema.
 	Schema *migrate.Schema
+	// Badge is the client for interacting with the Badge builders.
+	Badge *BadgeClient
 	// Document is the client for interacting with the Document builders.
 	Document *DocumentClient
 	// Entry is the client for interacting with the Entry builders.
@@ -45,6 +48,7 @@ func NewClient(opts ...Option) *Client {
 
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
+	c.Badge = NewBadgeClient(c.config)
 	c.Document = NewDocumentClient(c.config)
 	c.Entry = NewEntryClient(c.config)
 	c.Folder = NewFolderClient(c.config)
@@ -141,6 +145,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	return &Tx{
 		ctx:      ctx,
 		config:   cfg,
+		Badge:    NewBadgeClient(cfg),
 		Document: NewDocumentClient(cfg),
 		Entry:    NewEntryClient(cfg),
 		Folder:   NewFolderClient(cfg),
@@ -164,6 +169,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	return &Tx{
 		ctx:      ctx,
 		config:   cfg,
+		Badge:    NewBadgeClient(cfg),
 		Document: NewDocumentClient(cfg),
 		Entry:    NewEntryClient(cfg),
 		Folder:   NewFolderClient(cfg),
@@ -174,7 +180,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 // Debug returns a new debug-client. It's used to get verbose logging on specific operations.
 //
 //	client.Debug().
-//		Document.
+//		Badge.
 //		Query().
 //		Count(ctx)
 func (c *Client) Debug() *Client {
@@ -196,6 +202,7 @@ func (c *Client) Close() error {
 // Use adds the mutation hooks to all the entity clients.
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
+	c.Badge.Use(hooks...)
 	c.Document.Use(hooks...)
 	c.Entry.Use(hooks...)
 	c.Folder.Use(hooks...)
@@ -205,6 +212,7 @@ func (c *Client) Use(hooks ...Hook) {
 // Intercept adds the query interceptors to all the entity clients.
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
+	c.Badge.Intercept(interceptors...)
 	c.Document.Intercept(interceptors...)
 	c.Entry.Intercept(interceptors...)
 	c.Folder.Intercept(interceptors...)
@@ -214,6 +222,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
+	case *BadgeMutation:
+		return c.Badge.mutate(ctx, m)
 	case *DocumentMutation:
 		return c.Document.mutate(ctx, m)
 	case *EntryMutation:
@@ -224,6 +234,139 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Person.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
+	}
+}
+
+// BadgeClient is a client for the Badge schema.
+type BadgeClient struct {
+	config
+}
+
+// NewBadgeClient returns a client for the Badge from the given config.
+func NewBadgeClient(c config) *BadgeClient {
+	return &BadgeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `badge.Hooks(f(g(h())))`.
+func (c *BadgeClient) Use(hooks ...Hook) {
+	c.hooks.Badge = append(c.hooks.Badge, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `badge.Intercept(f(g(h())))`.
+func (c *BadgeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Badge = append(c.inters.Badge, interceptors...)
+}
+
+// Create returns a builder for creating a Badge entity.
+func (c *BadgeClient) Create() *BadgeCreate {
+	mutation := newBadgeMutation(c.config, OpCreate)
+	return &BadgeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Badge entities.
+func (c *BadgeClient) CreateBulk(builders ...*BadgeCreate) *BadgeCreateBulk {
+	return &BadgeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *BadgeClient) MapCreateBulk(slice any, setFunc func(*BadgeCreate, int)) *BadgeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &BadgeCreateBulk{err: fmt.Errorf("calling to BadgeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*BadgeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &BadgeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Badge.
+func (c *BadgeClient) Update() *BadgeUpdate {
+	mutation := newBadgeMutation(c.config, OpUpdate)
+	return &BadgeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *BadgeClient) UpdateOne(_m *Badge) *BadgeUpdateOne {
+	mutation := newBadgeMutation(c.config, OpUpdateOne, withBadge(_m))
+	return &BadgeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *BadgeClient) UpdateOneID(id string) *BadgeUpdateOne {
+	mutation := newBadgeMutation(c.config, OpUpdateOne, withBadgeID(id))
+	return &BadgeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Badge.
+func (c *BadgeClient) Delete() *BadgeDelete {
+	mutation := newBadgeMutation(c.config, OpDelete)
+	return &BadgeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *BadgeClient) DeleteOne(_m *Badge) *BadgeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *BadgeClient) DeleteOneID(id string) *BadgeDeleteOne {
+	builder := c.Delete().Where(badge.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &BadgeDeleteOne{builder}
+}
+
+// Query returns a query builder for Badge.
+func (c *BadgeClient) Query() *BadgeQuery {
+	return &BadgeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeBadge},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Badge entity by its id.
+func (c *BadgeClient) Get(ctx context.Context, id string) (*Badge, error) {
+	return c.Query().Where(badge.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *BadgeClient) GetX(ctx context.Context, id string) *Badge {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *BadgeClient) Hooks() []Hook {
+	return c.hooks.Badge
+}
+
+// Interceptors returns the client interceptors.
+func (c *BadgeClient) Interceptors() []Interceptor {
+	return c.inters.Badge
+}
+
+func (c *BadgeClient) mutate(ctx context.Context, m *BadgeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&BadgeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&BadgeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&BadgeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&BadgeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Badge mutation op: %q", m.Op())
 	}
 }
 
@@ -893,9 +1036,9 @@ func (c *PersonClient) mutate(ctx context.Context, m *PersonMutation) (Value, er
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Document, Entry, Folder, Person []ent.Hook
+		Badge, Document, Entry, Folder, Person []ent.Hook
 	}
 	inters struct {
-		Document, Entry, Folder, Person []ent.Interceptor
+		Badge, Document, Entry, Folder, Person []ent.Interceptor
 	}
 )

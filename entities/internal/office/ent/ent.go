@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -76,6 +77,7 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
+			badge.Table:    badge.ValidColumn,
 			document.Table: document.ValidColumn,
 			entry.Table:    entry.ValidColumn,
 			folder.Table:   folder.ValidColumn,

@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -17,8 +18,29 @@ import (
 
 // schemaGraph holds a representation of ent/schema at runtime.
 var schemaGraph = func() *sqlgraph.Schema {
-	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 4)}
+	graph := &sqlgraph.Schema{Nodes: make([]*sqlgraph.Node, 5)}
 	graph.Nodes[0] = &sqlgraph.Node{
+		NodeSpec: sqlgraph.NodeSpec{
+			Table:   badge.Table,
+			Columns: badge.Columns,
+			ID: &sqlgraph.FieldSpec{
+				Type:   field.TypeString,
+				Column: badge.FieldID,
+			},
+		},
+		Type: "Badge",
+		Fields: map[string]*sqlgraph.FieldSpec{
+			badge.FieldNumber:  {Type: field.TypeString, Column: badge.FieldNumber},
+			badge.FieldFloor:   {Type: field.TypeInt, Column: badge.FieldFloor},
+			badge.FieldWeight:  {Type: field.TypeFloat64, Column: badge.FieldWeight},
+			badge.FieldPin:     {Type: field.TypeString, Column: badge.FieldPin},
+			badge.FieldKey:     {Type: field.TypeString, Column: badge.FieldKey},
+			badge.FieldPrinter: {Type: field.TypeString, Column: badge.FieldPrinter},
+			badge.FieldHolder:  {Type: field.TypeString, Column: badge.FieldHolder},
+			badge.FieldNote:    {Type: field.TypeString, Column: badge.FieldNote},
+		},
+	}
+	graph.Nodes[1] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   document.Table,
 			Columns: document.Columns,
@@ -38,7 +60,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			document.FieldVersion:    {Type: field.TypeInt, Column: document.FieldVersion},
 		},
 	}
-	graph.Nodes[1] = &sqlgraph.Node{
+	graph.Nodes[2] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   entry.Table,
 			Columns: entry.Columns,
@@ -52,7 +74,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			entry.FieldText: {Type: field.TypeString, Column: entry.FieldText},
 		},
 	}
-	graph.Nodes[2] = &sqlgraph.Node{
+	graph.Nodes[3] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   folder.Table,
 			Columns: folder.Columns,
@@ -66,7 +88,7 @@ var schemaGraph = func() *sqlgraph.Schema {
 			folder.FieldName: {Type: field.TypeString, Column: folder.FieldName},
 		},
 	}
-	graph.Nodes[3] = &sqlgraph.Node{
+	graph.Nodes[4] = &sqlgraph.Node{
 		NodeSpec: sqlgraph.NodeSpec{
 			Table:   person.Table,
 			Columns: person.Columns,
@@ -190,6 +212,86 @@ type predicateAdder interface {
 }
 
 // addPredicate implements the predicateAdder interface.
+func (_q *BadgeQuery) addPredicate(pred func(s *sql.Selector)) {
+	_q.predicates = append(_q.predicates, pred)
+}
+
+// Filter returns a Filter implementation to apply filters on the BadgeQuery builder.
+func (_q *BadgeQuery) Filter() *BadgeFilter {
+	return &BadgeFilter{config: _q.config, predicateAdder: _q}
+}
+
+// addPredicate implements the predicateAdder interface.
+func (m *BadgeMutation) addPredicate(pred func(s *sql.Selector)) {
+	m.predicates = append(m.predicates, pred)
+}
+
+// Filter returns an entql.Where implementation to apply filters on the BadgeMutation builder.
+func (m *BadgeMutation) Filter() *BadgeFilter {
+	return &BadgeFilter{config: m.config, predicateAdder: m}
+}
+
+// BadgeFilter provides a generic filtering capability at runtime for BadgeQuery.
+type BadgeFilter struct {
+	predicateAdder
+	config
+}
+
+// Where applies the entql predicate on the query filter.
+func (f *BadgeFilter) Where(p entql.P) {
+	f.addPredicate(func(s *sql.Selector) {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[0].Type, p, s); err != nil {
+			s.AddError(err)
+		}
+	})
+}
+
+// WhereID applies the entql string predicate on the id field.
+func (f *BadgeFilter) WhereID(p entql.StringP) {
+	f.Where(p.Field(badge.FieldID))
+}
+
+// WhereNumber applies the entql string predicate on the number field.
+func (f *BadgeFilter) WhereNumber(p entql.StringP) {
+	f.Where(p.Field(badge.FieldNumber))
+}
+
+// WhereFloor applies the entql int predicate on the floor field.
+func (f *BadgeFilter) WhereFloor(p entql.IntP) {
+	f.Where(p.Field(badge.FieldFloor))
+}
+
+// WhereWeight applies the entql float64 predicate on the weight field.
+func (f *BadgeFilter) WhereWeight(p entql.Float64P) {
+	f.Where(p.Field(badge.FieldWeight))
+}
+
+// WherePin applies the entql string predicate on the pin field.
+func (f *BadgeFilter) WherePin(p entql.StringP) {
+	f.Where(p.Field(badge.FieldPin))
+}
+
+// WhereKey applies the entql string predicate on the key field.
+func (f *BadgeFilter) WhereKey(p entql.StringP) {
+	f.Where(p.Field(badge.FieldKey))
+}
+
+// WherePrinter applies the entql string predicate on the printer field.
+func (f *BadgeFilter) WherePrinter(p entql.StringP) {
+	f.Where(p.Field(badge.FieldPrinter))
+}
+
+// WhereHolder applies the entql string predicate on the holder field.
+func (f *BadgeFilter) WhereHolder(p entql.StringP) {
+	f.Where(p.Field(badge.FieldHolder))
+}
+
+// WhereNote applies the entql string predicate on the note field.
+func (f *BadgeFilter) WhereNote(p entql.StringP) {
+	f.Where(p.Field(badge.FieldNote))
+}
+
+// addPredicate implements the predicateAdder interface.
 func (_q *DocumentQuery) addPredicate(pred func(s *sql.Selector)) {
 	_q.predicates = append(_q.predicates, pred)
 }
@@ -218,7 +320,7 @@ type DocumentFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *DocumentFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[0].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[1].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -349,7 +451,7 @@ type EntryFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *EntryFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[1].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[2].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -394,7 +496,7 @@ type FolderFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *FolderFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[2].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[3].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})
@@ -467,7 +569,7 @@ type PersonFilter struct {
 // Where applies the entql predicate on the query filter.
 func (f *PersonFilter) Where(p entql.P) {
 	f.addPredicate(func(s *sql.Selector) {
-		if err := schemaGraph.EvalP(schemaGraph.Nodes[3].Type, p, s); err != nil {
+		if err := schemaGraph.EvalP(schemaGraph.Nodes[4].Type, p, s); err != nil {
 			s.AddError(err)
 		}
 	})

@@ -50,7 +50,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1074368901,
+		SchemaHash: 588246260,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -86,15 +86,18 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	}
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Document": len(c.Document.Hooks()), "Entry": len(c.Entry.Hooks()), "Folder": len(c.Folder.Hooks()), "Person": len(c.Person.Hooks())}
+	before := map[string]int{"Badge": len(c.Badge.Hooks()), "Document": len(c.Document.Hooks()), "Entry": len(c.Entry.Hooks()), "Folder": len(c.Folder.Hooks()), "Person": len(c.Person.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
+	c.hooked["Badge"] = len(c.Badge.Hooks()) > before["Badge"]
 	c.hooked["Document"] = len(c.Document.Hooks()) > before["Document"]
 	c.hooked["Entry"] = len(c.Entry.Hooks()) > before["Entry"]
 	c.hooked["Folder"] = len(c.Folder.Hooks()) > before["Folder"]
 	c.hooked["Person"] = len(c.Person.Hooks()) > before["Person"]
 	var unheld []string
+	c.ruled["Badge"] = len(c.Badge.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Badge", c.Badge.Interceptors())...)
 	c.ruled["Document"] = true
 	unheld = append(unheld, shim.Unheld("Document", c.Document.Interceptors())...)
 	c.ruled["Entry"] = true
@@ -136,7 +139,121 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindDocument(), koanKindEntry(), koanKindFolder(), koanKindPerson()}
+	return []*shim.Kind{koanKindBadge(), koanKindDocument(), koanKindEntry(), koanKindFolder(), koanKindPerson()}
+}
+
+func koanKindBadge() *shim.Kind {
+	return &shim.Kind{
+		Type: "Badge",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Badge",
+				Description: "What opens the doors.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Fields: []catalog.Field{
+					{Name: "number", Description: "Printed on it.", Type: "string", Required: true, Example: json.RawMessage(`"A-17"`), MinLength: new(int(3)), MaxLength: new(int(8)), Pattern: "^[A-Z]-[0-9]+$"},
+					{Name: "floor", Type: "int", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(9))},
+					{Name: "weight", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0.5))},
+					{Name: "pin", Type: "string", Nullable: true, WriteOnly: true, Searchable: true},
+					{Name: "key", Type: "string", Nullable: true, Sensitive: true},
+					{Name: "printer", Type: "string", ReadOnly: true, Default: json.RawMessage(`"north"`)},
+					{Name: "holder", Type: "string", Required: true, Immutable: true},
+					{Name: "note", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(4))},
+				},
+				Sets:       []string{"default", "branch-*"},
+				Searchable: true,
+				Operations: []string{"collection", "get-by-id", "count", "aggregate", "new", "upsert", "patch", "delete"},
+			},
+			Table: "badges",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "number", Ent: "number", Name: "number", Storage: "text"},
+				{Field: "floor", Ent: "floor", Name: "floor", Storage: "int"},
+				{Field: "weight", Ent: "weight", Name: "weight", Storage: "float"},
+				{Field: "pin", Ent: "pin", Name: "pin", Storage: "text", Nullable: true},
+				{Field: "key", Ent: "key", Name: "key", Storage: "text", Nullable: true},
+				{Field: "printer", Ent: "printer", Name: "printer", Storage: "text"},
+				{Field: "holder", Ent: "holder", Name: "holder", Storage: "text"},
+				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
+			},
+			ReadScopes:   []string{"badge:read"},
+			WriteScopes:  []string{"badge:write"},
+			DeleteScopes: []string{"badge:delete"},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Badge.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Badge.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Badge.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Badge(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Badge.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Badge(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*BadgeMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*BadgeMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*BadgeMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetBadge,
+		Edge: koanEdgeBadge,
+	}
+}
+
+func koanSetBadge(m stdent.Mutation, field string, v any) error {
+	x := m.(*BadgeMutation)
+	switch field {
+	case "number":
+		return shim.Text(v, x.SetNumber)
+	case "floor":
+		return shim.Int(v, x.SetFloor)
+	case "weight":
+		return shim.Float(v, x.SetWeight)
+	case "pin":
+		return shim.Text(v, x.SetPin)
+	case "key":
+		return shim.Text(v, x.SetKey)
+	case "printer":
+		return shim.Text(v, x.SetPrinter)
+	case "holder":
+		return shim.Text(v, x.SetHolder)
+	case "note":
+		return shim.Text(v, x.SetNote)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeBadge(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
 func koanKindDocument() *shim.Kind {

@@ -11,6 +11,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -27,11 +28,851 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
+	TypeBadge    = "Badge"
 	TypeDocument = "Document"
 	TypeEntry    = "Entry"
 	TypeFolder   = "Folder"
 	TypePerson   = "Person"
 )
+
+// BadgeMutation represents an operation that mutates the Badge nodes in the graph.
+type BadgeMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	number        *string
+	floor         *int
+	addfloor      *int
+	weight        *float64
+	addweight     *float64
+	pin           *string
+	key           *string
+	printer       *string
+	holder        *string
+	note          *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Badge, error)
+	predicates    []predicate.Badge
+}
+
+var _ ent.Mutation = (*BadgeMutation)(nil)
+
+// badgeOption allows management of the mutation configuration using functional options.
+type badgeOption func(*BadgeMutation)
+
+// newBadgeMutation creates new mutation for the Badge entity.
+func newBadgeMutation(c config, op Op, opts ...badgeOption) *BadgeMutation {
+	m := &BadgeMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeBadge,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withBadgeID sets the ID field of the mutation.
+func withBadgeID(id string) badgeOption {
+	return func(m *BadgeMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Badge
+		)
+		m.oldValue = func(ctx context.Context) (*Badge, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Badge.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withBadge sets the old Badge of the mutation.
+func withBadge(node *Badge) badgeOption {
+	return func(m *BadgeMutation) {
+		m.oldValue = func(context.Context) (*Badge, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m BadgeMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m BadgeMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Badge entities.
+func (m *BadgeMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *BadgeMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *BadgeMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Badge.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetNumber sets the "number" field.
+func (m *BadgeMutation) SetNumber(s string) {
+	m.number = &s
+}
+
+// Number returns the value of the "number" field in the mutation.
+func (m *BadgeMutation) Number() (r string, exists bool) {
+	v := m.number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNumber returns the old "number" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldNumber(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNumber: %w", err)
+	}
+	return oldValue.Number, nil
+}
+
+// ResetNumber resets all changes to the "number" field.
+func (m *BadgeMutation) ResetNumber() {
+	m.number = nil
+}
+
+// SetFloor sets the "floor" field.
+func (m *BadgeMutation) SetFloor(i int) {
+	m.floor = &i
+	m.addfloor = nil
+}
+
+// Floor returns the value of the "floor" field in the mutation.
+func (m *BadgeMutation) Floor() (r int, exists bool) {
+	v := m.floor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFloor returns the old "floor" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldFloor(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFloor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFloor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFloor: %w", err)
+	}
+	return oldValue.Floor, nil
+}
+
+// AddFloor adds i to the "floor" field.
+func (m *BadgeMutation) AddFloor(i int) {
+	if m.addfloor != nil {
+		*m.addfloor += i
+	} else {
+		m.addfloor = &i
+	}
+}
+
+// AddedFloor returns the value that was added to the "floor" field in this mutation.
+func (m *BadgeMutation) AddedFloor() (r int, exists bool) {
+	v := m.addfloor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetFloor resets all changes to the "floor" field.
+func (m *BadgeMutation) ResetFloor() {
+	m.floor = nil
+	m.addfloor = nil
+}
+
+// SetWeight sets the "weight" field.
+func (m *BadgeMutation) SetWeight(f float64) {
+	m.weight = &f
+	m.addweight = nil
+}
+
+// Weight returns the value of the "weight" field in the mutation.
+func (m *BadgeMutation) Weight() (r float64, exists bool) {
+	v := m.weight
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWeight returns the old "weight" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldWeight(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWeight is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWeight requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWeight: %w", err)
+	}
+	return oldValue.Weight, nil
+}
+
+// AddWeight adds f to the "weight" field.
+func (m *BadgeMutation) AddWeight(f float64) {
+	if m.addweight != nil {
+		*m.addweight += f
+	} else {
+		m.addweight = &f
+	}
+}
+
+// AddedWeight returns the value that was added to the "weight" field in this mutation.
+func (m *BadgeMutation) AddedWeight() (r float64, exists bool) {
+	v := m.addweight
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetWeight resets all changes to the "weight" field.
+func (m *BadgeMutation) ResetWeight() {
+	m.weight = nil
+	m.addweight = nil
+}
+
+// SetPin sets the "pin" field.
+func (m *BadgeMutation) SetPin(s string) {
+	m.pin = &s
+}
+
+// Pin returns the value of the "pin" field in the mutation.
+func (m *BadgeMutation) Pin() (r string, exists bool) {
+	v := m.pin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPin returns the old "pin" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldPin(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPin: %w", err)
+	}
+	return oldValue.Pin, nil
+}
+
+// ClearPin clears the value of the "pin" field.
+func (m *BadgeMutation) ClearPin() {
+	m.pin = nil
+	m.clearedFields[badge.FieldPin] = struct{}{}
+}
+
+// PinCleared returns if the "pin" field was cleared in this mutation.
+func (m *BadgeMutation) PinCleared() bool {
+	_, ok := m.clearedFields[badge.FieldPin]
+	return ok
+}
+
+// ResetPin resets all changes to the "pin" field.
+func (m *BadgeMutation) ResetPin() {
+	m.pin = nil
+	delete(m.clearedFields, badge.FieldPin)
+}
+
+// SetKey sets the "key" field.
+func (m *BadgeMutation) SetKey(s string) {
+	m.key = &s
+}
+
+// Key returns the value of the "key" field in the mutation.
+func (m *BadgeMutation) Key() (r string, exists bool) {
+	v := m.key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKey returns the old "key" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldKey(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKey: %w", err)
+	}
+	return oldValue.Key, nil
+}
+
+// ClearKey clears the value of the "key" field.
+func (m *BadgeMutation) ClearKey() {
+	m.key = nil
+	m.clearedFields[badge.FieldKey] = struct{}{}
+}
+
+// KeyCleared returns if the "key" field was cleared in this mutation.
+func (m *BadgeMutation) KeyCleared() bool {
+	_, ok := m.clearedFields[badge.FieldKey]
+	return ok
+}
+
+// ResetKey resets all changes to the "key" field.
+func (m *BadgeMutation) ResetKey() {
+	m.key = nil
+	delete(m.clearedFields, badge.FieldKey)
+}
+
+// SetPrinter sets the "printer" field.
+func (m *BadgeMutation) SetPrinter(s string) {
+	m.printer = &s
+}
+
+// Printer returns the value of the "printer" field in the mutation.
+func (m *BadgeMutation) Printer() (r string, exists bool) {
+	v := m.printer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPrinter returns the old "printer" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldPrinter(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPrinter is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPrinter requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPrinter: %w", err)
+	}
+	return oldValue.Printer, nil
+}
+
+// ResetPrinter resets all changes to the "printer" field.
+func (m *BadgeMutation) ResetPrinter() {
+	m.printer = nil
+}
+
+// SetHolder sets the "holder" field.
+func (m *BadgeMutation) SetHolder(s string) {
+	m.holder = &s
+}
+
+// Holder returns the value of the "holder" field in the mutation.
+func (m *BadgeMutation) Holder() (r string, exists bool) {
+	v := m.holder
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHolder returns the old "holder" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldHolder(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHolder is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHolder requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHolder: %w", err)
+	}
+	return oldValue.Holder, nil
+}
+
+// ResetHolder resets all changes to the "holder" field.
+func (m *BadgeMutation) ResetHolder() {
+	m.holder = nil
+}
+
+// SetNote sets the "note" field.
+func (m *BadgeMutation) SetNote(s string) {
+	m.note = &s
+}
+
+// Note returns the value of the "note" field in the mutation.
+func (m *BadgeMutation) Note() (r string, exists bool) {
+	v := m.note
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNote returns the old "note" field's value of the Badge entity.
+// If the Badge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BadgeMutation) OldNote(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNote is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNote requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNote: %w", err)
+	}
+	return oldValue.Note, nil
+}
+
+// ClearNote clears the value of the "note" field.
+func (m *BadgeMutation) ClearNote() {
+	m.note = nil
+	m.clearedFields[badge.FieldNote] = struct{}{}
+}
+
+// NoteCleared returns if the "note" field was cleared in this mutation.
+func (m *BadgeMutation) NoteCleared() bool {
+	_, ok := m.clearedFields[badge.FieldNote]
+	return ok
+}
+
+// ResetNote resets all changes to the "note" field.
+func (m *BadgeMutation) ResetNote() {
+	m.note = nil
+	delete(m.clearedFields, badge.FieldNote)
+}
+
+// Where appends a list predicates to the BadgeMutation builder.
+func (m *BadgeMutation) Where(ps ...predicate.Badge) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the BadgeMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *BadgeMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Badge, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *BadgeMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *BadgeMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Badge).
+func (m *BadgeMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *BadgeMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.number != nil {
+		fields = append(fields, badge.FieldNumber)
+	}
+	if m.floor != nil {
+		fields = append(fields, badge.FieldFloor)
+	}
+	if m.weight != nil {
+		fields = append(fields, badge.FieldWeight)
+	}
+	if m.pin != nil {
+		fields = append(fields, badge.FieldPin)
+	}
+	if m.key != nil {
+		fields = append(fields, badge.FieldKey)
+	}
+	if m.printer != nil {
+		fields = append(fields, badge.FieldPrinter)
+	}
+	if m.holder != nil {
+		fields = append(fields, badge.FieldHolder)
+	}
+	if m.note != nil {
+		fields = append(fields, badge.FieldNote)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *BadgeMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case badge.FieldNumber:
+		return m.Number()
+	case badge.FieldFloor:
+		return m.Floor()
+	case badge.FieldWeight:
+		return m.Weight()
+	case badge.FieldPin:
+		return m.Pin()
+	case badge.FieldKey:
+		return m.Key()
+	case badge.FieldPrinter:
+		return m.Printer()
+	case badge.FieldHolder:
+		return m.Holder()
+	case badge.FieldNote:
+		return m.Note()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *BadgeMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case badge.FieldNumber:
+		return m.OldNumber(ctx)
+	case badge.FieldFloor:
+		return m.OldFloor(ctx)
+	case badge.FieldWeight:
+		return m.OldWeight(ctx)
+	case badge.FieldPin:
+		return m.OldPin(ctx)
+	case badge.FieldKey:
+		return m.OldKey(ctx)
+	case badge.FieldPrinter:
+		return m.OldPrinter(ctx)
+	case badge.FieldHolder:
+		return m.OldHolder(ctx)
+	case badge.FieldNote:
+		return m.OldNote(ctx)
+	}
+	return nil, fmt.Errorf("unknown Badge field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *BadgeMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case badge.FieldNumber:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNumber(v)
+		return nil
+	case badge.FieldFloor:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFloor(v)
+		return nil
+	case badge.FieldWeight:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWeight(v)
+		return nil
+	case badge.FieldPin:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPin(v)
+		return nil
+	case badge.FieldKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKey(v)
+		return nil
+	case badge.FieldPrinter:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPrinter(v)
+		return nil
+	case badge.FieldHolder:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHolder(v)
+		return nil
+	case badge.FieldNote:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNote(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Badge field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *BadgeMutation) AddedFields() []string {
+	var fields []string
+	if m.addfloor != nil {
+		fields = append(fields, badge.FieldFloor)
+	}
+	if m.addweight != nil {
+		fields = append(fields, badge.FieldWeight)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *BadgeMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case badge.FieldFloor:
+		return m.AddedFloor()
+	case badge.FieldWeight:
+		return m.AddedWeight()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *BadgeMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case badge.FieldFloor:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFloor(v)
+		return nil
+	case badge.FieldWeight:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddWeight(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Badge numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *BadgeMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(badge.FieldPin) {
+		fields = append(fields, badge.FieldPin)
+	}
+	if m.FieldCleared(badge.FieldKey) {
+		fields = append(fields, badge.FieldKey)
+	}
+	if m.FieldCleared(badge.FieldNote) {
+		fields = append(fields, badge.FieldNote)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *BadgeMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *BadgeMutation) ClearField(name string) error {
+	switch name {
+	case badge.FieldPin:
+		m.ClearPin()
+		return nil
+	case badge.FieldKey:
+		m.ClearKey()
+		return nil
+	case badge.FieldNote:
+		m.ClearNote()
+		return nil
+	}
+	return fmt.Errorf("unknown Badge nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *BadgeMutation) ResetField(name string) error {
+	switch name {
+	case badge.FieldNumber:
+		m.ResetNumber()
+		return nil
+	case badge.FieldFloor:
+		m.ResetFloor()
+		return nil
+	case badge.FieldWeight:
+		m.ResetWeight()
+		return nil
+	case badge.FieldPin:
+		m.ResetPin()
+		return nil
+	case badge.FieldKey:
+		m.ResetKey()
+		return nil
+	case badge.FieldPrinter:
+		m.ResetPrinter()
+		return nil
+	case badge.FieldHolder:
+		m.ResetHolder()
+		return nil
+	case badge.FieldNote:
+		m.ResetNote()
+		return nil
+	}
+	return fmt.Errorf("unknown Badge field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *BadgeMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *BadgeMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *BadgeMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *BadgeMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *BadgeMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *BadgeMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *BadgeMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Badge unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *BadgeMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Badge edge %s", name)
+}
 
 // DocumentMutation represents an operation that mutates the Document nodes in the graph.
 type DocumentMutation struct {

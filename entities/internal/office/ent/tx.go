@@ -12,6 +12,8 @@ import (
 // Tx is a transactional client that is created by calling Client.Tx().
 type Tx struct {
 	config
+	// Badge is the client for interacting with the Badge builders.
+	Badge *BadgeClient
 	// Document is the client for interacting with the Document builders.
 	Document *DocumentClient
 	// Entry is the client for interacting with the Entry builders.
@@ -151,6 +153,7 @@ func (tx *Tx) Client() *Client {
 }
 
 func (tx *Tx) init() {
+	tx.Badge = NewBadgeClient(tx.config)
 	tx.Document = NewDocumentClient(tx.config)
 	tx.Entry = NewEntryClient(tx.config)
 	tx.Folder = NewFolderClient(tx.config)
@@ -164,7 +167,7 @@ func (tx *Tx) init() {
 // of them in order to commit or rollback the transaction.
 //
 // If a closed transaction is embedded in one of the generated entities, and the entity
-// applies a query, for example: Document.QueryXXX(), the query will be executed
+// applies a query, for example: Badge.QueryXXX(), the query will be executed
 // through the driver which created this transaction.
 //
 // Note that txDriver is not goroutine safe.

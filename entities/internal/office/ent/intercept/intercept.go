@@ -8,6 +8,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/entities/internal/office/ent"
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -69,6 +70,33 @@ func (f TraverseFunc) Traverse(ctx context.Context, q ent.Query) error {
 		return err
 	}
 	return f(ctx, query)
+}
+
+// The BadgeFunc type is an adapter to allow the use of ordinary function as a Querier.
+type BadgeFunc func(context.Context, *ent.BadgeQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f BadgeFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.BadgeQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.BadgeQuery", q)
+}
+
+// The TraverseBadge type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseBadge func(context.Context, *ent.BadgeQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseBadge) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseBadge) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.BadgeQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.BadgeQuery", q)
 }
 
 // The DocumentFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -182,6 +210,8 @@ func (f TraversePerson) Traverse(ctx context.Context, q ent.Query) error {
 // NewQuery returns the generic Query interface for the given typed query.
 func NewQuery(q ent.Query) (Query, error) {
 	switch q := q.(type) {
+	case *ent.BadgeQuery:
+		return &query[*ent.BadgeQuery, predicate.Badge, badge.OrderOption]{typ: ent.TypeBadge, tq: q}, nil
 	case *ent.DocumentQuery:
 		return &query[*ent.DocumentQuery, predicate.Document, document.OrderOption]{typ: ent.TypeDocument, tq: q}, nil
 	case *ent.EntryQuery:

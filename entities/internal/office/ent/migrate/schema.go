@@ -8,6 +8,24 @@ import (
 )
 
 var (
+	// BadgesColumns holds the columns for the "badges" table.
+	BadgesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "number", Type: field.TypeString},
+		{Name: "floor", Type: field.TypeInt, Default: 1},
+		{Name: "weight", Type: field.TypeFloat64, Default: 1},
+		{Name: "pin", Type: field.TypeString, Nullable: true},
+		{Name: "key", Type: field.TypeString, Nullable: true},
+		{Name: "printer", Type: field.TypeString, Default: "north"},
+		{Name: "holder", Type: field.TypeString},
+		{Name: "note", Type: field.TypeString, Nullable: true, Size: 4},
+	}
+	// BadgesTable holds the schema information for the "badges" table.
+	BadgesTable = &schema.Table{
+		Name:       "badges",
+		Columns:    BadgesColumns,
+		PrimaryKey: []*schema.Column{BadgesColumns[0]},
+	}
 	// DocumentsColumns holds the columns for the "documents" table.
 	DocumentsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
@@ -120,6 +138,7 @@ var (
 	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
+		BadgesTable,
 		DocumentsTable,
 		EntriesTable,
 		FoldersTable,

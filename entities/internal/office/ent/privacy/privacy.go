@@ -111,6 +111,30 @@ func DenyMutationOperationRule(op ent.Op) MutationRule {
 	return OnMutationOperation(rule, op)
 }
 
+// The BadgeQueryRuleFunc type is an adapter to allow the use of ordinary
+// functions as a query rule.
+type BadgeQueryRuleFunc func(context.Context, *ent.BadgeQuery) error
+
+// EvalQuery return f(ctx, q).
+func (f BadgeQueryRuleFunc) EvalQuery(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.BadgeQuery); ok {
+		return f(ctx, q)
+	}
+	return Denyf("ent/privacy: unexpected query type %T, expect *ent.BadgeQuery", q)
+}
+
+// The BadgeMutationRuleFunc type is an adapter to allow the use of ordinary
+// functions as a mutation rule.
+type BadgeMutationRuleFunc func(context.Context, *ent.BadgeMutation) error
+
+// EvalMutation calls f(ctx, m).
+func (f BadgeMutationRuleFunc) EvalMutation(ctx context.Context, m ent.Mutation) error {
+	if m, ok := m.(*ent.BadgeMutation); ok {
+		return f(ctx, m)
+	}
+	return Denyf("ent/privacy: unexpected mutation type %T, expect *ent.BadgeMutation", m)
+}
+
 // The DocumentQueryRuleFunc type is an adapter to allow the use of ordinary
 // functions as a query rule.
 type DocumentQueryRuleFunc func(context.Context, *ent.DocumentQuery) error
@@ -242,6 +266,8 @@ var _ QueryMutationRule = FilterFunc(nil)
 
 func queryFilter(q ent.Query) (Filter, error) {
 	switch q := q.(type) {
+	case *ent.BadgeQuery:
+		return q.Filter(), nil
 	case *ent.DocumentQuery:
 		return q.Filter(), nil
 	case *ent.EntryQuery:
@@ -257,6 +283,8 @@ func queryFilter(q ent.Query) (Filter, error) {
 
 func mutationFilter(m ent.Mutation) (Filter, error) {
 	switch m := m.(type) {
+	case *ent.BadgeMutation:
+		return m.Filter(), nil
 	case *ent.DocumentMutation:
 		return m.Filter(), nil
 	case *ent.EntryMutation:

@@ -5,6 +5,7 @@ package runtime
 import (
 	"context"
 
+	"github.com/koan-go/koan/entities/internal/office/ent/badge"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/folder"
@@ -19,6 +20,42 @@ import (
 // (default values, validators, hooks and policies) and stitches it
 // to their package variables.
 func init() {
+	badgeFields := schema.Badge{}.Fields()
+	_ = badgeFields
+	// badgeDescFloor is the schema descriptor for floor field.
+	badgeDescFloor := badgeFields[2].Descriptor()
+	// badge.DefaultFloor holds the default value on creation for the floor field.
+	badge.DefaultFloor = badgeDescFloor.Default.(int)
+	// badgeDescWeight is the schema descriptor for weight field.
+	badgeDescWeight := badgeFields[3].Descriptor()
+	// badge.DefaultWeight holds the default value on creation for the weight field.
+	badge.DefaultWeight = badgeDescWeight.Default.(float64)
+	// badgeDescPrinter is the schema descriptor for printer field.
+	badgeDescPrinter := badgeFields[6].Descriptor()
+	// badge.DefaultPrinter holds the default value on creation for the printer field.
+	badge.DefaultPrinter = badgeDescPrinter.Default.(string)
+	// badgeDescNote is the schema descriptor for note field.
+	badgeDescNote := badgeFields[8].Descriptor()
+	// badge.NoteValidator is a validator for the "note" field. It is called by the builders before save.
+	badge.NoteValidator = badgeDescNote.Validators[0].(func(string) error)
+	// badgeDescID is the schema descriptor for id field.
+	badgeDescID := badgeFields[0].Descriptor()
+	// badge.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	badge.IDValidator = func() func(string) error {
+		validators := badgeDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	documentMixin := schema.Document{}.Mixin()
 	document.Policy = privacy.NewPolicies(schema.Document{})
 	document.Hooks[0] = func(next ent.Mutator) ent.Mutator {

@@ -113,3 +113,32 @@ func (Entry) Policy() ent.Policy { return adminsRead() }
 func (Entry) Fields() []ent.Field {
 	return []ent.Field{field.String("id").MaxLen(64).NotEmpty().Immutable(), field.String("text")}
 }
+
+// Badge carries every annotation that a field can have.
+type Badge struct{ ent.Schema }
+
+// Annotations implements ent.Interface.
+func (Badge) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{
+		Description: "What opens the doors.", Sets: expose.Sets("default", "branch-*"),
+		Operations: []string{"collection", "get-by-id", "count", "aggregate", "new", "upsert", "patch", "delete"},
+		ReadScopes: []string{"badge:read"}, WriteScopes: []string{"badge:write"}, DeleteScopes: []string{"badge:delete"},
+	}}
+}
+
+// Fields implements ent.Interface.
+func (Badge) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").MaxLen(64).NotEmpty().Immutable(),
+		field.String("number").Annotations(expose.Field{
+			Description: "Printed on it.", Example: "A-17", MinLength: expose.Length(3), MaxLength: expose.Length(8), Pattern: "^[A-Z]-[0-9]+$",
+		}),
+		field.Int("floor").Default(1).Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(9)}),
+		field.Float("weight").Default(1).Annotations(expose.Field{Min: expose.Number(0.5)}),
+		field.String("pin").Optional().Annotations(expose.Field{WriteOnly: expose.Yes(), Searchable: expose.Yes()}),
+		field.String("key").Optional().Sensitive(),
+		field.String("printer").Default("north").Annotations(expose.Field{ReadOnly: expose.Yes()}),
+		field.String("holder").Annotations(expose.Field{Immutable: expose.Yes()}),
+		field.String("note").Optional().MaxLen(4).Annotations(expose.Field{Searchable: expose.Yes()}),
+	}
+}
