@@ -3,6 +3,7 @@ module github.com/koan-go/koan
 go 1.26.0
 
 require (
+	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1 // migrations: what ent uses, and the format of their files
 	entgo.io/ent v0.14.6
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // runs scripts
 	github.com/evanw/esbuild v0.28.2 // modules, top-level await and TypeScript, which goja does not parse
@@ -29,7 +30,6 @@ require (
 )
 
 require (
-	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1 // indirect
 	github.com/agext/levenshtein v1.2.3 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -24,7 +24,7 @@ func TestMigratesDataOfAnOlderApp(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range []string{
 		"INSERT INTO todos (id, title, completed, priority, views, version, created_at, updated_at) VALUES ('old', 'kept', 1, 'low', 3, 4, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')",
-		"ALTER TABLE todos DROP COLUMN effort", "DROP TABLE steps", "DROP TABLE koan_receipts", "PRAGMA user_version = 5",
+		"ALTER TABLE todos DROP COLUMN effort", "DROP TABLE steps", "DROP TABLE koan_receipts", "DROP TABLE koan_set", "DROP TABLE koan_migrations", "PRAGMA user_version = 5",
 	} {
 		_, err := db.Exec(s)
 		require.NoError(t, err, s)

@@ -11,6 +11,7 @@ package entities
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,13 +45,17 @@ type Options struct {
 	// the system's own (koan_...) are made, and there is no setting `database`. A set
 	// that the app does not have ends in fault.UnknownSet.
 	Open func(ctx context.Context, set string) (dialect.Driver, error)
+	// Migrations are the migration files where the app carries them in it:
+	//
+	//	//go:embed migrations
+	//	var migrations embed.FS
+	//
+	// They count where migrations.dir is not set. nil reads that folder.
+	Migrations fs.FS
 }
 
 // settingDatabase is the key of CONTRACT section 1.
 const settingDatabase = "database"
-
-// maxChecked bounds how many sets `doctor` opens.
-const maxChecked = 20
 
 // Provider serves entities. Make one with Provide.
 type Provider struct {
@@ -58,6 +63,7 @@ type Provider struct {
 	opts   Options
 	engine *engine
 	store  *store
+	mode   string // how sets are migrated
 	offer  catalog.Offer
 }
 
@@ -65,6 +71,8 @@ var (
 	_ catalog.Provider     = (*Provider)(nil)
 	_ catalog.Configurable = (*Provider)(nil)
 	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Commander    = (*Provider)(nil)
+	_ catalog.Reporter     = (*Provider)(nil)
 )
 
 // Provide makes the provider of an app's entities; app is what the generated
@@ -87,7 +95,7 @@ func (p *Provider) Settings() []catalog.Setting {
 	if p.opts.Open != nil {
 		return nil
 	}
-	return []catalog.Setting{{
+	return append([]catalog.Setting{{
 		Key: settingDatabase, Default: "",
 		Help: "where the data lies: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
 		Check: func(v any) error {
@@ -97,19 +105,15 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("want sqlite://FOLDER or postgres://USER@HOST/DATABASE, got %q", s)
 		},
-	}}
+	}}, migrationSettings()...)
 }
 
 // Start implements catalog.Provider. It opens the data folder, and the default
 // set where an entity lives in it, so that an empty folder fills itself and one
 // that cannot be written is known before the first call.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
-	open := p.driven(ctx)
-	if p.opts.Open == nil {
-		open = opener(host.Settings().String(settingDatabase), host.App())
-	}
-	s, err := newStore(open, p.app, p.engine)
-	if err != nil {
+	s := &store{app: p.app, engine: p.engine}
+	if err := p.open(ctx, host, s); err != nil {
 		return err
 	}
 	p.engine.reader = read.New(s.backend.Dialect())
@@ -130,10 +134,23 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	return nil
 }
 
+// open opens the backend: the app's own, or the one that the settings name.
+func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err error) {
+	if p.opts.Open != nil {
+		return s.open(p.driven(ctx))
+	}
+	m := newMigrations(p.app, p.opts, host)
+	if s.way, err = m.way(); err != nil {
+		return err
+	}
+	p.mode = m.mode
+	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
+}
+
 // driven serves what the app opens.
 func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
 	return func(s backend.Schema) (backend.Backend, error) {
-		if s.Fill != nil {
+		if len(p.app.Seeds) > 0 {
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
 				WithHint("Leave out ent.OnCreateSet or entities.Options.Open.")
 		}
@@ -202,37 +219,4 @@ func (p *Provider) Stop(context.Context) error {
 		return nil
 	}
 	return p.store.backend.Close()
-}
-
-// Checks implements catalog.Checker.
-func (p *Provider) Checks(ctx context.Context) []catalog.Check {
-	c := catalog.Check{Name: "database", Detail: "not started"}
-	if p.store == nil {
-		return []catalog.Check{c}
-	}
-	sets, err := p.store.backend.Sets(ctx)
-	if err == nil {
-		for _, set := range sets[:min(len(sets), maxChecked)] {
-			if err = p.check(ctx, set); err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
-		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
-		return []catalog.Check{c}
-	}
-	c.OK, c.Detail = true, fmt.Sprintf("%s, %d sets: %s", p.store.backend.Place(), len(sets), strings.Join(sets, ", "))
-	return []catalog.Check{c}
-}
-
-// check opens a set and asks it something.
-func (p *Provider) check(ctx context.Context, set string) error {
-	d, _, release, err := p.store.backend.Use(ctx, set)
-	if err != nil {
-		return err
-	}
-	defer release()
-	_, err = d.DB().ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1")
-	return err
 }

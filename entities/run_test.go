@@ -389,9 +389,10 @@ func TestDoctorKnowsTheSets(t *testing.T) {
 	a := start(t, ent.Entities())
 	a.call("Todo.upsert", `{"model":{"title":"x"},"set":"archive"}`)
 	checks := a.provider.Checks(context.Background())
-	require.Len(t, checks, 1)
+	require.Len(t, checks, 2)
 	require.True(t, checks[0].OK, checks[0].Detail)
 	require.Contains(t, checks[0].Detail, "2 sets: archive, default")
+	require.True(t, checks[1].OK, checks[1].Detail)
 }
 
 func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"entgo.io/ent"
-	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/ledger"
+	"github.com/koan-go/koan/entities/migrate"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -19,8 +19,9 @@ import (
 // store is the sets of an app as runs see them.
 type store struct {
 	app     *shim.App
-	backend backend.Backend
 	engine  *engine
+	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
+	backend backend.Backend
 }
 
 var (
@@ -28,42 +29,21 @@ var (
 	_ run.Spanning = (*store)(nil)
 )
 
-// newStore opens a backend. Sets are opened at their first use.
-func newStore(open func(backend.Schema) (backend.Backend, error), app *shim.App, e *engine) (*store, error) {
-	s := &store{app: app, engine: e}
-	schema := backend.Schema{
-		Version: (app.SchemaHash ^ ledger.Version) | 1<<30,
-		Create:  s.create,
-		Migrate: func(ctx context.Context, _ string, drv dialect.Driver) error { return s.create(ctx, drv) },
-		Attach:  func(d backend.Database) (any, error) { return app.Connect(d.Driver(), e.hook) },
+// open opens a backend. Sets are opened at their first use.
+func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err error) {
+	schema := backend.Schema{Attach: func(d backend.Database) (any, error) { return s.app.Connect(d.Driver(), s.engine.hook) }}
+	if s.way != nil {
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
 	}
-	if len(app.Seeds) > 0 {
-		schema.Fill = s.fill
-	}
-	var err error
 	s.backend, err = open(schema)
-	return s, err
+	return err
 }
 
-func (s *store) create(ctx context.Context, drv dialect.Driver) error {
-	if err := s.app.Migrate(ctx, rebuilding{drv}); err != nil {
+// fill completes a new set: its page in the ledger, and the app's first rows.
+func (s *store) fill(ctx context.Context, set string, d backend.Database) error {
+	if err := s.way.Made(ctx, d.Driver()); err != nil || len(s.app.Seeds) == 0 {
 		return err
 	}
-	return ledger.Migrate(ctx, drv)
-}
-
-// rebuilding answers ent, which asks whether SQLite enforces foreign keys: not in
-// this transaction, which may rebuild tables; they are checked at its end.
-type rebuilding struct{ dialect.Driver }
-
-func (r rebuilding) Query(ctx context.Context, query string, args, v any) error {
-	if query == "PRAGMA foreign_keys" {
-		query = "SELECT 1"
-	}
-	return r.Driver.Query(ctx, query, args, v)
-}
-
-func (s *store) fill(ctx context.Context, set string, d backend.Database) error {
 	client, err := s.app.Connect(d.Driver(), s.engine.hook)
 	if err != nil {
 		return err

@@ -95,6 +95,22 @@ func (a App) Settings() []catalog.Setting {
 // New starts an app: configuration, providers, catalog. On error everything
 // that had started is stopped again.
 func New(ctx context.Context, app App, o Options) (*Instance, error) {
+	i, err := configured(app, o)
+	if err != nil {
+		return nil, err
+	}
+	values := i.values
+	i.engine = run.NewEngine(run.Options{
+		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+	})
+	if err := i.start(ctx); err != nil {
+		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+// configured is an app that has read its configuration, and does nothing yet.
+func configured(app App, o Options) (*Instance, error) {
 	if app.Name == "" {
 		panic("framework: App.Name is empty")
 	}
@@ -110,12 +126,6 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		var level slog.Level
 		_ = level.UnmarshalText([]byte(values.String("log.level"))) // one of four checked words
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	}
-	i.engine = run.NewEngine(run.Options{
-		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
-	})
-	if err := i.start(ctx); err != nil {
-		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
 	}
 	return i, nil
 }

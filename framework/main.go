@@ -4,12 +4,13 @@ import (
 	"context"
 	"os"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/cli"
 	"github.com/koan-go/koan/framework/config"
 )
 
 // Main runs an app's command line and never returns: serve, run, validate, sdk,
-// tools, doctor. It exits with 0 on success, 1 on a failed run, 2 on wrong use
+// tools, doctor, and what the providers add. It exits with 0 on success, 1 on a failed run, 2 on wrong use
 // (CONTRACT section 1).
 func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 
@@ -27,5 +28,27 @@ func Run(app App, args []string) int {
 			}
 			return i, nil
 		},
+		Commands:  app.commands(),
+		Configure: app.configure,
 	}, args)
+}
+
+// commands are the providers' own.
+func (a App) commands() []*catalog.Command {
+	var out []*catalog.Command
+	for _, p := range a.Providers {
+		if c, ok := p.(catalog.Commander); ok {
+			out = append(out, c.Commands()...)
+		}
+	}
+	return out
+}
+
+// configure gives a command the configuration of an app that does not start.
+func (a App) configure(src config.Source) (catalog.Host, error) {
+	i, err := configured(a, Options{Config: src})
+	if err != nil {
+		return nil, err
+	}
+	return host{i, "command"}, nil
 }

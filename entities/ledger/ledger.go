@@ -1,8 +1,8 @@
 // Package ledger keeps the tables that are the system's own, beside the app's in
 // each set: plain SQL, no ent.
 //
-// What belongs here: receipts, and later plans, reservations and the durable
-// journal. What must never: entities, and any table that an app declares.
+// What belongs here: receipts, what is known of sets and their migrations, and
+// later plans, reservations and the durable journal. What must never: entities, and any table that an app declares.
 package ledger
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
-const Version = 1
+const Version = 2
 
 // receipts is the table of receipts, without the end that dialects differ in.
 const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
@@ -54,7 +54,7 @@ func Migrate(ctx context.Context, drv dialect.Driver) error {
 	if drv.Dialect() == dialect.SQLite {
 		table += " WITHOUT ROWID"
 	}
-	for _, statement := range []string{table, keys} {
+	for _, statement := range append([]string{table, keys}, setTables...) {
 		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
 
 	"github.com/koan-go/koan/entities/descriptor"
 )
@@ -29,8 +30,8 @@ type App struct {
 	// hooks did; then the app's OnClient functions run. It ends in an error that
 	// names the interceptors which reads could not hold. See Unheld.
 	Connect func(drv dialect.Driver, engine ent.Hook) (Client, error)
-	// Migrate brings the tables of one set to the schema.
-	Migrate func(ctx context.Context, drv dialect.Driver) error
+	// Tables are ent's tables of the schema.
+	Tables []*schema.Table
 	// Seeds are the app's OnCreateSet functions, called in order.
 	Seeds []func(ctx context.Context, set string, c Client) error
 	// Trait sorts an error of ent's builders.

@@ -59,6 +59,10 @@ type App struct {
 	Description string
 	Settings    []catalog.Setting
 	Boot        func(ctx context.Context, src config.Source) (Instance, error)
+	// Commands are the providers' own; Configure gives them the checked configuration
+	// without starting the app.
+	Commands  []*catalog.Command
+	Configure func(src config.Source) (catalog.Host, error)
 	// Stdin, Stdout, Stderr and Env are the process's own where nil.
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -155,6 +159,9 @@ func (c *command) root() *cobra.Command {
 	root.SetErr(c.app.Stderr)
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
 	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys())
+	for _, p := range c.app.Commands {
+		root.AddCommand(c.provided(p))
+	}
 	return root
 }
 
@@ -176,19 +183,24 @@ func (c *command) running(work func(cmd *cobra.Command, i Instance) error) func(
 	}
 }
 
-// boot starts the app with the configuration that the command line gave.
-func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
+// source is where the configuration comes from.
+func (c *command) source(defaults map[string]string) config.Source {
 	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}
 	if src.File == "" {
 		src.File = "koan.yaml"
 	}
-	i, err := c.app.Boot(ctx, src)
+	return src
+}
+
+// boot starts the app with the configuration that the command line gave.
+func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
+	i, err := c.app.Boot(ctx, c.source(defaults))
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		return nil, nil, usage(err)
 	}
 	if err != nil {
-		return nil, nil, failed(err)
+		return nil, nil, failed(hinted(err))
 	}
 	stop := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)

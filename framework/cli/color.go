@@ -11,6 +11,7 @@ import (
 const (
 	red   = "31"
 	green = "32"
+	faint = "2"
 )
 
 // painter colours text on a terminal and leaves it plain in a pipe, or where

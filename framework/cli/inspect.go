@@ -182,3 +182,12 @@ func explain(err error) error {
 	f := fault.From(err)
 	return errors.New(f.Error() + "\n  hint: " + f.Hint)
 }
+
+// hinted puts a fault's hint behind an error that has one in its chain.
+func hinted(err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w\n  hint: %s", err, f.Hint)
+}

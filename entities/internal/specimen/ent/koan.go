@@ -57,8 +57,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
 		},
-		Migrate: func(ctx context.Context, drv dialect.Driver) error { return migrate.NewSchema(drv).Create(ctx) },
-		Trait:   koanTrait,
+		Tables: migrate.Tables,
+		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
 		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })

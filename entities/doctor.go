@@ -1,0 +1,85 @@
+package entities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/koan-go/koan/entities/migrate"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxChecked bounds how many sets `doctor` looks at.
+const maxChecked = 20
+
+// Checks implements catalog.Checker. Sets are looked at as they lie there: a check
+// creates and migrates nothing.
+func (p *Provider) Checks(ctx context.Context) []catalog.Check {
+	data := catalog.Check{Name: "database", Detail: "not started"}
+	if p.store == nil {
+		return []catalog.Check{data}
+	}
+	sets, err := p.store.backend.Sets(ctx)
+	if err != nil {
+		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
+		return []catalog.Check{data}
+	}
+	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), counted(len(sets)), few(sets))
+	checked := sets[:min(len(sets), maxChecked)]
+	if p.store.way == nil {
+		for _, set := range checked {
+			if err := p.ask(ctx, set); err != nil {
+				data.OK, data.Detail, data.Hint = false, err.Error(), fault.From(err).Hint
+				break
+			}
+		}
+		return []catalog.Check{data}
+	}
+	return []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
+}
+
+// checkTables says how the sets stand to the app's schema.
+func (p *Provider) checkTables(ctx context.Context, checked []string, all int) catalog.Check {
+	c := catalog.Check{Name: "schema"}
+	standings, err := look(ctx, p.store.backend, p.store.way, checked)
+	if err != nil {
+		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
+		return c
+	}
+	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s looked at, all current", p.mode, len(checked), counted(all))
+	for _, s := range standings {
+		if s.State == migrate.Current {
+			continue
+		}
+		c.Detail, c.Hint = fmt.Sprintf("%s is %s: %s", s.Set, s.State, s.Why), s.Do
+		// A set that is migrated at its next use is no failure.
+		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
+			break
+		}
+	}
+	return c
+}
+
+// ask opens a set of the app's own and asks it something.
+func (p *Provider) ask(ctx context.Context, set string) error {
+	d, _, release, err := p.store.backend.Use(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = d.DB().ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1")
+	return err
+}
+
+// Report implements catalog.Reporter.
+func (p *Provider) Report(catalog.Boot) []string {
+	sets, err := p.store.backend.Sets(context.Background())
+	if err != nil {
+		return nil // the first call says it
+	}
+	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.store.backend.Dialect().Name(), len(sets))
+	if p.store.way != nil {
+		line += fmt.Sprintf(" migrations=%s schema=%08x", p.mode, uint32(p.app.SchemaHash))
+	}
+	return []string{line}
+}

@@ -1,0 +1,75 @@
+package catalog
+
+import "context"
+
+// Commander is a provider with commands of its own on the app's command line. They
+// are asked for once, before Start, and run without it: a command may be what makes
+// the start possible.
+type Commander interface {
+	Commands() []*Command
+}
+
+// Command is one command, or a group of them, which has no Run.
+type Command struct {
+	Name    string // "plan"
+	Args    []string
+	Short   string // one line for --help
+	Long    string
+	Example string // without the app's name: "migrate plan add_due_date"
+	Flags   []CommandFlag
+	Sub     []*Command
+	// Run does the work. The host has the checked configuration and no snapshot. A
+	// fault invalid_payload counts as wrong use of the command line, any other error
+	// as a failure; ErrNotice as a failure about which all is said.
+	Run func(ctx context.Context, host Host, in *Invocation) error
+}
+
+// CommandFlag is a flag of a command; Default is a bool or a string.
+type CommandFlag struct {
+	Name    string
+	Default any
+	Help    string
+}
+
+// Invocation is what a command was called with, and where it writes.
+type Invocation struct {
+	Args    []string // as many as the command has
+	Bools   map[string]bool
+	Strings map[string]string
+	Out     Printer // results
+	Err     Printer // what is said beside them
+}
+
+// Printer writes for people: aligned, coloured on a terminal, plain in a pipe.
+type Printer interface {
+	// Printf writes text.
+	Printf(format string, args ...any)
+	// Table writes rows in columns.
+	Table(rows [][]Cell)
+	// JSON writes a value as one line.
+	JSON(v any) error
+}
+
+// Cell is one field of a table.
+type Cell struct {
+	Text string
+	Mood Mood
+}
+
+// Mood is how a cell is meant.
+type Mood int
+
+// The moods.
+const (
+	Plain Mood = iota
+	Good
+	Bad
+	Faint
+)
+
+// ErrNotice ends a command that has said what is wrong.
+var ErrNotice error = notice{}
+
+type notice struct{}
+
+func (notice) Error() string { return "" }

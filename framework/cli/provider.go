@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// provided makes a command out of a provider's.
+func (c *command) provided(p *catalog.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: strings.Join(append([]string{p.Name}, p.Args...), " "), Short: p.Short, Long: p.Long}
+	if p.Example != "" {
+		cmd.Example = "  " + c.app.Name + " " + p.Example
+	}
+	for _, sub := range p.Sub {
+		cmd.AddCommand(c.provided(sub))
+	}
+	if p.Run == nil {
+		c.group(cmd)
+		return cmd
+	}
+	cmd.Args = cobra.ExactArgs(len(p.Args))
+	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
+	bools, texts := map[string]*bool{}, map[string]*string{}
+	for _, f := range p.Flags {
+		switch def := f.Default.(type) {
+		case bool:
+			bools[f.Name] = cmd.Flags().Bool(f.Name, def, f.Help)
+		case string:
+			texts[f.Name] = cmd.Flags().String(f.Name, def, f.Help)
+		default:
+			panic(fmt.Sprintf("cli: the flag %s of %s has a default of type %T", f.Name, p.Name, f.Default))
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		host, err := c.app.Configure(c.source(map[string]string{"log.level": "warn"}))
+		if err != nil {
+			return usage(err)
+		}
+		in.Args = args
+		for name, b := range bools {
+			in.Bools[name] = *b
+		}
+		for name, s := range texts {
+			in.Strings[name] = *s
+		}
+		err = p.Run(cmd.Context(), host, in)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, catalog.ErrNotice):
+			return failed(nil)
+		case fault.CodeOf(err) == fault.InvalidPayload:
+			return usage(explain(err))
+		}
+		return failed(hinted(err))
+	}
+	return cmd
+}
+
+// group makes a command that only has others: called alone, or with one that it
+// does not have, it is wrongly used.
+func (c *command) group(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("%s has no command %q; see --help", cmd.CommandPath(), args[0])
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cmd.SetOut(c.app.Stderr)
+		_ = cmd.Help()
+		return usage(nil)
+	}
+}
+
+// printer implements catalog.Printer.
+type printer struct{ w io.Writer }
+
+var _ catalog.Printer = printer{}
+
+func (p printer) Printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+
+func (p printer) JSON(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.w, "%s\n", raw)
+	return err
+}
+
+// gap stands between columns.
+const gap = 2
+
+// Table pads before it paints, since colours take no room.
+func (p printer) Table(rows [][]catalog.Cell) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
+		}
+	}
+	paint := painter(p.w)
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			text := cell.Text
+			if cell.Mood != catalog.Plain {
+				text = paint(moods[cell.Mood], text)
+			}
+			line.WriteString(text)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell.Text)+gap))
+			}
+		}
+		fmt.Fprintln(p.w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+var moods = map[catalog.Mood]string{catalog.Good: green, catalog.Bad: red, catalog.Faint: faint}
