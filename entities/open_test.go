@@ -187,6 +187,7 @@ func TestServesWhatTheAppOpens(t *testing.T) {
 	require.Equal(t, 4, count(`SELECT count(*) FROM koan_receipts`))
 	_, err = db.Exec(`SELECT notes FROM todos`)
 	require.Error(t, err, "the owner's tables are as they were")
+	require.Contains(t, a.fails(fault.ServiceUnavailable, "Todo.collection", `{}`).Hint, "the app's own migrations")
 	checks := a.provider.Checks(context.Background())
 	require.True(t, checks[0].OK, checks[0].Detail)
 	require.Contains(t, checks[0].Detail, "the app's own databases")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"entgo.io/ent/dialect"
 
@@ -42,6 +43,15 @@ func undecided(d *Database, err error) error {
 		WithHint("Read the data to see whether the change is there.").Because(err)
 }
 
+// behind tells that a table or a column is missing.
+func behind(err error) bool {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		return state.SQLState() == "42P01" || state.SQLState() == "42703"
+	}
+	return strings.Contains(err.Error(), "no such table: ") || strings.Contains(err.Error(), "no such column: ") || strings.Contains(err.Error(), " has no column named ")
+}
+
 // Violation implements backend.Backend.
 func (s *Sets) Violation(err error) *backend.Violation {
 	if s.dialect.Name() == dialect.SQLite {
@@ -52,6 +62,10 @@ func (s *Sets) Violation(err error) *backend.Violation {
 
 // Trouble implements backend.Backend.
 func (s *Sets) Trouble(set string, err error) (error, bool) {
+	if behind(err) {
+		return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are not those of the app's ent schema: %v", set, err).
+			WithHint("Bring them there with the app's own migrations; koan does not change a database that the app opens.").Because(err), true
+	}
 	if s.dialect.Name() == dialect.SQLite {
 		return sqlite.Trouble(set, err)
 	}
