@@ -131,14 +131,14 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if err != nil {
 		return nil, err
 	}
+	joins := t.joins(k, m)
 	v, err := next.Mutate(ctx, m)
 	id, ok := k.ID(m)
 	if err != nil || !ok { // it failed, or a hook kept it from being written
 		t.forget(i, 1+len(moved))
 		return v, err
 	}
-	c := &t.changes[i]
-	c.ID = k.FormatID(id)
+	t.changes[i].ID = k.FormatID(id)
 	if t.images(k) {
 		after, err := t.image(ctx, k, id)
 		if err != nil {
@@ -149,7 +149,11 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			return v, nil
 		}
 		if t.attempt.Records() {
-			if c.After, err = t.show(ctx, k, id, after); err != nil {
+			c := &t.changes[i]
+			if c.After, err = t.show(ctx, k, id, after); err == nil {
+				err = t.joinedAfter(ctx, k, id, c, joins)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -163,7 +167,8 @@ type pending struct {
 	id     any
 	at     int // of its change
 	before []byte
-	seen   []byte // what the caller may see of before
+	seen   []byte  // what the caller may see of before
+	joins  []*edge // many-to-many edges that change with it
 }
 
 // expect reserves a change for each row, with the image of what it is now.
@@ -195,6 +200,9 @@ func (t *tx) settle(ctx context.Context, rows []pending) error {
 		if err == nil {
 			after, err = t.show(ctx, p.kind, p.id, after)
 		}
+		if err == nil {
+			after, err = t.withJoins(ctx, p.kind, p.id, after, p.joins)
+		}
 		if err != nil {
 			return err
 		}
@@ -219,6 +227,9 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	mark := len(t.changes)
 	rows, err := t.expect(ctx, k, ids, run.Update, t.images(k))
 	if err != nil {
+		return nil, err
+	}
+	if err := t.joinedBefore(ctx, rows, t.joins(k, m)); err != nil {
 		return nil, err
 	}
 	moved, err := t.linked(ctx, k, m)

@@ -20,7 +20,7 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 			kept = append(kept, ed)
 			continue
 		}
-		now, err := t.related(ctx, k, &ed, id)
+		now, err := t.related(ctx, k, ed.target, ed.edge, id)
 		if err == nil {
 			now, err = t.readable(ctx, ed.target, now) // the others stay as they are
 		}
@@ -49,13 +49,13 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 }
 
 // related gives the ids on the other side of a to-many edge.
-func (t *tx) related(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
-	if ed.edge.Relation != descriptor.M2M {
-		return t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, id any) ([]any, error) {
+	if ed.Relation != descriptor.M2M {
+		return t.referring(ctx, target, ed.TargetKey, k.bound(id))
 	}
 	b := t.statement()
-	b.Raw("SELECT ").Name(ed.edge.JoinTarget).Raw(" FROM ").Name(ed.edge.JoinTable).Raw(" WHERE ").Name(ed.edge.JoinOwn).Raw(" = ").Arg(k.bound(id)).Raw(" ORDER BY 1")
-	return t.ids(ctx, ed.target, b)
+	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.bound(id)).Raw(" ORDER BY 1")
+	return t.ids(ctx, target, b)
 }
 
 // without gives the ids that are not among others, each once.
