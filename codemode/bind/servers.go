@@ -127,8 +127,15 @@ func numbered(name, dash string, taken map[string]bool) string {
 	return out
 }
 
-// computed finds an import() whose module is not written out.
-var computed = regexp.MustCompile(`\bimport\s*\(\s*[^"'\s]`)
+var (
+	dynamic = regexp.MustCompile(`\bimport\s*\(`)
+	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
+)
+
+// computes tells that a module may be imported whose path is not written out.
+func computes(code string) bool {
+	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
+}
 
 // Importing gives the bindings of a View for one script: the servers with the
 // tools of those that the code may import.
@@ -137,7 +144,7 @@ func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	if !strings.Contains(code, wire.ModulePrefix) {
 		return b
 	}
-	all := computed.MatchString(code)
+	all := computes(code)
 	for _, s := range Servers(v, app) {
 		w := s.Server
 		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {

@@ -62,7 +62,7 @@ declare module "` + wire.ModuleErrors + `" {
   export class ToolNotFoundError extends CodemodeError {}
   export class ServerNotFoundError extends CodemodeError {}
   export class ToolCallError extends CodemodeError {}
-  export class AuthenticationError extends CodemodeError {}
+  export class AuthenticationError extends ToolCallError {}
   export class SandboxLimitError extends CodemodeError {}
 }
 `

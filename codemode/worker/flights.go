@@ -136,7 +136,7 @@ func (s *session) land(ref uint32, r Reply) error {
 // callError makes the error of a call: its class is the fault's in the registry
 // (codemode-run-spec section 7), and it names the tool.
 func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
-	o := s.errorOf(f, s.classOf(f.Code))
+	o := s.errorOf(f, s.classOf(f.Code, c.tool != nil))
 	set := func(name string, v any) {
 		_ = o.DefineDataProperty(name, s.vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 	}
@@ -159,7 +159,12 @@ func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 }
 
 // classOf gives the prototype of the class that a code has in @codemode/errors.
-func (s *session) classOf(c fault.Code) *goja.Object {
+// What a tool's call failed with is a ToolCallError where no other class fits.
+func (s *session) classOf(c fault.Code, called bool) *goja.Object {
 	e, _ := fault.Lookup(c)
-	return s.base.classes.Get(e.Class).(*goja.Object).Get("prototype").(*goja.Object)
+	class := e.Class
+	if called && class == "CodemodeError" {
+		class = "ToolCallError"
+	}
+	return s.base.classes.Get(class).(*goja.Object).Get("prototype").(*goja.Object)
 }

@@ -43,8 +43,9 @@ var prelude = sync.OnceValue(func() *goja.Program {
   const CodemodeError = named("CodemodeError", KoanError);
   hidden(CodemodeError.prototype, "hint", "Read the message, correct the call, and run the script again.");
   const classes = { __proto__: null, CodemodeError, KoanError };
-  for (const name of ["SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError"])
+  for (const name of ["SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "SandboxLimitError"])
     classes[name] = named(name, CodemodeError);
+  classes.AuthenticationError = named("AuthenticationError", classes.ToolCallError);
   return [KoanError, JSON.stringify, Error,
     Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes)];
 })()`, false)

@@ -94,7 +94,7 @@ func (s *session) module(path string) *goja.Object {
 		s.serverModule(o, server)
 	default:
 		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths()))
-		panic(s.errorOf(f, s.classOf(f.Code)))
+		panic(s.errorOf(f, s.classOf(f.Code, false)))
 	}
 	s.modules[path] = o
 	return o

@@ -141,7 +141,7 @@ func init() {
 	entry(SetBusy, "Too many writers wait for this set.", "Try again shortly.", Safe, 503, rpcInternal, classCall)
 	entry(Forbidden, "The caller may not do this.", "Ask for the scope that the message names.", Never, 403, rpcParams, classAuth, tooling("FORBIDDEN"))
 	entry(Unauthorized, "The caller did not say who it is.", "Authenticate and call again.", Fix, 401, rpcRequest, classAuth)
-	entry(RateLimited, "Too many calls in a short time.", "Wait for the time that the message names.", Safe, 429, rpcOverload, classLimit)
+	entry(RateLimited, "Too many calls in a short time.", "Wait for the time that the message names.", Safe, 429, rpcOverload, classCall)
 	entry(ApprovalRequired, "A person has to approve what this run changes.", "Have the plan approved, then call again with its id.", Fix, 403, rpcInternal, classCall)
 	entry(ApprovalDenied, "A person refused what this run changes.", "Ask the person what they would rather have.", Never, 403, rpcInternal, classCall)
 	entry(PlanStale, "The plan was made for another version of the app.", "Make the plan again.", Fix, 409, rpcInternal, classCall)
