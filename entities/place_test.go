@@ -9,7 +9,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/pgtest"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // forEach is pgtest.ForEach: the first line of every test that has data.

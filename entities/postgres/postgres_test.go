@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/backend"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 var (
@@ -333,7 +333,7 @@ func TestBrokenRulesHaveNames(t *testing.T) {
 	exec(t, d.DB(), "INSERT INTO things (id, name) VALUES (7000, 'a')")
 	for statement, want := range map[string]backend.Violation{
 		"INSERT INTO things (name) VALUES ('a')":                                                       {Rule: backend.Unique, Table: "things", Columns: []string{"name"}},
-		"INSERT INTO things (id) VALUES (7000)":                                                           {Rule: backend.Unique, Table: "things", Columns: []string{"id"}},
+		"INSERT INTO things (id) VALUES (7000)":                                                        {Rule: backend.Unique, Table: "things", Columns: []string{"id"}},
 		"INSERT INTO things (other) VALUES (99)":                                                       {Rule: backend.ForeignKey, Table: "things", Columns: []string{"other"}},
 		"INSERT INTO things (needed) VALUES (NULL)":                                                    {Rule: backend.NotNull, Table: "things", Columns: []string{"needed"}},
 		"INSERT INTO things (small) VALUES (200)":                                                      {Rule: backend.Check, Table: "things"},

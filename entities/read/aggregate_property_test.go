@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // measure is one column of an aggregate, evaluated the plain way.

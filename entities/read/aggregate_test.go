@@ -11,9 +11,9 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 func aggregate(t testing.TB, q read.Querier, e *read.Engine, entity *descriptor.Entity, input string) string {

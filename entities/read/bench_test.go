@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // shelf is 10,000 books of 1,000 authors and 20 tags.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // Calls share memory through pools, never what stands in it.

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 type page struct {

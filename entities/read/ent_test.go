@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // What ent's own builders wrote, through tables that ent made and descriptors

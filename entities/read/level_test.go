@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // Rows beyond the budget are not kept while they are read, so that one call

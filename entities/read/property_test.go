@@ -14,9 +14,9 @@ import (
 
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // generator makes valid inputs.

@@ -15,10 +15,10 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 var (

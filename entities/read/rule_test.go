@@ -11,9 +11,9 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // ruled is the library for somebody who may read what conditions let through, by

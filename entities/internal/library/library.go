@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/pgtest"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // Genres are the values of Book.genre.
