@@ -57,35 +57,40 @@ func (c *converter) local(ref string) (pointer string, ok bool) {
 	case fragment == "" || strings.HasPrefix(fragment, "/"):
 		return "#" + fragment, true
 	}
-	nodes := 0
-	pointer = anchor(c.doc, "#", fragment, &nodes)
-	return pointer, pointer != ""
+	if c.anchors == nil {
+		c.anchors = map[string]string{}
+		nodes := 0
+		c.findAnchors(c.doc, "#", &nodes)
+	}
+	pointer, ok = c.anchors[fragment]
+	return pointer, ok
 }
 
-// anchor finds a schema by its $anchor, "" for none.
-func anchor(at any, pointer, name string, nodes *int) string {
-	if *nodes++; *nodes > maxSchemaNodes || strings.Count(pointer, "/") > 2*maxSchemaDepth {
-		return ""
+// findAnchors notes the pointers of the schemas that have an $anchor; of two the
+// first counts.
+func (c *converter) findAnchors(at any, pointer string, nodes *int) {
+	if *nodes++; *nodes > maxSchemaNodes || len(pointer) > maxPointer {
+		return
 	}
 	switch at := at.(type) {
 	case map[string]any:
-		if at["$anchor"] == name || at["$dynamicAnchor"] == name {
-			return pointer
+		for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+			if name, ok := at[key].(string); ok && c.anchors[name] == "" {
+				c.anchors[name] = pointer
+			}
 		}
 		for _, key := range sortedNames(at) {
-			if found := anchor(at[key], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), name, nodes); found != "" {
-				return found
-			}
+			c.findAnchors(at[key], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), nodes)
 		}
 	case []any:
 		for i, one := range at {
-			if found := anchor(one, pointer+"/"+strconv.Itoa(i), name, nodes); found != "" {
-				return found
-			}
+			c.findAnchors(one, pointer+"/"+strconv.Itoa(i), nodes)
 		}
 	}
-	return ""
 }
+
+// maxPointer bounds a pointer in bytes.
+const maxPointer = 4096
 
 // leads tells whether the type of a pointer is, without any structure between,
 // that of another.

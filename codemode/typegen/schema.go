@@ -117,7 +117,9 @@ type converter struct {
 	names  map[string]string   // pointer -> type's name
 	queue  []string            // pointers whose types are to be written
 	edges  map[string][]string // pointer -> pointers that it directly is
-	around []string            // without a namespace: the references that are being written out
+	// anchors are the pointers of anchors, once somebody asked for one.
+	anchors map[string]string
+	around  []string // without a namespace: the references that are being written out
 }
 
 // unsaid is the type of what TypeScript cannot say, or what goes too far, with a

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/stretchr/testify/assert"
@@ -108,6 +109,32 @@ func hostiles() []string {
 		raw(map[string]any{"properties": odd, "required": names, "description": strings.Join(names, " ")}), raw(map[string]any{"patternProperties": patterns}),
 		raw(map[string]any{"patternProperties": patterns, "properties": odd, "additionalProperties": false}), raw(map[string]any{"properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/" + names[0]}}, "$defs": odd}),
 		`{"type":7}`, `{"type":["string",7,null]}`, `{"properties":[]}`, `{"enum":{}}`, `{"required":"a"}`, `{"oneOf":{}}`, `{"items":7}`, `{"prefixItems":[]}`, `[]`, `7`, `"x"`, `null`, `true`, `false`,
+	}
+}
+
+// No schema keeps the generator busy for long, whatever its references do.
+func TestHostileSchemasTakeNoTime(t *testing.T) {
+	refs := func(to func(i int) string) string {
+		var b strings.Builder
+		for i := range 5000 {
+			b.WriteString(`,"d` + strconv.Itoa(i) + `":{"anyOf":[{"$ref":"` + to(i) + `"},{"$ref":"` + to(i+1) + `"},{"$ref":"` + to(i*7) + `"}]}`)
+		}
+		return `{"$ref":"#/$defs/d0","$defs":{"z":{}` + b.String() + `}}`
+	}
+	long := strings.Repeat("/a", 20_000)
+	for name, schema := range map[string]string{
+		"chains":           refs(func(i int) string { return "#/$defs/d" + strconv.Itoa(i%5000) }),
+		"anchors":          refs(func(i int) string { return "#none" + strconv.Itoa(i) }),
+		"long pointers":    refs(func(i int) string { return "#" + long[:100+i%100] }),
+		"nested pairs":     nested(`{"type":"array","prefixItems":[{"$ref":"#"},`, "true", "]}", 22),
+		"long name":        `{"properties":{"` + strings.Repeat("x", 1<<20) + `":{"$ref":"#` + long + `"}}}`,
+		"wide alternative": `{"anyOf":[` + strings.TrimSuffix(strings.Repeat(`{"anyOf":[{"$ref":"#"},{"const":1}]},`, 400), ",") + `]}`,
+	} {
+		start := time.Now()
+		function(t, schema)
+		typegen.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: catalog.Field{Name: "id"}, Operations: writing, Fields: []catalog.Field{{Name: "f", Type: catalog.TypeJSON, Schema: json.RawMessage(schema)}}})))
+		require.Less(t, time.Since(start), 10*time.Second, name)
+		t.Log(name, time.Since(start))
 	}
 }
 

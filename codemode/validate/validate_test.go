@@ -195,11 +195,13 @@ func TestMappedPositions(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{
 		"SDK.Entities.Tood.collection({filter: {a: {$b: 1}}})", "const {Todo: {upsert: u = 1}} = SDK.Entities; class A extends SDK.X { static { fetch() } #p = 1; m() { return this.#p } }",
-		"switch (1) { case SDK.Foo: default: }", "for (SDK.Entities.x in y); do ; while (typeof z)", "`${SDK.A}`; a?.[b]?.c(); new.target", "label: { break label }", "return await x", "async function* f() { yield* g }", "var {a, ...b} = c; [d, ...e] = f", "\xff\xfe", "x\u2028SDK.y",
+		"switch (1) { case SDK.Foo: default: }", "for (SDK.Entities.x in y); do ; while (typeof z)", "`${SDK.A}`; a?.[b]?.c(); new.target", "label: { break label }", "return await x", "async function* f() { yield* g }", "var {a, ...b} = c; [d, ...e] = f", "const f = {steps: {$some: {recipe: {$or: [f]}}}, 'meta.a': 1, tags: {$has: 1}}; SDK.Entities.Recipe.all({filter: x ? f : {}, with: {steps: {with: `recipe`}}, sort: ['-name'], ...o})",
+		"let {Todo: {count}} = SDK.Entities; count({titel: 1}, `x`); delete f.a[0].b", "SDK.Entities.Recipe.aggregate({groupBy: [{field: 'name', by: 'day'}], having: {$or: [{count: 1}]}, sort: `-count`})", "\xff\xfe", "x\u2028SDK.y",
 	} {
 		f.Add(s)
 	}
 	b := bindings()
+	b.Entities = append(b.Entities, related().Entities...)
 	f.Fuzz(func(t *testing.T, src string) {
 		for _, d := range validate.Check(src, b) {
 			if d.Line < 1 || d.Column < 1 || d.Message == "" || d.Hint == "" {
