@@ -10,8 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/tests/typescript"
 )
 
 // tools is the folder with what the tests start: the vision plugin (in plugins/)
@@ -176,6 +179,27 @@ func TestScriptsHoldUnderTSC(t *testing.T) {
 	said, err = check("bad.js")
 	require.Error(t, err, "a product is read-only")
 	require.Contains(t, said, "bad.js(1,")
+}
+
+// koan://sdk/<Entity>.d.ts checks by itself, for every entity.
+func TestEntityFilesHoldUnderTSC(t *testing.T) {
+	k := open(t)
+	view := k.Instance().View(auth.Local(), exposure.Understands)
+	var groups []map[string]string
+	for _, d := range k.Instance().Snapshot().Documents() {
+		if d.URI != "koan://sdk/{name}.d.ts" {
+			continue
+		}
+		for _, name := range d.List(view) {
+			text, err := d.Read(t.Context(), view, name)
+			require.NoError(t, err)
+			groups = append(groups, map[string]string{name + ".d.ts": string(text)})
+		}
+	}
+	require.Greater(t, len(groups), 8)
+	for i, found := range typescript.CheckEach(t, groups...) {
+		require.Empty(t, found, groups[i])
+	}
 }
 
 func TestScriptsAreValid(t *testing.T) {

@@ -125,18 +125,11 @@ console.log(n);
 `)
 	out, err := typecheck(t, a.dir, "koan.d.ts", "good.ts")
 	require.NoError(t, err, out)
-	for name, code := range map[string]string{
+	refused(t, sdk.stdout, map[string]string{
 		"a wrong group":          `SDK.Entities.Todo.aggregate({ groupBy: "prioriti" });`,
 		"a wrong bucket":         `SDK.Entities.Todo.aggregate({ groupBy: { field: "dueDate", by: "hour" } });`,
 		"the sum of a secret":    `SDK.Entities.Todo.aggregate({ sum: ["secret"] });`,
 		"an update with a query": `SDK.Entities.Todo.updateByQuery({ compelted: true }, {});`,
 		"a mutator of read-only": `SDK.Entities.AuditLog.deleteByQuery({});`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			a.script("bad.ts", code)
-			out, err := typecheck(t, a.dir, "koan.d.ts", "bad.ts")
-			require.Error(t, err, "tsc accepts %s", code)
-			require.Contains(t, out, "bad.ts(1,")
-		})
-	}
+	})
 }

@@ -187,20 +187,13 @@ Todo.collection({ fields: ["title", "assignedUser.name"], with: { labels: { limi
 `)
 	out, err := typecheck(t, a.dir, "koan.d.ts", "good.ts")
 	require.NoError(t, err, out)
-	for name, code := range map[string]string{
+	refused(t, sdk.stdout, map[string]string{
 		"an element of another type": `SDK.Entities.Todo.count({ tags: { $has: 7 } });`,
 		"a list as a value":          `SDK.Entities.Todo.count({ tags: ["food"] });`,
 		"elements of a text":         `SDK.Entities.Todo.count({ title: { $has: "x" } });`,
 		"an operator of a path":      `SDK.Entities.Todo.count({ tags: { $path: { "[0]": { $contain: "x" } } } });`,
 		"a cursor of a number":       `SDK.Entities.Todo.collection({ cursor: 7 });`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			a.script("bad.ts", code)
-			out, err := typecheck(t, a.dir, "koan.d.ts", "bad.ts")
-			require.Error(t, err, "tsc accepts %s", code)
-			require.Contains(t, out, "bad.ts(1,")
-		})
-	}
+	})
 }
 
 // Every example in the tables of the reference of filters runs as it stands.
