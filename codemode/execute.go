@@ -289,7 +289,7 @@ func placed(err error, res *wire.Result) error {
 		return err
 	}
 	at := *f
-	at.Line, at.Column = res.Fault.Line, res.Fault.Column
+	at.Line, at.Column, at.Source = res.Fault.Line, res.Fault.Column, res.Fault.Source
 	return &at
 }
 
@@ -303,7 +303,7 @@ func (e *execution) late(err error) error {
 		}
 		late := fault.Newf(fault.Timeout, "the run took longer than %d ms by the clock", e.wall.Milliseconds()).
 			WithDetails(map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}).Because(err)
-		late.Line, late.Column = f.Line, f.Column
+		late.Line, late.Column, late.Source = f.Line, f.Column, f.Source
 		return late
 	default:
 		return f

@@ -23,6 +23,9 @@ const (
 	keyRequireAnswer = "codeMode.requireAnswer"
 	keyMaxLogEntries = "codeMode.maxLogEntries"
 	keyMaxLogBytes   = "codeMode.maxLogBytes"
+	keyMaxLogMessage = "codeMode.maxLogMessageBytes"
+	keyMaxCall       = "codeMode.maxCallBytes"
+	keyMaxFrames     = "codeMode.maxStackFrames"
 	keyMaxResult     = "codeMode.maxResultBytes"
 	keyInlineTypes   = "codeMode.inlineTypesBytes"
 	keyCPU           = "sandbox.cpuMs"
@@ -53,6 +56,9 @@ func declared() []catalog.Setting {
 		{Key: keyRequireAnswer, Default: false, Help: "a script must call SDK.Out.answer"},
 		{Key: keyMaxLogEntries, Default: 200, Min: 1, Max: 100_000, Help: "log messages kept of one script"},
 		{Key: keyMaxLogBytes, Default: 64 << 10, Min: 256, Max: 16 << 20, Unit: "bytes", Help: "log text kept of one script"},
+		{Key: keyMaxLogMessage, Default: sandbox.DefaultLimits().MaxLogMessageBytes, Min: 64, Max: 16 << 20, Unit: "bytes", Help: "one log message; a longer one is cut and says so"},
+		{Key: keyMaxFrames, Default: sandbox.DefaultLimits().MaxStackFrames, Min: 1, Max: 1000, Help: "calls of a script that a failure names as having led to it"},
+		{Key: keyMaxCall, Default: sandbox.DefaultLimits().MaxCallBytes, Min: 1024, Max: 256 << 20, Unit: "bytes", Help: "input of one call, and its output"},
 		{Key: keyMaxResult, Default: 256 << 10, Min: 64, Max: 64 << 20, Unit: "bytes", Help: "largest result, and largest answer"},
 		{Key: keyInlineTypes, Default: 16000, Min: 0, Max: 1 << 20, Unit: "bytes", Help: "declarations in the description of the execute tool"},
 		{Key: keyCPU, Default: 2000, Min: 10, Max: 600_000, Unit: "ms", Help: "computing time of one attempt, without waiting for calls"},
@@ -100,7 +106,8 @@ func read(v catalog.Values) settings {
 		limits: Limits{Limits: wire.Limits{
 			CPUMs: v.Int(keyCPU), MemoryBytes: int64(v.Int(keyMemory)) << 20, MaxRecursion: v.Int(keyMaxRecursion),
 			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
-			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: sandbox.DefaultLimits().MaxCallBytes,
+			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: v.Int(keyMaxCall),
+			MaxLogMessageBytes: v.Int(keyMaxLogMessage), MaxStackFrames: v.Int(keyMaxFrames),
 			MaxParallelCalls: v.Int(keyMaxParallel),
 		}, Require: v.Strings(keyRequire), MaxWorkers: v.Int(keyMaxWorkers), QueueMax: v.Int(keyQueueMax)},
 	}

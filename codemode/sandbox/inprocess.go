@@ -44,7 +44,7 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 	}
 	p := &directPort{
 		ctx: ctx, host: host, limits: job.Limits,
-		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
+		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r := worker.Run(ctx, job, p, worker.Gauges{})
 	r.Logs = p.logs

@@ -80,7 +80,7 @@ func (o Options) withDefaults() (Options, error) {
 func DefaultLimits() wire.Limits {
 	return wire.Limits{
 		CPUMs: 2000, MemoryBytes: 64 << 20, MaxRecursion: 512, MaxLogEntries: 200, MaxLogBytes: 64 << 10,
-		MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20, MaxParallelCalls: 64,
+		MaxLogMessageBytes: 16 << 10, MaxStackFrames: 10, MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20, MaxParallelCalls: 64,
 	}
 }
 
@@ -97,13 +97,15 @@ func withLimits(job *wire.Job) (*wire.Job, error) {
 	set(&l.MaxRecursion, d.MaxRecursion)
 	set(&l.MaxLogEntries, d.MaxLogEntries)
 	set(&l.MaxLogBytes, d.MaxLogBytes)
+	set(&l.MaxLogMessageBytes, d.MaxLogMessageBytes)
+	set(&l.MaxStackFrames, d.MaxStackFrames)
 	set(&l.MaxResultBytes, d.MaxResultBytes)
 	set(&l.MaxCallBytes, d.MaxCallBytes)
 	set(&l.MaxParallelCalls, d.MaxParallelCalls)
 	if l.MemoryBytes == 0 {
 		l.MemoryBytes = d.MemoryBytes
 	}
-	if min(int64(l.CPUMs), int64(l.MaxRecursion), int64(l.MaxLogEntries), int64(l.MaxLogBytes), int64(l.MaxResultBytes), int64(l.MaxCallBytes), int64(l.MaxParallelCalls), l.MemoryBytes) < 0 {
+	if min(int64(l.CPUMs), int64(l.MaxRecursion), int64(l.MaxLogEntries), int64(l.MaxLogBytes), int64(l.MaxLogMessageBytes), int64(l.MaxStackFrames), int64(l.MaxResultBytes), int64(l.MaxCallBytes), int64(l.MaxParallelCalls), l.MemoryBytes) < 0 {
 		return nil, fault.Invalid(fault.Detail{Path: "/limits", Message: "a limit is negative"})
 	}
 	return &j, nil

@@ -133,7 +133,7 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	}
 	e := &execution{
 		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess,
-		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes},
+		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	return e.run()
 }

@@ -218,7 +218,9 @@ func TestLogs(t *testing.T) {
 		require.Equal(t, "warn", r.Logs[200].Level)
 		require.Contains(t, r.Logs[200].Message, "200 entries")
 
-		r = execute(t, x, job(`for (let i = 0; i < 3; i++) console.log("x".repeat(50000))`), newHost())
+		long := job(`for (let i = 0; i < 3; i++) console.log("x".repeat(50000))`)
+		long.Limits.MaxLogMessageBytes = 50000
+		r = execute(t, x, long, newHost())
 		require.Len(t, r.Logs, 3)
 		require.Len(t, r.Logs[1].Message, 65536-50000)
 		require.Equal(t, "warn", r.Logs[2].Level)

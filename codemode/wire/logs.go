@@ -10,6 +10,7 @@ import (
 type LogBudget struct {
 	MaxEntries int
 	MaxBytes   int // of all messages together
+	MaxMessage int // of one message; 0 is MaxBytes
 
 	entries, bytes int
 	full           bool
@@ -30,6 +31,7 @@ func (b *LogBudget) Admit(l Log) []Log {
 		return []Log{b.marker(l)}
 	}
 	b.entries++
+	l.Message = b.cut(l.Message)
 	if left := b.MaxBytes - b.bytes; len(l.Message) > left {
 		b.full = true
 		cut := l
@@ -41,6 +43,18 @@ func (b *LogBudget) Admit(l Log) []Log {
 	}
 	b.bytes += len(l.Message)
 	return []Log{l}
+}
+
+// cut keeps one message within its limit, the mark that says so included.
+func (b *LogBudget) cut(message string) string {
+	if b.MaxMessage == 0 || len(message) <= b.MaxMessage {
+		return message
+	}
+	mark := fmt.Sprintf("… (cut at %d bytes: codeMode.maxLogMessageBytes)", b.MaxMessage)
+	if len(mark) > b.MaxMessage {
+		mark = "…"
+	}
+	return strings.ToValidUTF8(message[:max(b.MaxMessage-len(mark), 0)], "") + mark
 }
 
 func (b *LogBudget) marker(l Log) Log {

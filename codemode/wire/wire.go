@@ -50,6 +50,10 @@ type Limits struct {
 	MaxLogBytes    int   `json:"maxLogBytes"`
 	MaxResultBytes int   `json:"maxResultBytes"` // of result and of answer, each
 	MaxCallBytes   int   `json:"maxCallBytes"`   // of one call's input, and of its output
+	// MaxLogMessageBytes bounds one message, MaxStackFrames what a failure tells of the
+	// calls that led to it.
+	MaxLogMessageBytes int `json:"maxLogMessageBytes"`
+	MaxStackFrames     int `json:"maxStackFrames"`
 	// MaxParallelCalls bounds the calls to plugins and upstreams that are in flight
 	// at once. Those to entities wait in a queue and do not count.
 	MaxParallelCalls int `json:"maxParallelCalls"`

@@ -149,6 +149,10 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 		f = s.place(f, s.thrownAt(v))
 	}
 	s.explain(f)
+	if o, ok := v.(*goja.Object); ok && stack == nil {
+		stack = s.madeAt(o)
+	}
+	s.tell(f, v, stack)
 	return f
 }
 

@@ -137,7 +137,7 @@ func (s *session) display(v goja.Value) string {
 	if !ok {
 		switch x := v.(type) {
 		case goja.String:
-			return clipped(x, s.job.Limits.MaxLogBytes)
+			return clipped(x, s.job.Limits.MaxLogMessageBytes+1)
 		case *goja.Symbol:
 			return "Symbol(" + clip(x.String(), 100) + ")"
 		}
@@ -149,7 +149,7 @@ func (s *session) display(v goja.Value) string {
 			panic(err)
 		}
 		if str, ok := text.(goja.String); ok && err == nil {
-			return clipped(str, s.job.Limits.MaxLogBytes)
+			return clipped(str, s.job.Limits.MaxLogMessageBytes+1)
 		}
 		if err != nil {
 			return unserializable
@@ -161,7 +161,7 @@ func (s *session) display(v goja.Value) string {
 	text := "[" + o.ClassName() + "]"
 	s.vm.Try(func() {
 		if str, ok := o.ToString().(goja.String); ok {
-			text = clipped(str, s.job.Limits.MaxLogBytes)
+			text = clipped(str, s.job.Limits.MaxLogMessageBytes+1)
 		}
 	})
 	return text

@@ -33,6 +33,7 @@ type Fault struct {
 	Retry   Retry  `json:"retry"`
 	Line    int    `json:"line,omitempty"`   // of the user's script, from 1; 0 is unknown
 	Column  int    `json:"column,omitempty"` // from 1; 0 is unknown
+	Source  string `json:"source,omitempty"` // that line, without the blanks around it; a long one is cut
 
 	cause error
 }
