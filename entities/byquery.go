@@ -49,7 +49,7 @@ func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.Ra
 	}
 	if v, ok := members["filter"]; ok {
 		tree, details := filter.Check(v, seen, g, "/filter")
-		in.filter = filter.Within(tree, filter.RuleOf(g, seen))
+		in.filter = tree
 		d.details = append(d.details, details...)
 	} else {
 		d.fail("/filter", "filter is needed; {} means every %s", k.name())

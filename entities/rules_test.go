@@ -216,6 +216,13 @@ func TestHiddenRowsAreNotWritten(t *testing.T) {
 	absent := o.fails(fault.NotFound, "Person.upsert", `{"model":{"id":99,"name":"Me","email":"me@x"}}`)
 	require.Equal(t, absent.Hint, hidden.Hint)
 	o.fails(fault.NotFound, "Person.patch", `{"id":3,"changes":{"name":"x"}}`)
+	for _, op := range []string{`upsert`, `upsert-many`} {
+		input := map[string]string{`upsert`: `{"model":{"name":"Me","email":"gone@x"}}`, `upsert-many`: `{"models":[{"name":"Me","email":"gone@x"}]}`}[op]
+		f := o.fails(fault.Conflict, "Person."+op, input)
+		require.Contains(t, f.Message, "another Person already has this email")
+		require.NotContains(t, fmt.Sprint(f.Message, f.Details, f.Hint), "3")
+	}
+	require.EqualValues(t, 1, len(o.call("Person.upsert-many", `{"models":[{"name":"Ann","email":"ann@x"}]}`)["items"].([]any)))
 	require.EqualValues(t, 0, o.call("Document.delete-many", `{"ids":["b1","b2","a3"]}`)["deleted"])
 	require.EqualValues(t, 0, o.call("Document.delete-by-query", `{"filter":{"pages":{"$gte":4}}}`)["deleted"])
 	require.EqualValues(t, 0, o.call("Document.update-by-query", `{"filter":{"tenant":"bob"},"changes":{"title":"mine"}}`)["updated"])

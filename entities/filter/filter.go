@@ -97,7 +97,9 @@ func Decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Check is Parse for a filter that Decode has read as a part of its input.
+// Check is Parse for a filter that Decode has read as a part of its input. Where
+// the graph is Ruled, the tree has the entity's rule in it: what a caller filters
+// is what he may read.
 func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Detail) {
 	p := &parser{graph: g}
 	m, ok := v.(map[string]any)
@@ -109,5 +111,5 @@ func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Deta
 	if len(p.details) > 0 {
 		return nil, p.details
 	}
-	return &Tree{root: root}, nil
+	return Within(&Tree{root: root}, RuleOf(g, e)), nil
 }

@@ -159,17 +159,15 @@ func (in *input) set() string {
 	return s
 }
 
-// filter reads a filter and puts the entity's rule to it: what an input filters
-// is what its caller may read.
+// filter reads a filter; where there is none the entity's rule still holds.
 func (in *input) filter(e *descriptor.Entity, m map[string]any, at string) *filter.Tree {
-	rule := filter.RuleOf(in.graph, e)
 	v, ok := m["filter"]
 	if !ok {
-		return filter.Within(nil, rule)
+		return filter.Within(nil, filter.RuleOf(in.graph, e))
 	}
 	tree, details := filter.Check(v, e, in.graph, at+"/filter")
 	in.details = append(in.details, details...)
-	return filter.Within(tree, rule)
+	return tree
 }
 
 func (in *input) integer(name string, normal, low, high int) int {

@@ -639,6 +639,7 @@ func koanKindPerson() *shim.Kind {
 				{Name: "documents", Ent: "documents", Target: "Document", Relation: "o2m", TargetKey: "person_documents", SetNull: true},
 				{Name: "folders", Ent: "folders", Target: "Folder", Relation: "o2m", Inverse: true, TargetKey: "folder_manager", SetNull: true},
 			},
+			UpsertBy: []string{"email"},
 			Referrers: []descriptor.Referrer{
 				{Entity: "Document", Column: "reviewer_id", SetNull: true},
 				{Entity: "Document", Column: "person_documents", SetNull: true},

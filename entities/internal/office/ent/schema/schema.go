@@ -76,7 +76,7 @@ type Person struct{ ent.Schema }
 
 // Annotations implements ent.Interface.
 func (Person) Annotations() []schema.Annotation {
-	return []schema.Annotation{expose.Entity{Description: "Somebody who works here."}}
+	return []schema.Annotation{expose.Entity{Description: "Somebody who works here.", UpsertBy: []string{"email"}}}
 }
 
 // Fields implements ent.Interface.
