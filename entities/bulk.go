@@ -90,8 +90,10 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 		b.there[b.k.FormatID(id)] = true
 	}
 	b.ready = make([]*prepared, len(b.models))
+	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
+		if late[i] || apart[m.shown] || !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
+			apart[m.shown] = m.id != nil
 			continue
 		}
 		p, err := b.prepareOne(ctx, m)
@@ -134,10 +136,11 @@ func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {
 	if missing := m.missing(b.k); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
-	if m.id != nil {
+	p, err := b.prepare(ctx, b.t, b.k, m)
+	if err == nil && m.id != nil {
 		b.there[m.shown] = true
 	}
-	return b.prepare(ctx, b.t, b.k, m)
+	return p, err
 }
 
 // store goes through the models in order.
@@ -199,8 +202,8 @@ func (b *bulk) alone(ctx context.Context, i int) error {
 		out, err = b.insert(ctx, b.t, b.k, p)
 	default:
 		out, err = b.renew(ctx, b.t, b.k, p, nil)
-		if err == nil && out == nil {
-			err = run.ErrStale
+		if err == nil && out == nil { // this very call should have stored it, and could not
+			out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
 		}
 	}
 	if serr := end(err == nil); serr != nil {
