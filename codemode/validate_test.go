@@ -31,6 +31,12 @@ func TestValidateOfModules(t *testing.T) {
 		"method of an alias":  {"import { send } from '@codemode/servers/mail';\nconst { Note } = SDK.Entities;\nawait send({});\nNote.nope();", validate.UnknownMethod, "nope", 4},
 		"literal in a module": {"import { send } from '@codemode/servers/mail';\nawait send({});\nconst filter = { txet: 'x' };\nSDK.Entities.Note.collection({ filter });", validate.UnknownField, "text", 3},
 		"alias in typescript": {"const a: string = 'x';\nlet { Note } = SDK.Entities;\nNote.collection({ filter: { txet: a } });", validate.UnknownField, "text", 3},
+		"name and namespace":  {"import koan, { note_upsert } from '@codemode/servers/koan';\nimport * as k from '@codemode/servers/koan';\nawait note_upsert({ model: { text: 'a' } });\n[k.__meta__, koan, k.note_collection, k.maybe?.()]", "", "", 0},
+		"of a namespace":      {"import * as koan from '@codemode/servers/koan';\nawait koan.note_colection({})", validate.UnknownExport, "note_collection", 2},
+		"filter of a tool":    {"import * as koan from '@codemode/servers/koan';\nconst filter = {\n  txet: 'x' };\nawait koan.note_collection({ filter })", validate.UnknownField, "text", 3},
+		"option of a tool":    {"import { note_collection as list } from '@codemode/servers/koan';\nawait list({ where: {} })", validate.UnknownOption, "filter", 2},
+		"model of a tool":     {"import * as koan from '@codemode/servers/koan';\nawait koan.note_upsert({ model: { txet: 'x' } })", validate.UnknownField, "text", 2},
+		"set of a tool":       {"import * as koan from '@codemode/servers/koan';\nawait koan.note_get_by_id({ id: '1', set: 'cellar' })", validate.UnknownSet, "attic", 2},
 		"forbidden global":    {"import { send } from '@codemode/servers/mail';\nawait send(await fetch('x'))", validate.ForbiddenGlobal, "fetch", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.Optional:
 		return c.test(s, e.Expression)
 	case *ast.CallExpression:
-		c.call(s, e)
+		return c.call(s, e)
 	case *ast.NewExpression:
 		c.constructor(s, e)
 	case *ast.AssignExpression:
@@ -261,13 +261,20 @@ func (c *checker) class(s *scope, e *ast.ClassLiteral) {
 	}
 }
 
-func (c *checker) call(s *scope, e *ast.CallExpression) {
+func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	callee := c.expr(s, e.Callee)
 	c.evaluator(s, e.Callee)
 	c.last(s, e.ArgumentList)
-	if callee.kind == method && !c.first {
-		c.arguments(s, callee, e.ArgumentList)
+	if c.first {
+		return value{}
 	}
+	switch callee.kind {
+	case method:
+		c.arguments(s, callee, e.ArgumentList)
+	case tool:
+		c.input(s, callee, e.ArgumentList)
+	}
+	return c.imported(s, e)
 }
 
 func (c *checker) constructor(s *scope, e *ast.NewExpression) {

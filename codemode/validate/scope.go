@@ -17,6 +17,7 @@ type checker struct {
 	tested      map[string]bool // subjects whose existence the script asks for itself
 	names       usage
 	looks       int  // how many literals were looked at
+	compiled    bool // the text is the compiler's
 	first       bool // the walk that only finds out what the names are used for
 }
 

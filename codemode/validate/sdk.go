@@ -22,6 +22,9 @@ const (
 	domain               // SDK.<Domain>
 	output               // SDK.Out
 	method               // SDK.Entities.<Name>.<method>
+	loader               // what gives a module, as the compiler makes it
+	server               // a module of @codemode/servers
+	tool                 // a function of such a module
 )
 
 // value is what an expression is known to give.
@@ -29,7 +32,8 @@ type value struct {
 	kind   kind
 	entity *wire.Entity
 	domain *wire.Domain
-	method string
+	method string // of a tool the operation
+	server *wire.Server
 	// literal is what a name was declared with, where nothing else is known.
 	literal term
 }
@@ -74,6 +78,8 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		got, subject, miss = c.entityNamed(name, at)
 	case entity:
 		got, subject, miss = c.entityMethod(owner.entity, name, at)
+	case server:
+		got, subject, miss = c.exported(owner.server, name, at)
 	case domain:
 		subject = owner.domain.Name + "." + name
 		names := functionNames(owner.domain)

@@ -72,6 +72,7 @@ func CheckMapped(src string, at Position, b wire.Bindings) []wire.Diagnostic {
 		return nil
 	}
 	c := newChecker(b)
+	c.compiled = at != nil
 	for range 2 {
 		c.function(c.root, nil, program.DeclarationList, program.Body)
 		if c.first {
