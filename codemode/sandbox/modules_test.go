@@ -244,3 +244,13 @@ func TestModuleSemantics(t *testing.T) {
 		}
 	})
 }
+
+func TestErrorClasses(t *testing.T) {
+	executors(t, func(t *testing.T, x wire.Executor) {
+		r := execute(t, x, imported(`import * as errors from "@codemode/errors";
+const names = ["SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError"];
+names.map((n) => { const e = new errors[n]("x"); return e.name === n && e instanceof errors[n] && e instanceof errors.CodemodeError && e instanceof Error && typeof e.hint === "string" && e.hint.length > 0; });`), newHost())
+		require.Nil(t, r.Fault, "%v", r.Fault)
+		require.JSONEq(t, `[true,true,true,true,true,true]`, string(r.Result))
+	})
+}

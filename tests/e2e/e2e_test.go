@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/plugins/kit"
 	"github.com/koan-go/koan/tests/fixture"
 )
 
@@ -28,6 +29,9 @@ import (
 const asFixture = "KOANTEST_FIXTURE"
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == napDomain {
+		kit.Serve(napPlugin())
+	}
 	if os.Getenv(asFixture) != "" {
 		framework.Main(fixture.App())
 	}

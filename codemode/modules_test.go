@@ -1,0 +1,110 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/bind"
+	"github.com/koan-go/koan/codemode/typegen"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/tests/typescript"
+)
+
+// The declarations cover what can be imported, and hold under tsc: right uses do,
+// and wrong ones do not.
+func TestModuleDeclarations(t *testing.T) {
+	m := newModules(t, nil)
+	all := typegen.Modules(m.view, bind.App{Name: "house", Version: "test"})
+	for _, s := range bind.Servers(m.view, bind.App{Name: "house", Version: "test"}) {
+		for _, tool := range s.Tools {
+			require.Contains(t, all, "export function "+tool.Export+"(")
+		}
+	}
+	found := typescript.Check(t, map[string]string{
+		"modules.d.ts": all,
+		"right.ts": `import { of } from "@codemode/servers/square";
+import * as koan from "@codemode/servers/koan";
+import { listTools, searchTools, specVersion, type ToolDefinition } from "@codemode/discovery";
+import { CodemodeError, SchemaValidationError, ToolCallError } from "@codemode/errors";
+const n: number | undefined = (await of({ n: 1, ms: 2 })).n;
+const all: ToolDefinition[] = await listTools("koan", { detail: "full" });
+const hits = (await searchTools("x", { limit: 1 })).results.map((r) => r.serverId + r.exportName);
+try { await koan.note_get_by_id({ id: "1" }) } catch (e) {
+  if (e instanceof SchemaValidationError) e.expected?.length;
+  if (e instanceof ToolCallError) e.toolName?.length;
+  if (e instanceof CodemodeError) e.hint.length;
+}
+export const out = [n, all, hits, specVersion, koan.__meta__.tools.map((t) => t.exportName)];
+`,
+		"wrong-input.ts":  `import { of } from "@codemode/servers/square"; await of({ n: "1" }); export {};`,
+		"wrong-export.ts": `import { off } from "@codemode/servers/square"; export const x = off;`,
+		"no-await.ts":     `import { of } from "@codemode/servers/square"; export const n: number = of({ n: 1 }).n;`,
+		"wrong-module.ts": `import * as x from "@codemode/servers/nope"; export const y = x;`,
+		"wrong-detail.ts": `import { listTools } from "@codemode/discovery"; await listTools("koan", { detail: "all" }); export {};`,
+	})
+	require.Empty(t, found["right.ts"])
+	require.Empty(t, found["modules.d.ts"])
+	for _, file := range []string{"wrong-input.ts", "wrong-export.ts", "no-await.ts", "wrong-module.ts", "wrong-detail.ts"} {
+		require.Len(t, found[file], 1, file)
+	}
+}
+
+// changed is the house's view with another plugin beside square.
+func (m *modules) changed(t *testing.T, during func()) *catalog.View {
+	t.Helper()
+	late := func(name string) *catalog.Operation {
+		return &catalog.Operation{
+			ID: catalog.PluginID("late", name), Summary: "Came later.", Reach: catalog.Everywhere, Input: schema(""), Output: json.RawMessage(`{}`),
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				if during != nil {
+					during()
+				}
+				return json.RawMessage(`{}`), nil
+			},
+		}
+	}
+	ops := []*catalog.Operation{late("one")}
+	if during == nil {
+		ops = append(ops, late("two"))
+	}
+	snapshot, err := catalog.NewSnapshot(m.library.offer(), m.square.offer(), catalog.Offer{Operations: ops}, m.provider.Offer())
+	require.NoError(t, err)
+	return snapshot.View(auth.Local(), exposure.Full, false)
+}
+
+// A change of the tools shows in the next run, and not in the one under way.
+func TestToolListChanges(t *testing.T) {
+	m := newModules(t, nil)
+	next := m.changed(t, nil)
+	m.view = m.changed(t, func() { m.view = next })
+	const look = `import * as late from "@codemode/servers/late"; import { listTools } from "@codemode/discovery";
+await late.one();
+globalThis.__codemode_result__ = [Object.keys(late).sort(), (await listTools("late", { detail: "name" })).length];`
+	require.JSONEq(t, `[["__meta__","default","one"],1]`, m.gives(look))
+	require.JSONEq(t, `[["__meta__","default","one","two"],2]`, m.gives(look))
+}
+
+// One failing call fails itself alone.
+func TestFailuresOfCallsAreExceptions(t *testing.T) {
+	m := newModules(t, nil)
+	e := m.module(`import * as koan from "@codemode/servers/koan"; import { of } from "@codemode/servers/square"; import { ToolCallError } from "@codemode/errors";
+const settled = await Promise.allSettled([of({ n: 2 }), of({ n: -1 }), koan.note_get_by_id({ id: "9" }), koan.note_get_by_id({ id: "1" })]);
+globalThis.__codemode_result__ = settled.map((s) => s.status === "fulfilled" ? (s.value.n ?? s.value.text) : [s.reason instanceof ToolCallError, s.reason.code]);`)
+	require.JSONEq(t, `[4,[true,"upstream_error"],[true,"not_found"],"first"]`, string(e.Result))
+	require.Equal(t, 4, len(e.ToolTrace))
+	for _, c := range e.ToolTrace {
+		raw, err := json.Marshal(c)
+		require.NoError(t, err)
+		var keys map[string]any
+		require.NoError(t, json.Unmarshal(raw, &keys))
+		for k := range keys {
+			require.Contains(t, []string{"serverId", "toolName", "durationMs", "ok", "error"}, k)
+		}
+		require.Contains(t, []string{"koan", "square"}, c.ServerID)
+	}
+}
