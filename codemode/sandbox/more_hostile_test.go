@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -132,29 +133,35 @@ func TestMoreHostile(t *testing.T) {
 	s, err := New(Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	const cpu = 200
 	for i, code := range moreHostile {
-		t.Run(strconv.Itoa(i), func(t *testing.T) {
-			require.NoError(t, s.Warm(t.Context()))
-			j := job(code)
-			j.Limits.CPUMs = cpu
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			began := time.Now()
-			r, err := s.Execute(ctx, j, newHost())
-			took := time.Since(began)
-			shown := code[:min(len(code), 80)]
-			require.NoError(t, err, shown)
-			if r.Fault != nil {
-				require.NotContains(t, []fault.Code{fault.Internal, fault.ExecutionError}, r.Fault.Code, "%s: %v", shown, errors.Unwrap(r.Fault))
-				t.Logf("%s\n%s in %v, peak %d MB, %.120s (%d:%d)", shown, r.Fault.Code, took.Round(time.Millisecond), r.PeakMemory>>20, r.Fault.Message, r.Fault.Line, r.Fault.Column)
-			} else {
-				t.Logf("%s\nok in %v: %.60s", shown, took.Round(time.Millisecond), r.Result)
-			}
-			require.Less(t, took, (cpu+250)*time.Millisecond, shown)
-			require.Less(t, r.PeakMemory, int64(128<<20), shown)
-		})
+		t.Run(strconv.Itoa(i), func(t *testing.T) { held(t, s, job(code)) })
 	}
 	next := execute(t, s, job(`SDK.Entities.Todo.getById("1").title`), newHost())
 	require.Nil(t, next.Fault)
+}
+
+// held runs a hostile script, which must end in time, within twice its memory,
+// and in a fault of its own, if in one.
+func held(t *testing.T, s *Sandbox, j *wire.Job) {
+	const cpu = 200
+	require.NoError(t, s.Warm(t.Context()))
+	j.Limits.CPUMs = cpu
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	began := time.Now()
+	r, err := s.Execute(ctx, j, newHost())
+	took := time.Since(began)
+	shown := j.Code[:min(len(j.Code), 120)]
+	require.NoError(t, err, shown)
+	if r.Fault != nil {
+		require.NotContains(t, []fault.Code{fault.Internal, fault.ExecutionError}, r.Fault.Code, "%s: %v", shown, errors.Unwrap(r.Fault))
+		t.Logf("%s\n%s in %v, peak %d MB, %.120s (%d:%d)", shown, r.Fault.Code, took.Round(time.Millisecond), r.PeakMemory>>20, r.Fault.Message, r.Fault.Line, r.Fault.Column)
+	} else {
+		t.Logf("%s\nok in %v: %.60s", shown, took.Round(time.Millisecond), r.Result)
+	}
+	// By the clock other programs on the machine count too, so the limit is held by
+	// what it is a limit of.
+	require.LessOrEqual(t, r.CPUMs, float64(cpu+50), "the limit acts within 50 ms: %s", shown)
+	require.Less(t, took, (cpu+1000)*time.Millisecond, shown)
+	require.Less(t, r.PeakMemory, int64(128<<20), shown)
 }

@@ -73,7 +73,7 @@ func importFailed(path, name, message string) *fault.Fault {
 	case server:
 		code = fault.ServerNotFound
 	}
-	f := fault.New(code, message).WithDetails(map[string]any{"import": path})
+	f := fault.New(code, message).WithDetails(map[string]any{"import": clip(path, 200)})
 	f.Retry = fault.Fix // by another script, not by another build
 	return f
 }

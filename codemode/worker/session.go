@@ -69,8 +69,7 @@ func (s *session) run(job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
 	if err := s.outcome(); err != nil {
-		s.result.Fault = s.lastWord(err)
-		s.result.Fault.Source = sourceLine(job.Code, s.result.Fault.Line)
+		s.result.Fault = quoted(s.lastWord(err), job.Code)
 		s.result.Result = nil
 	}
 	s.result.CPUMs = float64(s.watch.used().Microseconds()) / 1000

@@ -153,6 +153,15 @@ func (s *session) inner(v goja.Value) inner {
 	return in
 }
 
+// quoted gives a copy of a fault with the line it names, and nothing in it longer
+// than a failure may be: a message may have a name in it that the script made up.
+func quoted(f *fault.Fault, code string) *fault.Fault {
+	q := *f
+	q.Source = sourceLine(code, f.Line)
+	q.Message, q.Hint, q.Path = clip(f.Message, 2*maxMessage), clip(f.Hint, maxMessage), clip(f.Path, maxMessage)
+	return &q
+}
+
 // sourceLine quotes a line of the user's code, from 1.
 func sourceLine(code string, line int) string {
 	n := 0
