@@ -214,6 +214,11 @@ func TestEntityFilesHoldAlone(t *testing.T) {
 		require.True(t, ok)
 		groups = append(groups, map[string]string{r.Name + ".d.ts": text})
 	}
+	// So do those of a description, with comments and without.
+	inline, _ := typegen.Inline(v, 1<<20)
+	bare, complete := typegen.Inline(v, len(inline)-1)
+	require.True(t, complete)
+	groups = append(groups, map[string]string{"inline.d.ts": inline}, map[string]string{"bare.d.ts": bare})
 	for i, found := range typescript.CheckEach(t, groups...) {
 		require.Empty(t, found, groups[i])
 	}

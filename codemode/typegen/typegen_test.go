@@ -2,6 +2,8 @@ package typegen_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -132,6 +134,11 @@ func TestDeclarations(t *testing.T) {
 	one, ok := typegen.Entity(v, "Todo")
 	require.True(t, ok)
 	golden(t, "Todo.d.ts", one)
+	for _, text := range []string{all, one} {
+		head, rest, _ := strings.Cut(text, "\n")
+		sum := sha256.Sum256([]byte(rest))
+		require.True(t, strings.HasSuffix(head, " sha256-"+base64.StdEncoding.EncodeToString(sum[:])), head)
+	}
 	_, ok = typegen.Entity(v, "Nobody")
 	require.False(t, ok)
 
