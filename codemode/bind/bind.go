@@ -70,7 +70,7 @@ func free(name string, used func(string) bool) string {
 }
 
 func entity(r *catalog.Resource) wire.Entity {
-	e := wire.Entity{Name: r.Name, Ops: r.Operations, ReadOnly: r.ReadOnly, Sets: r.Sets}
+	e := wire.Entity{Name: r.Name, Ops: r.Operations, ReadOnly: r.ReadOnly, Sets: r.Sets, Versioned: r.Versioned, Searchable: r.Searchable}
 	key := r.Key
 	key.Type = catalog.TypeID
 	kinds := []byte{kind(&key)}

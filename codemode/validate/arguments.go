@@ -108,10 +108,16 @@ func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
 		switch {
 		case !slices.Contains(takes, key.name):
 			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+meant(key.name, takes, otherOptions), has(takes))
+		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
+			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
+		case key.name == "q" && e.Kinds != "" && !e.Searchable:
+			c.fail(key.at, "", UnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
 			c.filter(e, v, depth)
+		case key.name == "with" && len(e.Edges) == 0:
+			c.fail(key.at, "", UnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
 		case key.name == "with":
 			c.with(e, v, depth+1)
 		case key.name == "sort":

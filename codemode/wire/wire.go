@@ -85,6 +85,9 @@ type Entity struct {
 	// nobody said.
 	Kinds string   `json:"kinds,omitempty"`
 	Sets  []string `json:"sets,omitempty"`
+	// Versioned tells that ifVersion works, Searchable that q does.
+	Versioned  bool `json:"versioned,omitempty"`
+	Searchable bool `json:"searchable,omitempty"`
 }
 
 // Domain is SDK.<Name> with its functions.
