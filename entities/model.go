@@ -28,7 +28,7 @@ type model struct {
 	shown  string // the id as callers see it
 	fields []fieldValue
 	edges  []edgeValue
-	at     string // JSON Pointer of the model in the input
+	at     string         // JSON Pointer of the model in the input
 	key    map[string]any // the fields of the kind's unique key, as they stand in the input
 }
 
