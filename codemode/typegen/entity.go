@@ -334,6 +334,9 @@ func fieldNotes(f *catalog.Field) string {
 	if len(f.Default) > 0 {
 		add("default " + string(f.Default))
 	}
+	if len(f.Example) > 0 && len(f.Example) <= maxExample {
+		add("such as " + string(f.Example))
+	}
 	text := strings.Join(notes, ", ")
 	if f.Description == "" {
 		return text
@@ -343,5 +346,8 @@ func fieldNotes(f *catalog.Field) string {
 	}
 	return strings.TrimRight(f.Description, " .") + " (" + text + ")."
 }
+
+// maxExample bounds the examples that are worth their place, in bytes.
+const maxExample = 60
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
