@@ -249,9 +249,6 @@ func FuzzAggregate(f *testing.F) {
 // BenchmarkAggregate is 10,000 rows in groups by two fields, against the
 // statement by hand.
 func BenchmarkAggregate(b *testing.B) {
-	if pgtest.ForEach(b, BenchmarkAggregate) {
-		return
-	}
 	db, e := open(b, shelf())
 	stmt := prepared(b, db, "SELECT genre, substr(published_at,1,7), count(*), sum(sold), avg(price) FROM books WHERE in_print=? GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2")
 	a, err := read.DecodeAggregate([]byte(`{"filter":{"inPrint":true},"groupBy":["genre",{"field":"publishedAt","by":"month"}],"count":true,"sum":"sold","avg":"price","sort":"-count"}`), books, graph)

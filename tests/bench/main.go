@@ -37,15 +37,21 @@ type row struct {
 
 var suites = []suite{
 	{"./entities/read", "GetByID|Collection20|Aggregate", []row{
-		{"GetByID", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
-		{"Collection20", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
-		{"Collection20With2Edges", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
+		{"GetByID/SQLite", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
+		{"Collection20/SQLite", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
+		{"Collection20With2Edges/SQLite", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
+		{"GetByID/PostgreSQL", "read engine on PostgreSQL: get by id", "prepared database/sql", "x-raw", "1.3"},
+		{"Collection20/PostgreSQL", "read engine on PostgreSQL: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.5"},
+		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
 	}},
 	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery", []row{
-		{"Get", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
-		{"GetInScript", "get-by-id within a run", "prepared database/sql", "ratio", ""},
-		{"Collection20", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
+		{"Get/SQLite", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
+		{"GetInScript/SQLite", "get-by-id within a run", "prepared database/sql", "ratio", ""},
+		{"Collection20/SQLite", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
+		{"Get/PostgreSQL", "get-by-id on PostgreSQL, the whole path of a call", "prepared database/sql", "ratio", "1.3"},
+		{"GetInScript/PostgreSQL", "get-by-id on PostgreSQL within a run", "prepared database/sql", "ratio", "1.3"},
+		{"Collection20/PostgreSQL", "collection of 20 on PostgreSQL within a run", "prepared database/sql", "ratio", "1.5"},
 		{"Aggregate", "aggregate of 10,000 rows within a run", "prepared database/sql", "ratio", ""},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
