@@ -2,7 +2,16 @@
 
 package e2e
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestSoakKilledInTheMiddle is the long form of TestKilledInTheMiddle.
 func TestSoakKilledInTheMiddle(t *testing.T) { killInTheMiddle(t, 100) }
+
+// TestSoakMixedLoad is the long form of TestMixedLoad.
+func TestSoakMixedLoad(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { mixedLoad(t, newApp(t), 30*time.Second) })
+	t.Run("PostgreSQL", func(t *testing.T) { mixedLoad(t, onPostgres(t), 30*time.Second) })
+}
