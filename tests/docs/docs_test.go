@@ -6,13 +6,17 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
+	"reflect"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/expose"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture"
 )
@@ -70,4 +74,37 @@ func TestConfiguration(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), s.Help)
 	}
 	page(t, "configuration.md", b.String())
+}
+
+// Every member of an annotation has its row, with an example.
+func TestAnnotations(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/reference/annotations.md")
+	require.NoError(t, err)
+	for _, annotation := range []any{expose.Entity{}, expose.Field{}, expose.Edge{}} {
+		typ := reflect.TypeOf(annotation)
+		_, section, ok := strings.Cut(string(raw), "\n## expose."+typ.Name())
+		require.True(t, ok, typ.Name())
+		section, _, _ = strings.Cut(section, "\n## ")
+		for i := range typ.NumField() {
+			row := regexp.MustCompile("(?m)^\\| `(\\w+`, `)?" + typ.Field(i).Name + "`(, `\\w+`)? \\| `.+` \\| .+ \\|$")
+			require.Regexp(t, row, section, "%s.%s", typ.Name(), typ.Field(i).Name)
+		}
+	}
+}
+
+// The Go of the pages is Go.
+func TestSnippets(t *testing.T) {
+	for _, name := range []string{"reference/annotations.md", "howto/rules.md"} {
+		raw, err := os.ReadFile("../../docs/" + name)
+		require.NoError(t, err)
+		parts := strings.Split(string(raw), "```")
+		require.Greater(t, len(parts), 2, name)
+		for i := 1; i < len(parts); i += 2 {
+			code, ok := strings.CutPrefix(parts[i], "go\n")
+			require.True(t, ok, "%s: %s", name, parts[i])
+			formatted, err := format.Source([]byte(code))
+			require.NoError(t, err, "%s: %s", name, code)
+			require.Equal(t, code, string(formatted), name)
+		}
+	}
 }
