@@ -37,6 +37,7 @@ func beside(tb testing.TB, place, set string) *sql.DB {
 		db, err = sql.Open("sqlite3", "file:"+filepath.Join(folder, set+".db")+"?_busy_timeout=5000")
 	} else {
 		server, prefix, _ := strings.Cut(place, "&schema_prefix=")
+		prefix, _, _ = strings.Cut(prefix, "&")
 		db, err = sql.Open("pgx", server+"&search_path=%22"+prefix+"."+set+"%22")
 	}
 	require.NoError(tb, err)

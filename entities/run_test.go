@@ -23,6 +23,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // body is a code operation that makes attempts of a Go function.
@@ -447,4 +448,28 @@ func TestInterceptorsAreRefused(t *testing.T) {
 		c.Todo.Intercept(stdent.InterceptFunc(func(next stdent.Querier) stdent.Querier { return next }))
 	})), entities.Options{})
 	require.ErrorContains(t, p.Start(context.Background(), host{place(t)}), "Todo")
+}
+
+// A read that fails spoils the transaction on PostgreSQL; the next attempt guards
+// its reads, so that a script can go on after one.
+func TestCaughtFailureOfARead(t *testing.T) {
+	a := startIn(t, pgtest.Place(t)+"&statement_timeout=300", ent.Entities())
+	lock, err := beside(t, a.place, "default").Begin()
+	require.NoError(t, err)
+	_, err = lock.Exec("SET LOCAL statement_timeout = 0; LOCK TABLE labels IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, lock.Rollback()) }()
+	out, err := a.run(script(atomic, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
+		if _, err := call("Todo.count", `{}`); err != nil {
+			return err
+		}
+		if _, err := call("Label.count", `{}`); fault.CodeOf(err) != fault.ServiceUnavailable {
+			return fmt.Errorf("want service_unavailable, got %w", err)
+		}
+		_, err := call("Todo.upsert", `{"model":{"id":"x","title":"x"}}`)
+		return err
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 2, out.Attempts)
+	require.Equal(t, []string{"create Todo x"}, said(out.Changes))
 }

@@ -62,8 +62,8 @@ func parse(url, app string) (*address, error) {
 	}
 	delete(config.RuntimeParams, paramPrefix)
 	delete(config.RuntimeParams, paramPool)
-	// Where names are looked for outside of any set. A pooler that gives sessions away
-	// between transactions refuses the parameter, and it has to: it would give one
+	// Where names are looked for outside of any set. PgBouncer refuses the parameter
+	// until its owner has read that it has to keep sessions; else it would give one
 	// set's session to another.
 	config.RuntimeParams["search_path"] = quoted(a.prefix)
 	if config.RuntimeParams["application_name"] == "" {
@@ -114,7 +114,7 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 	var refused *pgconn.PgError
 	switch {
 	case errors.As(err, &refused) && refused.Code == "08P01":
-		hint = "A pooler between the app and the server has to keep sessions: pool_mode = session."
+		hint = "A pooler between the app and the server has to keep sessions: pool_mode = session, and ignore_startup_parameters = search_path."
 	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"):
 		hint = "Look at the user, the password and the server's pg_hba.conf."
 	case errors.As(err, &refused) && refused.Code == "3D000":

@@ -150,13 +150,13 @@ func (c *conversation) noted(err error) error {
 // met is noted for a statement. One that the server refused outside of a savepoint
 // has spoilt the transaction; the next attempt has savepoints around all its reads,
 // so that there it spoils nothing.
-func (c *conversation) met(err error) error {
+func (c *conversation) met(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	var refused *pgconn.PgError
 	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Run().Spec().Atomic || again(err) ||
-		!errors.As(err, &refused) || refused.Code == canceled {
+		!errors.As(err, &refused) || ctx.Err() != nil {
 		return c.noted(err)
 	}
 	if _, taped := c.attempt.Tape().Value("", carefulSlot, func() (any, error) { return true, nil }); taped != nil {

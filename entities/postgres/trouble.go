@@ -35,6 +35,7 @@ const (
 	readOnlyServer = "25006"
 	noTable        = "42P01"
 	noSchema       = "3F000"
+	spoiltBefore   = "25P02"
 )
 
 // again tells that an error means: the same once more, on newer data.
@@ -129,6 +130,8 @@ func (s *Server) refused(set string, e *pgconn.PgError, err error) error {
 		return unavailable("the database server takes no writes").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
 	case noTable, noSchema:
 		return unavailable("the schema of the set %q is gone or incomplete", set).WithHint("Restore it, or restart the app to make it anew.")
+	case spoiltBefore:
+		return unavailable("a statement failed before, and the transaction with it")
 	case canceled:
 		return unavailable("the database server stopped the statement").WithHint("Look at its statement_timeout.")
 	case tooLong:

@@ -98,7 +98,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 		return nil, err
 	}
 	rows, err := t.c.conn.QueryContext(ctx, query, args...)
-	return rows, t.c.met(err)
+	return rows, t.c.met(ctx, err)
 }
 
 // ExecContext implements backend.Querier.
@@ -110,7 +110,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 		return nil, err
 	}
 	result, err := t.c.conn.ExecContext(ctx, query, args...)
-	return result, t.c.met(err)
+	return result, t.c.met(ctx, err)
 }
 
 // Commit implements backend.Tx. The last set of an attempt commits for all; until
