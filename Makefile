@@ -10,6 +10,7 @@ BIN := bin
 PHOTO ?= sample-pantrypal/testdata/haul.png
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
+ONLY ?=
 
 # Packages whose tests share state between goroutines: they run under the race
 # detector as well.
@@ -69,7 +70,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	@.ci/fuzz $(FUZZTIME)
 
 bench: build ## The benchmark table, as ratios to the raw thing underneath
-	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME)
+	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME) -only "$(ONLY)"
 
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md

@@ -84,12 +84,7 @@ func warmUp() {
 	_, _ = script.Compile(script.Source{Code: "const a: number = 1; export const b = await a;"})
 }
 
-// threads is how many threads a worker has in hand.
-const threads = 5
-
-// spareThreads has the runtime start threads and keep them. One that starts while
-// a script runs, as on a busy machine, takes a stack of megabytes in a program
-// that links C, and that stack would count as memory of the script.
+// spareThreads has the runtime start threads and keep them (threads).
 func spareThreads(n int) {
 	var started, ended sync.WaitGroup
 	release := make(chan struct{})

@@ -78,17 +78,21 @@ func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
 	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
 	small := flag.String("worker", "bin/koan-worker", "the worker binary beside it")
+	only := flag.String("only", "", "only the packages whose path has this in it, and no processes")
 	flag.Parse()
-	if err := run(*time, *app, *small); err != nil {
+	if err := run(*time, *app, *small, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(benchtime, app, small string) error {
+func run(benchtime, app, small, only string) error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tµs/op\traw µs\tratio\tgoal\tagainst")
 	for _, s := range suites {
+		if !strings.Contains(s.pkg, only) {
+			continue
+		}
 		fmt.Fprintf(os.Stderr, "measuring %s ...\n", s.pkg)
 		figures, err := measure(s, benchtime, small)
 		if err != nil {
@@ -106,6 +110,9 @@ func run(benchtime, app, small string) error {
 			own, raw := f.pair(ratio)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, own, raw, ratio, r.goal, r.against)
 		}
+	}
+	if only != "" {
+		return w.Flush()
 	}
 	fmt.Fprintln(os.Stderr, "measuring processes ...")
 	processes, err := processes(app, small)
