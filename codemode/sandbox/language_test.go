@@ -26,11 +26,11 @@ func TestLanguage(t *testing.T) {
 				require.NoError(t, err)
 				want := expected.FindSubmatch(code)
 				require.NotNil(t, want)
-				r := execute(t, x, job(string(code)), newHost())
+				r := execute(t, x, imported(string(code)), newHost())
 				require.Nil(t, r.Fault, "%v", r.Fault)
 				require.JSONEq(t, string(want[1]), string(r.Result))
 
-				check := job(string(code))
+				check := imported(string(code))
 				check.Task = wire.Validate
 				require.Empty(t, execute(t, x, check, newHost()).Diagnostics)
 			})

@@ -53,19 +53,27 @@ func slowHost() *todoHost {
 
 func TestModules(t *testing.T) {
 	cases := map[string]struct{ code, result string }{
-		"named":                      {`import { detect } from "@codemode/servers/vision"; const r = await detect({a: 1}); r`, `{"a":1}`},
-		"namespace":                  {`import * as vision from "@codemode/servers/vision"; (await vision.detect({a: 1})).a`, `1`},
-		"renamed":                    {`import { detect as see } from "@codemode/servers/vision"; (await see({a: 2})).a`, `2`},
-		"default is the namespace":   {`import vision from "@codemode/servers/vision"; (await vision.detect({a: 3})).a`, `3`},
-		"dynamic":                    {`const v = await import("@codemode/servers/vision"); (await v.detect({a: 4})).a`, `4`},
-		"computed":                   {`const id = "vision"; const v = await import("@codemode/servers/" + id); (await v["detect"]({a: 5})).a`, `5`},
-		"exported again":             {`export { detect } from "@codemode/servers/vision"; export * from "@codemode/errors"; 1`, `1`},
-		"types only":                 {`import type { ToolDefinition } from "@codemode/discovery"; import { type ServerInfo, specVersion } from "@codemode/discovery"; const s: ServerInfo[] = []; specVersion.split(".").length + s.length`, `3`},
-		"for its effect":             {`import "@codemode/errors"; 6`, `6`},
-		"several servers":            {`import * as k from "@codemode/servers/koan"; import * as v from "@codemode/servers/vision"; const t = await k.todo_get_by_id({id: "1"}); (await v.detect({title: t.title})).title`, `"Milk"`},
-		"both kinds in one script":   {`import { todo_get_by_id } from "@codemode/servers/koan"; const a = SDK.Entities.Todo.getById("1"); const b = await todo_get_by_id({id: "1"}); const c = SDK.Vision.detect({x: 1}); [a.title === b.title, c.x]`, `[true,1]`},
-		"in a function":              {`import { detect } from "@codemode/servers/vision"; async function run() { return (await detect({a: 7})).a }`, `7`},
-		"with a top-level return":    {`const { detect } = await import("@codemode/servers/vision"); return (await detect({a: 8})).a`, `8`},
+		"named":                    {`import { detect } from "@codemode/servers/vision"; const r = await detect({a: 1}); r`, `{"a":1}`},
+		"namespace":                {`import * as vision from "@codemode/servers/vision"; (await vision.detect({a: 1})).a`, `1`},
+		"renamed":                  {`import { detect as see } from "@codemode/servers/vision"; (await see({a: 2})).a`, `2`},
+		"default is the namespace": {`import vision from "@codemode/servers/vision"; (await vision.detect({a: 3})).a`, `3`},
+		"dynamic":                  {`const v = await import("@codemode/servers/vision"); (await v.detect({a: 4})).a`, `4`},
+		"computed":                 {`const id = "vision"; const v = await import("@codemode/servers/" + id); (await v["detect"]({a: 5})).a`, `5`},
+		"exported again":           {`export { detect } from "@codemode/servers/vision"; export * from "@codemode/errors"; 1`, `1`},
+		"types only":               {`import type { ToolDefinition } from "@codemode/discovery"; import { type ServerInfo, specVersion } from "@codemode/discovery"; const s: ServerInfo[] = []; specVersion.split(".").length + s.length`, `3`},
+		"for its effect":           {`import "@codemode/errors"; 6`, `6`},
+		"several servers":          {`import * as k from "@codemode/servers/koan"; import * as v from "@codemode/servers/vision"; const t = await k.todo_get_by_id({id: "1"}); (await v.detect({title: t.title})).title`, `"Milk"`},
+		"both kinds in one script": {`import { todo_get_by_id } from "@codemode/servers/koan"; const a = SDK.Entities.Todo.getById("1"); const b = await todo_get_by_id({id: "1"}); const c = SDK.Vision.detect({x: 1}); [a.title === b.title, c.x]`, `[true,1]`},
+		"in a function":            {`import { detect } from "@codemode/servers/vision"; async function run() { return (await detect({a: 7})).a }`, `7`},
+		"with a top-level return":  {`const { detect } = await import("@codemode/servers/vision"); return (await detect({a: 8})).a`, `8`},
+		"with imports and a return": {`import { detect } from "@codemode/servers/vision"; import type { A } from "@codemode/discovery";
+import {
+  CodemodeError,
+} from "@codemode/errors";
+if (CodemodeError) return (await detect({a: 9})).a as number`, `9`},
+		"one function of TypeScript": {`async (n: number = 3) => n`, `3`},
+		"one with imports":           {`import { detect } from "@codemode/servers/vision"; async function main(): Promise<number> { return (await detect({a: 5})).a }`, `5`},
+		"one arrow with imports":     {`import { detect } from "@codemode/servers/vision"; async () => (await detect({a: 6})).a`, `6`},
 		"no argument":                {`import { detect } from "@codemode/servers/vision"; await detect()`, `{}`},
 		"meta":                       {`import { __meta__ as m } from "@codemode/servers/koan"; m`, `{"serverId":"koan","serverName":"todo","serverVersion":"1.2.3","tools":[{"toolName":"todo.delete","exportName":"todo_delete"},{"toolName":"todo.get-by-id","exportName":"todo_get_by_id","description":"Reads one."}]}`},
 		"keys":                       {`import * as v from "@codemode/servers/vision"; Object.keys(v).sort()`, `["__meta__","default","detect"]`},
@@ -117,6 +125,8 @@ func TestFailedImports(t *testing.T) {
 		"dynamic":                 {"1;\nawait import('@codemode/servers/nope')", fault.ServerNotFound, 2, ""},
 		"computed":                {"1;\nconst n = 'f' + 's'; await import(n)", fault.CapabilityUnsupported, 2, `no module "fs"`},
 		"computed server":         {"1;\nconst n = 'nope'; await import(`@codemode/servers/${n}`)", fault.ServerNotFound, 2, ""},
+		"with a return":           {"1;\nimport * as v from '@codemode/servers/visoin'\nreturn 1", fault.ServerNotFound, 2, `did you mean "@codemode/servers/vision"`},
+		"export with a return":    {"import { detct } from '@codemode/servers/vision'\nreturn detct({})", fault.ToolNotFound, 2, `did you mean "detect"`},
 		"assignment to an import": {"import { detect } from '@codemode/servers/vision';\ndetect = 1", fault.SyntaxError, 2, ""},
 	}
 	executors(t, func(t *testing.T, x wire.Executor) {

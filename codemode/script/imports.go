@@ -23,12 +23,59 @@ func (p *Program) exports(path string) ([]string, bool) {
 }
 
 // refused says why a module cannot be imported.
-type refused struct{ path, text, hint string }
+type refused struct{ full, path, text, hint string }
+
+// importStatement finds one at the begin of a line or behind a semicolon.
+var importStatement = regexp.MustCompile(`(?m)(?:^|;)[ \t]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
+
+// hoist takes the import statements out of a script that is to become the body of
+// a function. They are on one line, and what stays has its lines and columns.
+func hoist(code string) (imports, body string) {
+	blank := func(r rune) rune {
+		if r == '\n' || r == '\r' || r == ';' {
+			return r
+		}
+		return ' '
+	}
+	body = importStatement.ReplaceAllStringFunc(code, func(s string) string {
+		imports += strings.Join(strings.Fields(strings.TrimPrefix(s, ";")), " ") + ";"
+		return strings.Map(blank, s)
+	})
+	return imports, body
+}
+
+// single treats a module that consists of one function, besides its imports, as a
+// script of one function.
+func (p *Program) single(module *ast.BlockStatement, own []ast.Statement) {
+	if !p.implicit {
+		return
+	}
+	var rest []ast.Statement
+	for _, s := range own {
+		if v, ok := s.(*ast.VariableStatement); ok && len(v.List) == 1 {
+			if call, ok := v.List[0].Initializer.(*ast.CallExpression); ok {
+				if to, ok := call.Callee.(*ast.Identifier); ok && strings.HasPrefix(to.Name.String(), "__toESM") {
+					continue
+				}
+			}
+		}
+		rest = append(rest, s)
+	}
+	switch s := lone(rest).(type) {
+	case *ast.ExpressionStatement:
+		p.Lone = isFunction(s.Expression)
+	case *ast.FunctionDeclaration:
+		if name := s.Function.Name; p.Entry != name.Name.String() {
+			call := hookCall(s.Idx0(), HookDefault, &ast.Identifier{Name: name.Name, Idx: name.Idx})
+			module.List = append(module.List, &ast.ExpressionStatement{Expression: call})
+		}
+	}
+}
 
 const sdkInstead = "Use the global SDK: its entities, plugins and SDK.Out need no import."
 
 func (p *Program) refusal(path string) refused {
-	r := refused{path: path}
+	r := refused{full: path, path: path}
 	if len(path) > 80 {
 		r.path = strings.ToValidUTF8(path[:80], "") + "…"
 	}

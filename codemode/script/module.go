@@ -32,8 +32,9 @@ func (p *Program) module(code, language string) error {
 	}
 	res := p.bundle(code+"\n;"+p.scope()+"export {};", loader)
 	if len(res.Errors) > 0 && strings.Contains(res.Errors[0].Text, "Top-level return") {
-		head, tail := "export default (async function(){"+p.directive()+p.scope(), "\n})"
-		inner := p.bundle(head+code+tail, loader)
+		imports, body := hoist(code)
+		head, tail := imports+"export default (async function(){"+p.directive()+p.scope(), "\n})"
+		inner := p.bundle(head+body+tail, loader)
 		if len(inner.Errors) == 0 || !strings.Contains(inner.Errors[0].Text, `"import"`) && !strings.Contains(inner.Errors[0].Text, `"export"`) {
 			res, p.shift = inner, len(head)
 		}
@@ -101,6 +102,10 @@ func (p *Program) rejected(m api.Message) *Error {
 	}
 	e := failure(p.user, text, line, column)
 	if r, ok := m.Detail.(refused); ok {
+		if p.shift > 0 && m.Location != nil && m.Location.Line == 1 && m.Location.Column < p.shift {
+			line, column = p.user.find(r.full)
+			e = failure(p.user, text, line, column)
+		}
 		e.Unsupported, e.Import, e.Hint = true, r.path, r.hint
 	}
 	return e
@@ -141,6 +146,7 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 		own = inner
 	}
 	p.Entry = p.entryOf(own, p.instrument(tree, own))
+	p.single(fn.Body, own)
 	keepLast(fn.Body.List, func(s *ast.ExpressionStatement) bool { return p.isOwn(tree, s) })
 	compiled, err := p.compile(tree)
 	if err != nil {

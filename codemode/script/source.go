@@ -124,6 +124,16 @@ func newLines(code string) lines { return lines{lineEnd.Split(code, -1)} }
 // all gives the whole text, with every line end as one.
 func (l lines) all() string { return strings.Join(l.text, "\n") }
 
+// find gives where a text stands first.
+func (l lines) find(text string) (line, column int) {
+	for i, s := range l.text {
+		if at := strings.Index(s, text); at >= 0 {
+			return i + 1, l.column(i+1, at) // at its quote
+		}
+	}
+	return 0, 0
+}
+
 func (l lines) line(n int) string {
 	if n < 1 || n > len(l.text) {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -80,5 +81,16 @@ func FuzzFrames(f *testing.F) {
 			_, _, _, _ = DecodeReturn(fr.Payload)
 		}
 		require.True(t, bytes.HasPrefix(in, again.Bytes()), "what is read is what was written")
+	})
+}
+
+func FuzzAwait(f *testing.F) {
+	f.Add(EncodeAwait(-1))
+	f.Add(EncodeAwait(time.Second))
+	f.Add([]byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if most, err := DecodeAwait(in); err == nil {
+			require.Equal(t, in, EncodeAwait(most))
+		}
 	})
 }

@@ -187,6 +187,11 @@ func (s *session) execute() (goja.Value, error) {
 			return nil, err
 		}
 	}
+	if s.program.Lone && s.program.Shape == script.Body {
+		if value, err = s.callOrTake(value); err != nil {
+			return nil, err
+		}
+	}
 	if s.exposed != nil {
 		if value, err = s.callOrTake(s.exposed); err != nil {
 			return nil, err
