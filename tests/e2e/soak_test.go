@@ -15,3 +15,6 @@ func TestSoakMixedLoad(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { mixedLoad(t, newApp(t), 30*time.Second) })
 	t.Run("PostgreSQL", func(t *testing.T) { mixedLoad(t, onPostgres(t), 30*time.Second) })
 }
+
+// TestSoakEachStaysFlat is the long form of TestEachStaysFlat.
+func TestSoakEachStaysFlat(t *testing.T) { eachStaysFlat(t, 100_000) }
