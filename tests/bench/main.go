@@ -65,6 +65,9 @@ var suites = []suite{
 		{"Throughput", "trivial scripts per second, as many at once as cores", "", "scripts/s", "100"},
 		{"Flood", "p99 of a caller's script under another's flood", "the same on an idle machine", "ratio", "5"},
 	}},
+	{"./codemode/sandbox", "Parallel", []row{
+		{"Parallel", "ten calls of 50 ms in one Promise.all, fresh confined worker, in ms", "", "ms", "60"},
+	}},
 	{"./codemode/typegen", "Declarations", []row{
 		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
 	}},
