@@ -89,6 +89,8 @@ var right = []string{
 	`const o = Order.getById("1", { with: "customer,lines" }); const name: string | undefined = o.customer?.name; const texts = o.lines?.map((l) => l.text); console.log(name, texts)`,
 	`const o = Order.findById(7); const s: "open" | "sent" | null | undefined = o?.status; const x: number | undefined = o?.box?.x; console.log(s, x, o?.meta)`,
 	`for (const o of Order.each({ filter: { paid: false } })) { const n: number = (o.count ?? 0) + 1; console.log(n, o.lines?.[0]?.product?.gtin) }`,
+	`const titles: (string | undefined)[] = Order.each().filter((o) => o.paid).map((o) => o.title).take(3).toArray(); console.log(titles, [...Order.each()].length, Array.from(Order.each({ with: "lines" })))`,
+	`const n: number = Order.each().flatMap((o) => o.lines ?? []).reduce((sum, l) => sum + (l.text?.length ?? 0), 0); console.log(n, Order.each().find((o) => o.paid)?.title, Order.each().some((o) => o.paid))`,
 	`Order.upsert({ title: "a", status: null, customer: "c1", lines: ["1", 2, { id: "3" }], parent: null, tags: ["a"], box: { x: 1, unit: "px" }, meta: { any: 1 } })`,
 	`Order.patch("1", { lines: { $add: [3], $remove: ["1"] }, customer: { id: "c" }, weight: null }); Order.upsertMany(Order.all())`,
 	`Order.updateByQuery({ paid: true, at: { $lt: "2026" } }, { note: null }, { maxAffected: 5 })`,

@@ -46,7 +46,7 @@ func (g *generator) methods(ops []string, t typeNames) []string {
 				"collection("+query+"): Page<"+t.model+">;",
 				"/** pageSize "+pageSizes+" */ firstPage(pageSize?: number, "+query+"): Page<"+t.model+">;",
 				"/** page from 1 */ page(page: number, pageSize?: number, "+query+"): Page<"+t.model+">;",
-				"/** all items, page by page */ each("+query+"): Iterable<"+t.model+">;",
+				"/** all items, page by page */ each("+query+"): Items<"+t.model+">;",
 				"/** at most 10,000, else it throws */ all("+query+"): "+t.model+"[];")
 		case "get-by-id":
 			out = append(out,

@@ -132,6 +132,8 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 	return `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  /** Lazy: pages are read as they are needed. */
+  interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;

@@ -1,10 +1,12 @@
-// integrity of what follows this line: sha256-cltyerbo53p0rkawBq/3QmID/hzzg5ICXTDiEG1U3tM=
+// integrity of what follows this line: sha256-LqlVesbaOZOZ83BXU8VquMMz8hBHi0DXwJ2w7p2a6cY=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
 
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  /** Lazy: pages are read as they are needed. */
+  interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? F : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
@@ -44,7 +46,7 @@ declare namespace SDK {
     collection(query?: Query<T, R, S> | S): Page<T>;
     /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
     /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
+    /** all items, page by page */ each(query?: Query<T, R, S> | S): Items<T>;
     /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
     /** throws not_found */ getById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T;
     findById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T | null;

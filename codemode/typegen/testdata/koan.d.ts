@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-fB+cLRP3kwrdCg2wA91vTa4kMaIgeldrMQbxebAYJRc=
+// integrity of what follows this line: sha256-DFCFNkiWPtHT5D+npjsSYFj3XIqYa72zeNkasqDvo8A=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -103,6 +103,8 @@ declare namespace SDK {
 
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  /** Lazy: pages are read as they are needed. */
+  interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? never : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
@@ -153,7 +155,7 @@ declare namespace SDK {
     collection(query?: Query<T, R, S> | S): Page<T>;
     /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
     /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** all items, page by page */ each(query?: Query<T, R, S> | S): Iterable<T>;
+    /** all items, page by page */ each(query?: Query<T, R, S> | S): Items<T>;
     /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
     /** throws not_found */ getById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T;
     findById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T | null;
