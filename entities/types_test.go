@@ -106,7 +106,7 @@ func (a *app) number(query string) (n int) {
 			if hex, ok := strings.CutPrefix(s, "x'"); ok {
 				return `'\x` + hex + "::bytea"
 			}
-			return strings.Replace(s, "BLOB", "bytea", 1)
+			return blobs.ReplaceAllString(s, "$1") // a text column has texts only
 		})
 	}
 	require.NoError(a, beside(a, a.place, "default").QueryRow(query).Scan(&n))
