@@ -36,8 +36,6 @@ func (s *Server) open(ctx context.Context, set string) (backend.Database, any, e
 	return d, attached, nil
 }
 
-func (s *Server) backendSchema() backend.Schema { return s.schema }
-
 func (s *Server) database(set string) *Database {
 	return &Database{server: s, set: set, schema: s.schemaOf(set)}
 }

@@ -29,12 +29,16 @@ type page struct {
 
 func shelf(t testing.TB, books int) (*sql.DB, *Engine) {
 	db := library.Open(t)
+	fill(t, db, books)
+	return db, New(library.Dialect(t))
+}
+
+func fill(t testing.TB, db *sql.DB, books int) {
 	d := library.Data{Authors: []library.Author{{ID: 1, Name: "Ann"}}}
 	for i := range books {
 		d.Books = append(d.Books, library.Book{ID: fmt.Sprintf("b%05d", i), Title: fmt.Sprintf("Title %d", i%7), Sold: int64(i % 5), CreatedAt: time.Unix(int64(i%3), 0), Author: library.P[int64](1)})
 	}
 	library.Insert(t, db, d)
-	return db, New(library.Dialect(t))
 }
 
 func (p page) ids() (out []string) {
@@ -311,6 +315,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add("-inPrint,isbn,cost", place{1, []any{true, "6f2b1c1e-3a57-4f3e-8d8a-0c2f1b9d7e55", int64(math.MinInt64), "b"}}.encode())
 	f.Add("publishedAt", place{9, []any{"2026-01-01 00:00:00+00:00", "b"}}.encode())
 	db, e := shelf(f, 5)
+	beside, on := library.PostgreSQL(f), New(sqltext.PostgreSQL{}) // without rows: what is wrong shows anyway
 	graph := library.Graph()
 	f.Fuzz(func(t *testing.T, sort string, payload []byte) {
 		c, err := DecodeCollection([]byte(`{}`), graph.Entity("Book"), graph)
@@ -328,8 +333,12 @@ func FuzzPlace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err = ask(db, e, map[string]any{"sort": sort, "cursor": made}, ""); err != nil {
-			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), "%v", err)
+		_, err = ask(db, e, map[string]any{"sort": sort, "cursor": made}, "")
+		_, there := ask(beside, on, map[string]any{"sort": sort, "cursor": made}, "")
+		for _, err := range []error{err, there} {
+			if err != nil {
+				require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), "%v", err)
+			}
 		}
 	})
 }

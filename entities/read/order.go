@@ -58,14 +58,14 @@ func (t term) bind(b *sqltext.Builder, v any) {
 		b.Arg(v)
 		return
 	}
-	if held, ok := v.(blob); ok {
-		v = []byte(held)
-	}
-	filter.Bind(b, t.column, v)
+	filter.Bind(b, t.column, t.native(b.Dialect, v))
 }
 
 // native gives a value of a cursor as the column has it.
 func (t term) native(d sqltext.Dialect, v any) any {
+	if held, ok := v.(blob); ok {
+		return []byte(held)
+	}
 	switch t.column.Storage {
 	case descriptor.Time:
 		text, ok := v.(string)

@@ -31,7 +31,7 @@ var (
 	once    sync.Once
 	folder  string
 	failure error
-	alive   io.Closer // the server lives as long as this is open
+	held    []io.Closer // the server lives as long as these are open
 	count   atomic.Int64
 )
 
@@ -142,9 +142,11 @@ func start() (string, error) {
 	}
 	running := exec.Command("/bin/sh", args...)
 	running.Dir, running.SysProcAttr = folder, lent
-	if alive, err = running.StdinPipe(); err != nil {
+	alive, err := running.StdinPipe()
+	if err != nil {
 		return "", err
 	}
+	held = append(held, alive)
 	if err := running.Start(); err != nil {
 		return "", err
 	}
