@@ -53,3 +53,24 @@ func TestMemoryLimitsAreNamedAsTheyAre(t *testing.T) {
 	require.Len(t, r.Logs, 1)
 	require.True(t, strings.Contains(r.Logs[0].Message, "1048576 is used"), r.Logs[0].Message)
 }
+
+// TestBoundsOfARun has the limits that the host keeps met exactly, and passed by
+// one.
+func TestBoundsOfARun(t *testing.T) {
+	const call = `SDK.Entities.Note.collection();`
+	for name, c := range map[string]struct {
+		key   string
+		at    int
+		code  func(n int) string
+		fault fault.Code
+	}{
+		"characters of the code": {"sandbox.maxCodeLength", 30, func(n int) string { return "1;//" + strings.Repeat("ü", n-4) }, fault.CodeTooLong},
+		"SDK calls":              {"codeMode.maxSdkCalls", 5, func(n int) string { return strings.Repeat(call, n) + "1" }, fault.SDKCallsExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, map[string]any{c.key: c.at})
+			require.NoError(t, h.run(c.code(c.at)).err, "exactly at the limit")
+			h.run(c.code(c.at+1)).fails(t, c.fault)
+		})
+	}
+}

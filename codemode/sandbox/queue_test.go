@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 // line enters jobs, and tells in which order they got their places.
 type line struct {
 	q     *queue
+	mu    sync.Mutex
 	order []string
 	held  map[string][]*ticket
 }
@@ -25,6 +27,8 @@ func newLine(places, length int) *line {
 func (l *line) enter(ctx context.Context, caller string) {
 	go func() {
 		t, err := l.q.enter(ctx, caller, nil)
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if err != nil {
 			l.order = append(l.order, caller+": "+string(fault.CodeOf(err)))
 			return
@@ -36,8 +40,11 @@ func (l *line) enter(ctx context.Context, caller string) {
 }
 
 func (l *line) leave(caller string) {
-	l.q.leave(l.held[caller][0])
+	l.mu.Lock()
+	first := l.held[caller][0]
 	l.held[caller] = l.held[caller][1:]
+	l.mu.Unlock()
+	l.q.leave(first)
 	synctest.Wait()
 }
 

@@ -131,10 +131,11 @@ func TestWrongUse(t *testing.T) {
 
 func TestStartRefused(t *testing.T) {
 	cases := map[string][]string{
-		"another runtime":          {"--codeMode.runtime", "v8"},
-		"a face that is not built": {"--codeMode.faces", "koan,gateway"},
-		"code without code mode":   {"--exposure", "code", "--codeMode.enabled=false"},
-		"postgres":                 {"--database", "postgres://localhost/x"},
+		"another runtime":           {"--codeMode.runtime", "v8"},
+		"a face that is not built":  {"--codeMode.faces", "koan,gateway"},
+		"a layer that is not there": {"--sandbox.require", "seccomp,prayer"},
+		"code without code mode":    {"--exposure", "code", "--codeMode.enabled=false"},
+		"postgres":                  {"--database", "postgres://localhost/x"},
 	}
 	for name, args := range cases {
 		t.Run(name, func(t *testing.T) {
