@@ -81,15 +81,16 @@ func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
 	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
 	small := flag.String("worker", "bin/koan-worker", "the worker binary beside it")
-	only := flag.String("only", "", "only the packages whose path has this in it, and no processes")
+	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"hundred\" is the app of 100 entities alone")
+	cold := flag.Bool("cold", false, "build the app of 100 entities with an empty cache, too")
 	flag.Parse()
-	if err := run(*time, *app, *small, *only); err != nil {
+	if err := run(*time, *app, *small, *only, *cold); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(benchtime, app, small, only string) error {
+func run(benchtime, app, small, only string, cold bool) error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tµs/op\traw µs\tratio\tgoal\tagainst")
 	for _, s := range suites {
@@ -114,15 +115,24 @@ func run(benchtime, app, small, only string) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, own, raw, ratio, r.goal, r.against)
 		}
 	}
-	if only != "" {
-		return w.Flush()
+	var whole []figure
+	if only == "" {
+		fmt.Fprintln(os.Stderr, "measuring processes ...")
+		of, err := processes(app, small)
+		if err != nil {
+			return err
+		}
+		whole = of
 	}
-	fmt.Fprintln(os.Stderr, "measuring processes ...")
-	processes, err := processes(app, small)
-	if err != nil {
-		return err
+	if only == "" || only == "hundred" {
+		fmt.Fprintln(os.Stderr, "measuring an app of 100 entities ...")
+		large, err := hundred(cold)
+		if err != nil {
+			return err
+		}
+		whole = append(whole, large...)
 	}
-	for _, p := range processes {
+	for _, p := range whole {
 		fmt.Fprintf(w, "%s\t\t\t%s\t%s\t\n", p.what, p.figure, p.goal)
 	}
 	return w.Flush()
