@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
@@ -133,6 +134,36 @@ func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	require.ErrorContains(t, err, "Koan: the generated file koan.go needs this name")
 	_, err = newModel(graph(t, Plain{}))
 	require.ErrorContains(t, err, "no schema has the annotation")
+}
+
+// Keyless names keys that are none.
+type Keyless struct{ ent.Schema }
+
+func (Keyless) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{UpsertBy: []string{"nothing", "maybe", "hidden"}}}
+}
+
+func (Keyless) Fields() []ent.Field {
+	return []ent.Field{field.String("maybe").Optional(), field.String("hidden").Sensitive(), field.String("name"), field.String("place")}
+}
+
+// Halfkey names a half of a unique index.
+type Halfkey struct{ Keyless }
+
+func (Halfkey) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{UpsertBy: []string{"name"}}}
+}
+
+func (Halfkey) Indexes() []ent.Index { return []ent.Index{index.Fields("name", "place").Unique()} }
+
+func TestUpsertByNamesAUniqueKey(t *testing.T) {
+	_, err := newModel(graph(t, Keyless{}, Halfkey{}))
+	for _, want := range []string{
+		`Keyless: UpsertBy names "nothing", which is no field`, "Keyless.maybe: a field of UpsertBy cannot be Optional", "Keyless.hidden: a field of UpsertBy has to be one",
+		"Halfkey: UpsertBy needs a unique key: let name be Unique",
+	} {
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // Joined is an edge schema with a composite id.

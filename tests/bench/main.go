@@ -45,7 +45,7 @@ var suites = []suite{
 		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
 	}},
-	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery", []row{
+	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert", []row{
 		{"Get/SQLite", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
 		{"GetInScript/SQLite", "get-by-id within a run", "prepared database/sql", "ratio", ""},
 		{"Collection20/SQLite", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
@@ -53,6 +53,12 @@ var suites = []suite{
 		{"GetInScript/PostgreSQL", "get-by-id on PostgreSQL within a run", "prepared database/sql", "ratio", "1.3"},
 		{"Collection20/PostgreSQL", "collection of 20 on PostgreSQL within a run", "prepared database/sql", "ratio", "1.5"},
 		{"Aggregate", "aggregate of 10,000 rows within a run", "prepared database/sql", "ratio", ""},
+		{"Patch/SQLite", "patch within a run", "prepared UPDATE ... RETURNING", "ratio", "1.5"},
+		{"Upsert/SQLite", "upsert within a run, half of them new", "prepared INSERT ... ON CONFLICT ... RETURNING", "ratio", "3"},
+		{"UpsertMany/SQLite", "upsert-many of 1,000 new rows within a run", "1,000 prepared INSERTs", "ratio", "2.5"},
+		{"Patch/PostgreSQL", "patch on PostgreSQL within a run", "prepared UPDATE ... RETURNING", "ratio", ""},
+		{"Upsert/PostgreSQL", "upsert on PostgreSQL within a run, half of them new", "prepared INSERT ... ON CONFLICT ... RETURNING", "ratio", ""},
+		{"UpsertMany/PostgreSQL", "upsert-many of 1,000 new rows on PostgreSQL within a run", "1,000 prepared INSERTs", "ratio", "1"},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
 	{"./codemode/sandbox", "Script", []row{
