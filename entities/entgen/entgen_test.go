@@ -1,16 +1,20 @@
 package entgen
 
 import (
+	"context"
 	"database/sql/driver"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"entgo.io/ent"
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
 	"entgo.io/ent/entc/load"
+	"entgo.io/ent/privacy"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
@@ -120,6 +124,66 @@ func TestDescribesWhatIsExposed(t *testing.T) {
 	require.Equal(t, "good_friends", e.Edge("friends").JoinTable)
 	require.Equal(t, []descriptor.Referrer{{Entity: "Good", Column: "parent_id", SetNull: true}}, e.Referrers)
 }
+
+// Guarded has rules of every kind.
+type Guarded struct{ ent.Schema }
+
+func (Guarded) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{ReadScopes: []string{"r"}, WriteScopes: []string{"w"}, DeleteScopes: []string{"d"}}}
+}
+
+func (Guarded) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int("good_id").Optional(),
+		field.String("kept").Annotations(expose.Field{Immutable: expose.Yes(), ReadScopes: []string{"k"}}),
+	}
+}
+
+func (Guarded) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("good", Good.Type).Field("good_id").Unique().Annotations(expose.Edge{Hidden: expose.Yes()})}
+}
+
+func (Guarded) Policy() ent.Policy { return privacy.Policy{} }
+
+func (Guarded) Interceptors() []ent.Interceptor {
+	return []ent.Interceptor{ent.TraverseFunc(func(context.Context, ent.Query) error { return nil })}
+}
+
+// Intercepted has only an interceptor.
+type Intercepted struct{ ent.Schema }
+
+func (Intercepted) Interceptors() []ent.Interceptor { return Guarded{}.Interceptors() }
+
+func TestRulesReachTheGeneratedCode(t *testing.T) {
+	m, err := newModel(graph(t, Good{}, Guarded{}, Intercepted{}, Plain{}))
+	require.NoError(t, err)
+	e := m.kinds[slices.IndexFunc(m.kinds, func(k kind) bool { return k.Name == "Guarded" })].Entity
+	require.True(t, e.Hooked, "never written past the policy")
+	require.Equal(t, [][]string{{"r"}, {"w"}, {"d"}}, [][]string{e.ReadScopes, e.WriteScopes, e.DeleteScopes})
+	require.Equal(t, []string{"k"}, e.Resource.Field("kept").ReadScopes)
+	require.True(t, e.Resource.Field("kept").Immutable)
+	require.Equal(t, "Good", e.Column("goodId").Refers, "though the edge is hidden")
+	require.Nil(t, e.Edge("good"))
+	src, err := m.render()
+	require.NoError(t, err)
+	require.Contains(t, string(src), `c.ruled["Guarded"] = true`)
+	require.Contains(t, string(src), `c.ruled["Good"] = len(c.Good.Interceptors()) > 0`, "the app may add one at run time")
+	require.Contains(t, string(src), `shim.Unheld("Guarded", c.Guarded.Interceptors())`)
+	require.NotContains(t, string(src), `shim.Unheld("Plain"`, "nobody reads it through the engine")
+	require.Equal(t, 1, strings.Count(string(src), "Policy: true"))
+
+	m.circle = true
+	require.Equal(t, "Policy", m.forgotten().Name, "schemas that import ent are stitched by ent/runtime")
+	m, err = newModel(graph(t, Exposed{}, Intercepted{}))
+	require.NoError(t, err)
+	m.circle = true
+	require.Equal(t, "Interceptors[0]", m.forgotten().Name)
+}
+
+// Exposed is nothing but that.
+type Exposed struct{ ent.Schema }
+
+func (Exposed) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
 
 func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	_, err := newModel(graph(t, Bad{}))
