@@ -49,35 +49,48 @@ func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any,
 		o.entries[set] = e
 	}
 	e.users++
-	o.mu.Unlock()
 	if !ok {
-		e.database, e.attached, e.err = o.open(context.WithoutCancel(ctx), set)
-		close(e.ready)
+		e.users++ // the opening itself: whoever waits for it may go away
+		go func() {
+			e.database, e.attached, e.err = o.open(context.WithoutCancel(ctx), set)
+			if e.err != nil {
+				o.forget(set, e)
+			}
+			close(e.ready)
+			o.release(e)
+		}()
 	}
+	o.mu.Unlock()
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
-		o.release(set, e)
+		o.release(e)
 		return nil, nil, nil, ctx.Err()
 	}
 	if e.err != nil {
-		o.release(set, e)
+		o.release(e)
 		return nil, nil, nil, e.err
 	}
 	var once sync.Once
-	return e.database, e.attached, func() { once.Do(func() { o.release(set, e) }) }, nil
+	return e.database, e.attached, func() { once.Do(func() { o.release(e) }) }, nil
 }
 
-// release gives a use back, forgets what could not be opened and closes what was
-// idle the longest when too many sets are open.
-func (o *Opened) release(set string, e *opened) {
+// forget takes out a set that could not be opened.
+func (o *Opened) forget(set string, e *opened) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.entries[set] == e {
+		delete(o.entries, set)
+	}
+}
+
+// release gives a use back, and closes what was idle the longest when too many sets
+// are open.
+func (o *Opened) release(e *opened) {
 	o.mu.Lock()
 	e.users--
 	o.clock++
 	e.used = o.clock
-	if e.err != nil && o.entries[set] == e {
-		delete(o.entries, set)
-	}
 	idle := o.surplus()
 	o.mu.Unlock()
 	// Closing may write to the disk: nobody else waits for it.
@@ -114,13 +127,15 @@ func (o *Opened) Len() int {
 // Close closes all sets. Nobody may use them any more.
 func (o *Opened) Close() error {
 	o.mu.Lock()
-	defer o.mu.Unlock()
+	entries := o.entries
+	o.entries = map[string]*opened{}
+	o.mu.Unlock()
 	var errs []error
-	for name, e := range o.entries {
+	for _, e := range entries {
+		<-e.ready
 		if e.database != nil {
 			errs = append(errs, o.close(e.database))
 		}
-		delete(o.entries, name)
 	}
 	return errors.Join(errs...)
 }

@@ -143,7 +143,10 @@ func (s *Server) Change(ctx context.Context, set string, fn func(ctx context.Con
 		}
 		return s.mark(ctx, w)
 	})
-	if known, mine := s.Trouble(set, err); err != nil && mine {
+	if err == nil {
+		return nil
+	}
+	if known, mine := s.Trouble(set, err); mine {
 		return known
 	}
 	return err

@@ -80,7 +80,10 @@ func connected(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err
 // version. Foreign keys are off, since a table that is rebuilt is dropped in
 // between; what they say is checked before the commit.
 func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn) error) error {
-	return connected(ctx, dsn(file, busyStep, "_foreign_keys=0"), func(c *sql.Conn) (err error) {
+	return connected(ctx, dsn(file, busyStep), func(c *sql.Conn) (err error) {
+		if _, err := c.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
+			return err
+		}
 		if err := seize(ctx, c, longest); err != nil {
 			return err
 		}

@@ -331,3 +331,72 @@ func TestTimesAreBoundInUTC(t *testing.T) {
 	require.Equal(t, time.UTC, out[2].(time.Time).Location())
 	require.Equal(t, zone, args[1].(time.Time).Location(), "the caller's stay as they are")
 }
+
+func run1(ctx context.Context, t *testing.T, drv dialect.Driver, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		require.NoError(t, drv.Exec(ctx, s, []any{}, nil), s)
+	}
+}
+
+func TestRebuiltTablesKeepWhatRefersToThem(t *testing.T) {
+	ctx := context.Background()
+	f := opened(t, t.TempDir(), things())
+	d := use(t, f, "default")
+	run1(ctx, t, d.Driver(), "CREATE TABLE parts (id INTEGER PRIMARY KEY, thing INTEGER REFERENCES things (id) ON DELETE CASCADE)",
+		"INSERT INTO things (id) VALUES (1)", "INSERT INTO parts VALUES (1, 1)")
+	require.NoError(t, f.Change(ctx, "default", func(ctx context.Context, drv dialect.Driver) error {
+		run1(ctx, t, drv, "CREATE TABLE new_things (id INTEGER PRIMARY KEY, at DATETIME)", "INSERT INTO new_things SELECT id, at FROM things", "DROP TABLE things", "ALTER TABLE new_things RENAME TO things")
+		return nil
+	}))
+	var parts int
+	require.NoError(t, d.db.QueryRow("SELECT count(*) FROM parts").Scan(&parts))
+	require.Equal(t, 1, parts)
+	err := f.Change(ctx, "default", func(ctx context.Context, drv dialect.Driver) error {
+		run1(ctx, t, drv, "DELETE FROM things")
+		return nil
+	})
+	require.ErrorContains(t, errors.Unwrap(err), "rows of parts would refer to rows of things that do not exist")
+	require.Equal(t, 1, number(t, d))
+	require.Equal(t, fault.UnknownSet, fault.CodeOf(f.Change(ctx, "nowhere", nil)))
+	require.Equal(t, fault.UnknownSet, fault.CodeOf(f.Look(ctx, "nowhere", nil)))
+	require.Error(t, f.Look(ctx, "default", func(ctx context.Context, drv dialect.Driver) error {
+		return drv.Exec(ctx, "DELETE FROM things", []any{}, nil)
+	}), "a look changes nothing")
+}
+
+func TestOneSlowMigrationHoldsUpNoOtherSet(t *testing.T) {
+	path, schema := t.TempDir(), things()
+	for _, set := range []string{"slow", "fast"} {
+		use(t, opened(t, path, schema), set)
+	}
+	newer := things()
+	begun, end := make(chan struct{}), make(chan struct{})
+	newer.Migrate = func(_ context.Context, set string, _ dialect.Driver) error {
+		if set == "slow" {
+			close(begun)
+			<-end
+		}
+		return nil
+	}
+	newer.Fill = func(_ context.Context, set string, _ backend.Database) error { return nil }
+	f, other := opened(t, path, newer), opened(t, path, newer)
+	slow := make(chan error)
+	go func() {
+		_, _, release, err := f.Use(context.Background(), "slow")
+		if err == nil {
+			release()
+		}
+		slow <- err
+	}()
+	<-begun
+	use(t, f, "fast")
+	use(t, other, "fresh")
+	short, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, _, _, err := other.Use(short, "slow")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the same set waits")
+	close(end)
+	require.NoError(t, <-slow)
+	use(t, other, "slow")
+}
