@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -25,6 +26,12 @@ import (
 // maxOpen is how many sets are known at once. None of them has a connection of
 // its own.
 const maxOpen = 1000
+
+// How long a connection lives, and how long without work.
+const (
+	oldest = 30 * time.Minute
+	idlest = 5 * time.Minute
+)
 
 var _ backend.Backend = (*Server)(nil)
 
@@ -52,6 +59,10 @@ func Open(url, app string, schema backend.Schema) (*Server, error) {
 	s.pool = stdlib.OpenDB(*a.config)
 	s.pool.SetMaxOpenConns(a.conns)
 	s.pool.SetMaxIdleConns(a.conns)
+	// A server's process remembers the tables of every schema it has served, so none
+	// gets old.
+	s.pool.SetConnMaxLifetime(oldest)
+	s.pool.SetConnMaxIdleTime(idlest)
 	s.opened = backend.NewOpened(maxOpen, s.open, func(backend.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {
 		return nil, errors.Join(err, s.pool.Close())
