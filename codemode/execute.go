@@ -225,16 +225,6 @@ func (e *execution) changesFit(_ run.Return, o *run.Outcome) error {
 	return nil
 }
 
-// mostAsked is how often a script may ask discovery where calls are unlimited.
-const mostAsked = 1000
-
-func (e *execution) maxAsked() int {
-	if n := e.maxCalls(); n > 0 {
-		return n
-	}
-	return mostAsked
-}
-
 func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }
 
 // attempt runs the script once, in the attempt's transaction.
@@ -247,7 +237,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		Principal: e.call.Principal().Subject,
 	}
 	ctx, stop := context.WithCancel(ctx)
-	h := newHost(e.call, a, e.p.app, e.own, e.maxAsked())
+	h := newHost(e.call, a, e.p.app, e.own, e.maxCalls())
 	res, err := e.p.executor.Execute(ctx, job, h)
 	stop()
 	h.wait()

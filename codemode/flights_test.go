@@ -154,6 +154,21 @@ func TestThrowingCancelsCalls(t *testing.T) {
 	require.EqualValues(t, 0, m.square.running.Load())
 }
 
+// A script that starts calls and awaits none is stopped, and its line is known.
+func TestFloodOfCalls(t *testing.T) {
+	for name, changed := range map[string]map[string]any{"quota": nil, "unlimited": {"codeMode.maxSdkCalls": 0, "sandbox.cpuMs": 30000}} {
+		t.Run(name, func(t *testing.T) {
+			m := newModules(t, changed)
+			e := m.module(`import * as koan from "@codemode/servers/koan"; import { listServers } from "@codemode/discovery";
+const all = [];
+for (let i = 0; i < 12000; i++) all.push(koan.note_get_by_id({ id: "1" }));
+await Promise.all(all);`)
+			require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors(), "%+v", e.Diagnostics)
+			require.Equal(t, "script:3:47", e.Diagnostics[0].Path)
+		})
+	}
+}
+
 // What is held in flight is bounded in bytes too.
 func TestFlightsAreBoundedInBytes(t *testing.T) {
 	m := newModules(t, nil)

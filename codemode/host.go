@@ -28,18 +28,21 @@ const (
 	// maxHeld bounds what the calls in flight and their undelivered results hold of
 	// this process's memory, in bytes.
 	maxHeld = 64 << 20
+	// maxInFlight bounds the calls that were started and whose ends the script did
+	// not take.
+	maxInFlight = 10_000
 )
 
 // host serves the calls of one attempt. The executor's goroutine calls its
 // methods; each started call has a goroutine of its own.
 type host struct {
-	call    catalog.Call
-	attempt *run.Attempt
-	app     bind.App
-	limits  wire.Limits
-	// asked counts what the script asked of discovery, which is no call of a
-	// provider; most bounds it.
-	asked, most int
+	call     catalog.Call
+	attempt  *run.Attempt
+	app      bind.App
+	limits   wire.Limits
+	maxCalls int // quota of calls, 0 is unlimited
+	started  int
+	asked    int // what the script asked of discovery, which is no call of a provider
 
 	last     chan struct{} // closed when the last of the ordered calls has ended
 	flights  map[uint32]*flight
@@ -68,10 +71,10 @@ type flight struct {
 
 var _ wire.Host = (*host)(nil)
 
-func newHost(call catalog.Call, a *run.Attempt, app bind.App, l wire.Limits, mostAsked int) *host {
+func newHost(call catalog.Call, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
 	first := make(chan struct{})
 	close(first)
-	return &host{call: call, attempt: a, app: app, limits: l, most: mostAsked, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
+	return &host{call: call, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
 }
 
 // Call takes the position at once, so that positions are in the order of issue.
@@ -124,17 +127,17 @@ func (h *host) ordered(id catalog.ID) bool {
 // Start implements wire.Host. What cannot be started ends at its delivery, or
 // ends the attempt.
 func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
+	if h.ended != nil {
+		return
+	}
 	f := &flight{ref: ref, at: h.attempt.Next(), held: len(input)}
-	if h.flights[ref] != nil || ref == 0 {
-		h.end(fault.Newf(fault.ExecutionError, "the call number %d was started twice", ref))
+	asks := strings.HasPrefix(id, wire.DiscoveryPrefix)
+	if err := h.admit(f, asks); err != nil {
+		h.end(err, ref)
 		return
 	}
 	h.flights[ref] = f
-	if !h.hold(f.held) {
-		h.end(tooMuchHeld())
-		return
-	}
-	if strings.HasPrefix(id, wire.DiscoveryPrefix) {
+	if asks {
 		f.out, f.err = h.discover(id, input)
 		f.ordered = true // it is over
 		h.hold(len(f.out))
@@ -153,10 +156,29 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		turn, over = h.last, make(chan struct{})
 		h.last = over
 	} else if h.parallel++; h.parallel > h.limits.MaxParallelCalls {
-		h.end(worker.ParallelCallsExceeded(h.limits.MaxParallelCalls))
+		h.end(worker.ParallelCallsExceeded(h.limits.MaxParallelCalls), ref)
 		return
 	}
 	h.running.Go(func() { h.fly(ctx, f, parsed, input, turn, over) })
+}
+
+// admit bounds what may wait: a script that starts calls faster than they are made
+// must not fill this process. The quota itself is counted when a call is made.
+func (h *host) admit(f *flight, asks bool) error {
+	if !asks {
+		h.started++
+	}
+	switch {
+	case h.flights[f.ref] != nil || f.ref == 0:
+		return fault.Newf(fault.ExecutionError, "the call number %d was started twice", f.ref)
+	case h.maxCalls > 0 && h.started > h.maxCalls:
+		return fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", h.maxCalls).WithDetails(map[string]any{"limit": h.maxCalls})
+	case len(h.flights) >= maxInFlight:
+		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight)
+	case !h.hold(f.held):
+		return tooMuchHeld()
+	}
+	return nil
 }
 
 // fly makes a started call, an ordered one when it is its turn.
@@ -206,10 +228,10 @@ func withExample(err error, op *catalog.Operation) error {
 	return &shown
 }
 
-// end notes what ends the attempt.
-func (h *host) end(err error) {
+// end notes what ends the attempt, and which call's end it is: 0 for none.
+func (h *host) end(err error, ref uint32) {
 	if h.ended == nil {
-		h.ended = err
+		h.ended, h.endedBy = err, ref
 	}
 }
 
@@ -218,7 +240,7 @@ func (h *host) end(err error) {
 // same order, and one that goes another way asks anew.
 func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMessage, int64, error) {
 	if h.ended == nil && len(h.flights) == 0 {
-		h.end(fault.New(fault.ExecutionError, "the script waits for calls that were not started"))
+		h.end(fault.New(fault.ExecutionError, "the script waits for calls that were not started"), 0)
 	}
 	slot := fmt.Sprintf("%s %d %t", hex.EncodeToString(h.history[:8]), len(h.flights), most >= 0)
 	chosen, err := h.attempt.Tape().Value(deliveries, slot, func() (any, error) { return h.first(ctx, most) })
@@ -278,8 +300,8 @@ func (h *host) receive() {
 	h.mu.Unlock()
 	for _, f := range arrived {
 		h.ready = append(h.ready, f)
-		if run.Ends(f.err) && h.ended == nil {
-			h.ended, h.endedBy = f.err, f.ref
+		if run.Ends(f.err) {
+			h.end(f.err, f.ref)
 		}
 	}
 }
