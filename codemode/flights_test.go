@@ -156,7 +156,7 @@ func TestThrowingCancelsCalls(t *testing.T) {
 
 // A script that starts calls and awaits none is stopped, and its line is known.
 func TestFloodOfCalls(t *testing.T) {
-	for name, changed := range map[string]map[string]any{"quota": nil, "unlimited": {"codeMode.maxSdkCalls": 0, "sandbox.cpuMs": 30000}} {
+	for name, changed := range map[string]map[string]any{"quota": {"sandbox.cpuMs": 30000}, "unlimited": {"codeMode.maxSdkCalls": 0, "sandbox.cpuMs": 30000}} {
 		t.Run(name, func(t *testing.T) {
 			m := newModules(t, changed)
 			e := m.module(`import * as koan from "@codemode/servers/koan"; import { listServers } from "@codemode/discovery";
