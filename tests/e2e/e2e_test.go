@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/plugins/kit"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/growth"
 )
 
 // asFixture makes this test binary the fixture app.
@@ -34,6 +36,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(asFixture) != "" {
 		framework.Main(fixture.App())
+	}
+	if version, err := strconv.Atoi(os.Getenv(asGrowth)); err == nil {
+		framework.Main(growth.App(version))
 	}
 	status := m.Run()
 	if pantryBuilt != "" {

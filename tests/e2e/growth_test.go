@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+// asGrowth makes this test binary a version of the app that grows.
+const asGrowth = "KOANTEST_GROWTH"
+
+// grows is the app that grows, with one place for its data.
+type grows struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+func newGrows(t *testing.T, mode string) *grows {
+	t.Helper()
+	place := "sqlite://" + filepath.Join(t.TempDir(), "data")
+	if pgtest.Here(t) {
+		place = pgtest.Place(t)
+	}
+	return &grows{T: t, dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=" + place, "KOAN_MIGRATIONS_MODE=" + mode}}
+}
+
+func (g *grows) command(version int, args ...string) *exec.Cmd {
+	g.Helper()
+	self, err := os.Executable()
+	require.NoError(g, err)
+	ctx, cancel := context.WithTimeout(g.Context(), time.Minute)
+	g.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Dir, cmd.Env = g.dir, append([]string{fmt.Sprint(asGrowth, "=", version), "HOME=" + g.dir}, g.env...)
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// exec runs a version of the app.
+func (g *grows) exec(version int, args ...string) result {
+	g.Helper()
+	cmd := g.command(version, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	require.NotNil(g, cmd.ProcessState, "%v", args)
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// does runs a version of the app that must succeed.
+func (g *grows) does(version int, args ...string) result {
+	g.Helper()
+	r := g.exec(version, args...)
+	require.Zero(g, r.status, "%v\n%s%s", args, r.stdout, r.stderr)
+	return r
+}
+
+// script runs a script, and gives its result.
+func (g *grows) script(version int, code string) any {
+	g.Helper()
+	file := filepath.Join(g.dir, "script.js")
+	require.NoError(g, os.WriteFile(file, []byte(code), 0o600))
+	return oneLine(g.T, g.does(version, "run", file)).Result.Data
+}
+
+func (g *grows) fill(sets int) {
+	g.Helper()
+	for from := 0; from < sets; from += 20 {
+		g.script(1, fmt.Sprintf(`
+for (let n = %d; n < %d; n++) SDK.Entities.Note.count({}, { set: "tenant-" + n });
+`, from, min(from+20, sets)))
+	}
+}
+
+func TestAppGrows(t *testing.T) {
+	if pgtest.ForEach(t, TestAppGrows) {
+		return
+	}
+	g := newGrows(t, "versioned")
+	r := g.exec(1, "run", "-")
+	require.Equal(t, 1, r.status)
+	require.Contains(t, r.stderr, "there are no migrations in")
+	require.Contains(t, r.stderr, "growth migrate plan NAME")
+	for _, wrong := range [][]string{{"migrate"}, {"migrate", "nothing"}, {"migrate", "plan"}, {"migrate", "plan", "A b"}, {"migrate", "apply", "--nothing"}, {"migrate", "status", "x"}} {
+		require.Equal(t, 2, g.exec(1, wrong...).status, "%v", wrong)
+	}
+	for _, help := range [][]string{{"migrate", "--help"}, {"migrate", "plan", "--help"}, {"migrate", "apply", "--help"}, {"migrate", "status", "--help"}, {"migrate", "hash", "--help"}} {
+		require.NotEmpty(t, g.does(1, help...).stdout)
+	}
+	require.Contains(t, g.does(1, "migrate", "plan", "init").stdout, "_init.sql")
+	require.Equal(t, "kept", g.script(1, `SDK.Entities.Note.upsert({ id: "a", title: "kept" }).title`))
+	time.Sleep(1100 * time.Millisecond)
+	g.does(2, "migrate", "plan", "grow")
+	r = g.exec(2, "doctor")
+	require.Equal(t, 1, r.status)
+	require.Contains(t, r.stderr, "hint: Run `growth migrate apply`.")
+	r = g.exec(2, "migrate", "status")
+	require.Equal(t, 1, r.status)
+	require.NotContains(t, r.stdout, "\x1b", "plain in a pipe")
+	require.Contains(t, r.stdout, "SET      STATE")
+	require.Contains(t, r.stdout, "default  behind")
+	require.Equal(t, 1, g.exec(2, "migrate", "apply", "--set", "nowhere").status)
+	g.does(2, "migrate", "apply")
+	require.Contains(t, g.does(2, "doctor").stdout, "migrations versioned; 1 of 1 set looked at, all current")
+	require.Equal(t, false, g.script(2, `SDK.Entities.Note.getById("a").pinned`))
+	r = g.exec(1, "run", "-")
+	require.Equal(t, 1, r.status)
+	require.Contains(t, r.stderr, "run the build that the files belong to")
+}
+
+// Two processes migrate the same sets at once, others use them meanwhile.
+func TestProcessesMigrateAtOnce(t *testing.T) {
+	if pgtest.ForEach(t, TestProcessesMigrateAtOnce) {
+		return
+	}
+	g := newGrows(t, "auto")
+	g.fill(40)
+	var group sync.WaitGroup
+	for range 3 {
+		cmd := g.command(2, "migrate", "apply")
+		group.Go(func() {
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+	group.Wait()
+	require.Contains(t, g.does(2, "migrate", "status").stdout, "tenant-39  current")
+	require.Equal(t, 0.0, g.script(2, `SDK.Entities.Folder.count({}, { set: "tenant-7" })`))
+}
+
+// TestKilledWhileMigrating kills a migration of many sets: each is whole
+// afterwards, old or new, and the next apply brings the rest.
+func TestKilledWhileMigrating(t *testing.T) {
+	if pgtest.ForEach(t, TestKilledWhileMigrating) {
+		return
+	}
+	g := newGrows(t, "versioned")
+	g.does(1, "migrate", "plan", "init")
+	g.fill(60)
+	g.script(1, `SDK.Entities.Note.upsert({ id: "a", title: "kept" })`)
+	time.Sleep(1100 * time.Millisecond)
+	g.does(2, "migrate", "plan", "grow")
+	killed := 0
+	for range 8 {
+		cmd := g.command(2, "migrate", "apply")
+		require.NoError(t, cmd.Start())
+		time.Sleep(time.Duration(40+rand.IntN(120)) * time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		if cmd.Wait() != nil {
+			killed++
+		}
+		var status struct {
+			Sets []struct{ Set, State, Why string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(g.exec(2, "migrate", "status", "--json").stdout), &status))
+		require.Len(t, status.Sets, 61)
+		for _, s := range status.Sets {
+			require.True(t, s.State == "current" || s.State == "behind", "%+v", s)
+		}
+	}
+	require.Positive(t, killed)
+	g.does(2, "migrate", "apply")
+	require.False(t, strings.Contains(g.does(2, "migrate", "status").stdout, "behind"))
+	require.Equal(t, "kept", g.script(2, `SDK.Entities.Note.getById("a").title`))
+}
