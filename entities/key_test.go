@@ -1,6 +1,8 @@
 package entities_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +43,99 @@ func TestUpsertsByUniqueKey(t *testing.T) {
 	require.Equal(t, other["id"], id(5), "it has this key by then")
 	require.EqualValues(t, 4, a.call("Slot.count", `{}`)["count"])
 	require.Contains(t, string(a.view.Snapshot().Operation(catalog.EntityID("Slot", "upsert")).Input), "Without id, the one with the same shelf and place is changed")
+}
+
+// ent tells of one validator at a time; callers hear of all.
+func TestNamesAllThatValidatorsRefuse(t *testing.T) {
+	if forEach(t, TestNamesAllThatValidatorsRefuse) {
+		return
+	}
+	a := start(t, specimen.Entities())
+	a.call("Slot.upsert", `{"model":{"shelf":"A","place":1}}`)
+	paths := func(f *fault.Fault) (out []string) {
+		for _, d := range f.Details.([]fault.Detail) {
+			out = append(out, d.Path)
+		}
+		return out
+	}
+	bad := `"place":-1,"holds":"dragon"`
+	require.Equal(t, []string{"/model/holds", "/model/place"}, paths(a.fails(fault.InvalidPayload, "Slot.upsert", `{"model":{"shelf":"A",`+bad+`}}`)))
+	require.Equal(t, []string{"/changes/holds", "/changes/place"}, paths(a.fails(fault.InvalidPayload, "Slot.patch", `{"id":1,"changes":{`+bad+`}}`)))
+	f := a.fails(fault.InvalidPayload, "Slot.upsert-many", `{"models":[{"shelf":"A",`+bad+`},{"shelf":"B","place":2},{"shelf":"C",`+bad+`}]}`)
+	require.Equal(t, []string{"/models/0/holds", "/models/0/place", "/models/2/holds", "/models/2/place"}, paths(f))
+	require.Contains(t, f.Message, "there be no dragons")
+	require.EqualValues(t, 1, a.call("Slot.count", `{}`)["count"])
+}
+
+// Every relation is written by id, by ids and by operators, from both sides.
+func TestWritesEveryRelation(t *testing.T) {
+	if forEach(t, TestWritesEveryRelation) {
+		return
+	}
+	a := start(t, specimen.Entities())
+	ids := map[string][]string{"Slot": nil, "Cabinet": nil, "Label": {"x", "y", "z"}}
+	for i := range 3 {
+		ids["Slot"] = append(ids["Slot"], a.call("Slot.upsert", fmt.Sprintf(`{"model":{"shelf":"S","place":%d}}`, i))["id"].(string))
+		ids["Cabinet"] = append(ids["Cabinet"], a.call("Cabinet.upsert", `{"model":{"name":"c"}}`)["id"].(string))
+		a.call("Label.upsert", fmt.Sprintf(`{"model":{"id":%q}}`, ids["Label"][i]))
+	}
+	of := func(entity, id, edge string) (out []string) {
+		switch v := a.call(entity+".get-by-id", fmt.Sprintf(`{"id":%q,"with":%q}`, id, edge))[edge].(type) {
+		case map[string]any:
+			out = []string{v["id"].(string)}
+		case []any:
+			for _, one := range v {
+				out = append(out, one.(map[string]any)["id"].(string))
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, c := range []struct {
+		entity, edge, target, back string
+		many                       bool
+	}{
+		{"Slot", "inner", "Slot", "outer", true},
+		{"Slot", "outer", "Slot", "inner", false},
+		{"Cabinet", "next", "Cabinet", "beside", false},
+		{"Cabinet", "beside", "Cabinet", "next", false},
+		{"Cabinet", "labels", "Label", "cabinets", true},
+		{"Label", "cabinets", "Cabinet", "labels", true},
+	} {
+		t.Run(c.entity+" "+c.edge, func(t *testing.T) {
+			a := *a
+			a.TB = t
+			own, first, second := ids[c.entity][0], ids[c.target][1], ids[c.target][2]
+			write := func(value string) {
+				a.call(c.entity+".patch", fmt.Sprintf(`{"id":%q,"changes":{%q:%s}}`, own, c.edge, value))
+			}
+			holds := func(want ...string) {
+				t.Helper()
+				slices.Sort(want)
+				require.Equal(t, want, of(c.entity, own, c.edge))
+				for _, id := range want {
+					require.Contains(t, of(c.target, id, c.back), own, "the other side says so too")
+				}
+			}
+			if !c.many {
+				write(fmt.Sprintf("%q", first))
+				holds(first)
+				write(fmt.Sprintf(`{"id":%q}`, second))
+				holds(second)
+				write("null")
+				holds()
+				return
+			}
+			write(fmt.Sprintf("[%q]", first))
+			holds(first)
+			write(fmt.Sprintf(`{"$add":[%q,{"id":%q}]}`, first, second))
+			holds(first, second)
+			write(fmt.Sprintf(`{"$remove":[%q]}`, first))
+			holds(second)
+			write(fmt.Sprintf(`{"$set":[%q]}`, first))
+			holds(first)
+			write("[]")
+			holds()
+		})
+	}
 }

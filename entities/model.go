@@ -377,8 +377,9 @@ func (m *model) apply(k *kind, w shim.Write, creating bool) error {
 
 func (e *edgeValue) apply(k *kind, w shim.Write, creating bool) error {
 	change := func(c shim.EdgeChange, ids []any) error { return k.Edge(w.Mutation, e.edge.Ent, c, ids) }
-	// A to-one edge that is linked again needs no clearing before.
-	if e.clear && !creating && (e.json.Many || len(e.link) == 0) {
+	// A to-one edge that is linked again needs no clearing before, unless it is the
+	// other side that has to let go.
+	if e.clear && !creating && (e.json.Many || len(e.link) == 0 || e.edge.TargetKey != "") {
 		if err := change(shim.Clear, nil); err != nil {
 			return err
 		}

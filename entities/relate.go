@@ -17,7 +17,13 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 	var details []fault.Detail
 	for _, ed := range m.edges {
 		if !ed.json.Many {
-			kept = append(kept, ed)
+			news, err := t.displacing(ctx, k, id, &ed)
+			if err != nil {
+				return err
+			}
+			if news {
+				kept = append(kept, ed)
+			}
 			continue
 		}
 		now, err := t.related(ctx, k, ed.target, ed.edge, id)
@@ -46,6 +52,28 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 		return fault.Invalid(details...)
 	}
 	return nil
+}
+
+// displacing completes what a model says of a to-one edge whose column the other
+// side has: who is there now has to leave before another one comes. It tells
+// whether that says anything new; of columns of the own table it always may.
+func (t *tx) displacing(ctx context.Context, k *kind, id any, ed *edgeValue) (news bool, err error) {
+	if ed.edge.TargetKey == "" {
+		return true, nil
+	}
+	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	if err != nil {
+		return false, err
+	}
+	if len(now) == 0 {
+		return len(ed.link) > 0, nil
+	}
+	seen, err := t.readable(ctx, ed.target, now)
+	if err != nil || len(ed.link) > 0 && slices.Equal(seen, ed.link) {
+		return false, err
+	}
+	ed.clear = true
+	return true, nil
 }
 
 // related gives the ids on the other side of a to-many edge.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/privacy"
@@ -40,8 +41,7 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	}
 	switch {
 	case trait.Invalid:
-		name := k.jsonName(trait.Field)
-		return fault.Invalid(fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + k.refusal(name, m, err)})
+		return fault.Invalid(e.refusals(t, k, m, at, err)...)
 	case trait.Constraint:
 		if m != nil {
 			if details := e.dangling(ctx, t, k, m); len(details) > 0 {
@@ -81,6 +81,36 @@ func (m *model) taken(k *kind) *fault.Fault {
 		return f
 	}
 	return nil
+}
+
+// refusals are what ent's validators say of a model. ent stops at the first of them;
+// the others are asked about one field at a time.
+func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fault.Detail {
+	say := func(err error) fault.Detail {
+		name := k.jsonName(e.app.Trait(err).Field)
+		return fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + k.refusal(name, m, err)}
+	}
+	out := []fault.Detail{say(first)}
+	id, err := k.ParseID(fmt.Sprint(exampleID(k))) // a builder needs one, and nothing is stored
+	if m == nil || !k.Plain || err != nil {
+		return out
+	}
+	for _, f := range m.fields {
+		if f.value == nil || f.field.Immutable {
+			continue
+		}
+		w := k.Update(t.ent, id)
+		if k.Set(w.Mutation, f.column.Ent, f.value) != nil {
+			continue
+		}
+		if err := w.Check(); err != nil && e.app.Trait(err).Invalid {
+			if d := say(err); d.Path != out[0].Path {
+				out = append(out, d)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b fault.Detail) int { return strings.Compare(a.Path, b.Path) })
+	return out
 }
 
 // refusal says why a validator refused a field. ent counts a text's bytes where

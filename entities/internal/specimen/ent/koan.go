@@ -686,7 +686,7 @@ func koanKindSlot() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Slot(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Slot.DeleteOneID(id.(int))

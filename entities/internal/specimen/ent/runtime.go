@@ -64,6 +64,14 @@ func init() {
 	ownership.DefaultID = ownershipDescID.Default.(func() uuid.UUID)
 	slotFields := schema.Slot{}.Fields()
 	_ = slotFields
+	// slotDescPlace is the schema descriptor for place field.
+	slotDescPlace := slotFields[1].Descriptor()
+	// slot.PlaceValidator is a validator for the "place" field. It is called by the builders before save.
+	slot.PlaceValidator = slotDescPlace.Validators[0].(func(int) error)
+	// slotDescHolds is the schema descriptor for holds field.
+	slotDescHolds := slotFields[2].Descriptor()
+	// slot.HoldsValidator is a validator for the "holds" field. It is called by the builders before save.
+	slot.HoldsValidator = slotDescHolds.Validators[0].(func(string) error)
 	// slotDescFree is the schema descriptor for free field.
 	slotDescFree := slotFields[3].Descriptor()
 	// slot.DefaultFree holds the default value on creation for the free field.

@@ -160,6 +160,16 @@ func (_c *SlotCreate) check() error {
 	if _, ok := _c.mutation.Place(); !ok {
 		return &ValidationError{Name: "place", err: errors.New(`ent: missing required field "Slot.place"`)}
 	}
+	if v, ok := _c.mutation.Place(); ok {
+		if err := slot.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "Slot.place": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Holds(); ok {
+		if err := slot.HoldsValidator(v); err != nil {
+			return &ValidationError{Name: "holds", err: fmt.Errorf(`ent: validator failed for field "Slot.holds": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Free(); !ok {
 		return &ValidationError{Name: "free", err: errors.New(`ent: missing required field "Slot.free"`)}
 	}

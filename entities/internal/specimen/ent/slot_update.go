@@ -196,7 +196,25 @@ func (_u *SlotUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *SlotUpdate) check() error {
+	if v, ok := _u.mutation.Place(); ok {
+		if err := slot.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "Slot.place": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Holds(); ok {
+		if err := slot.HoldsValidator(v); err != nil {
+			return &ValidationError{Name: "holds", err: fmt.Errorf(`ent: validator failed for field "Slot.holds": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(slot.Table, slot.Columns, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeInt))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -502,7 +520,25 @@ func (_u *SlotUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *SlotUpdateOne) check() error {
+	if v, ok := _u.mutation.Place(); ok {
+		if err := slot.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "Slot.place": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Holds(); ok {
+		if err := slot.HoldsValidator(v); err != nil {
+			return &ValidationError{Name: "holds", err: fmt.Errorf(`ent: validator failed for field "Slot.holds": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(slot.Table, slot.Columns, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeInt))
 	id, ok := _u.mutation.ID()
 	if !ok {

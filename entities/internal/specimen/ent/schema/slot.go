@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"errors"
+
 	"entgo.io/ent"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
@@ -22,8 +24,13 @@ func (Slot) Annotations() []schema.Annotation {
 func (Slot) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("shelf").Immutable(),
-		field.Int("place"),
-		field.String("holds").Optional(),
+		field.Int("place").NonNegative(),
+		field.String("holds").Optional().Validate(func(s string) error {
+			if s == "dragon" {
+				return errors.New("there be no dragons")
+			}
+			return nil
+		}),
 		field.Bool("free").Default(true),
 		field.Int("rev").Default(1),
 	}

@@ -70,6 +70,10 @@ func ValidColumn(column string) bool {
 }
 
 var (
+	// PlaceValidator is a validator for the "place" field. It is called by the builders before save.
+	PlaceValidator func(int) error
+	// HoldsValidator is a validator for the "holds" field. It is called by the builders before save.
+	HoldsValidator func(string) error
 	// DefaultFree holds the default value on creation for the "free" field.
 	DefaultFree bool
 	// DefaultRev holds the default value on creation for the "rev" field.
