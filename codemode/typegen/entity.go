@@ -307,6 +307,9 @@ func fieldNotes(f *catalog.Field) string {
 		add("decimal")
 	default:
 	}
+	if f.Opaque {
+		add("compared as a whole")
+	}
 	if f.Required {
 		add("required")
 	}
