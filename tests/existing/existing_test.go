@@ -74,7 +74,7 @@ func (p *project) follow() {
 	}
 	main := filepath.Join(p.dir, "cmd", "agents", "main.go")
 	require.NoError(p, os.MkdirAll(filepath.Dir(main), 0o755))
-	require.NoError(p, os.WriteFile(main, []byte(read(p, "steps/3-main.go")), 0o644))
+	require.NoError(p, os.WriteFile(main, []byte(read(p, "steps/3-main.txt")), 0o644))
 }
 
 func (p *project) query(query string) (out []string) {
@@ -203,7 +203,7 @@ func hidden(t *testing.T, p *project, agents string) {
 // TestThePageSaysTheSteps keeps the page true: what this test does stands there.
 func TestThePageSaysTheSteps(t *testing.T) {
 	page := read(t, "../../docs/howto/existing-project.md")
-	for _, step := range []string{"1-annotate.patch", "2-generate.patch", "3-main.go"} {
+	for _, step := range []string{"1-annotate.patch", "2-generate.patch", "3-main.txt"} {
 		require.Contains(t, page, read(t, filepath.Join("steps", step)), "docs/howto/existing-project.md does not have %s word for word", step)
 	}
 }
