@@ -154,6 +154,18 @@ func TestThrowingCancelsCalls(t *testing.T) {
 	require.EqualValues(t, 0, m.square.running.Load())
 }
 
+func TestParallelCallsAtTheirLimit(t *testing.T) {
+	m := newModules(t, map[string]any{"codeMode.maxParallelCalls": 3})
+	const code = `import { of } from "@codemode/servers/square"; import * as koan from "@codemode/servers/koan";
+for (let round = 0; round < 3; round++)
+  await Promise.all([...Array.from({ length: %d }, (_, n) => of({ n, ms: 5 })), ...Array.from({ length: 10 }, () => koan.note_get_by_id({ id: "1" }))]);
+globalThis.__codemode_result__ = "done";`
+	require.JSONEq(t, `"done"`, m.gives(fmt.Sprintf(code, 3)))
+	e := m.module(fmt.Sprintf(code, 4))
+	require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors())
+	require.Contains(t, e.Diagnostics[0].Message, "more than 3 calls")
+}
+
 // A script that starts calls and awaits none is stopped, and its line is known.
 func TestFloodOfCalls(t *testing.T) {
 	for name, changed := range map[string]map[string]any{"quota": {"sandbox.cpuMs": 30000}, "unlimited": {"codeMode.maxSdkCalls": 0, "sandbox.cpuMs": 30000}} {
