@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
@@ -48,20 +51,11 @@ func fuzzWrites(f *testing.F, place string) {
 	}
 	f.Add(byte(1), []byte(`{"id":"t","changes":{"views":1e400,"effort":1e308,"dueDate":"2026-02-30T00:00:00Z","priority":"","labels":{"$set":[1,1,"1"]}}}`))
 	f.Add(byte(1), []byte(`{"id":"t","changes":{"views":-9223372036854775808,"effort":-0.0,"tags":[[]],"labels":null}}`))
+	ways := []func(op string, input []byte) (failed, err error){a.writer(run.Spec{Atomic: true}), a.writer(run.Spec{DryRun: true})}
 	f.Fuzz(func(t *testing.T, op byte, input []byte) {
-		a := *a
-		a.TB = t
 		name := writing[int(op)%len(writing)]
-		for _, spec := range []run.Spec{{Atomic: true}, {DryRun: true}} {
-			var failed error
-			entity, verb, _ := strings.Cut(name, ".")
-			_, err := a.run(body(spec, func(ctx context.Context, r *run.Attempt) error {
-				_, failed = r.Invoke(ctx, r.Next(), catalog.EntityID(entity, verb), input)
-				if run.Ends(failed) {
-					return failed
-				}
-				return nil
-			}))
+		for _, write := range ways {
+			failed, err := write(name, input)
 			if err != nil {
 				t.Fatalf("%s %q: %v", name, input, err)
 			}
@@ -72,4 +66,28 @@ func fuzzWrites(f *testing.F, place string) {
 			}
 		}
 	})
+}
+
+// writer makes one call after the other, each in a run of its own, with one
+// catalog for all of them.
+func (a *app) writer(spec run.Spec) func(op string, input []byte) (failed, err error) {
+	var entity, verb string
+	var in []byte
+	var failed error
+	op := body(spec, func(ctx context.Context, r *run.Attempt) error {
+		_, failed = r.Invoke(ctx, r.Next(), catalog.EntityID(entity, verb), in)
+		if run.Ends(failed) {
+			return failed
+		}
+		return nil
+	})
+	s, err := catalog.NewSnapshot(a.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{op}})
+	require.NoError(a, err)
+	view := s.View(a.as, exposure.Full, false)
+	return func(name string, input []byte) (error, error) {
+		entity, verb, _ = strings.Cut(name, ".")
+		in = input
+		_, _, err := a.engine.Invoke(context.Background(), run.Request{View: view, Principal: a.as, ID: op.ID, Surface: "app"})
+		return failed, err
+	}
 }
