@@ -100,6 +100,8 @@ func TestCloseEndsEverything(t *testing.T) {
 	require.NoError(t, s.Close(), "twice does no harm")
 	_, err = s.Execute(context.Background(), job("1"), newHost())
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
 	for p := range s.pool.all {
 		require.True(t, p.gone())
 	}

@@ -87,7 +87,7 @@ func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
 	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
 	small := flag.String("worker", "bin/koan-worker", "the worker binary beside it")
-	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"hundred\" is the app of 100 entities alone")
+	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"processes\" and \"hundred\" (the app of 100 entities) stand alone")
 	cold := flag.Bool("cold", false, "build the app of 100 entities with an empty cache, too")
 	flag.Parse()
 	if err := run(*time, *app, *small, *only, *cold); err != nil {
@@ -122,7 +122,7 @@ func run(benchtime, app, small, only string, cold bool) error {
 		}
 	}
 	var whole []figure
-	if only == "" {
+	if only == "" || only == "processes" {
 		fmt.Fprintln(os.Stderr, "measuring processes ...")
 		of, err := processes(app, small)
 		if err != nil {
