@@ -260,6 +260,9 @@ func encode(t testing.TB, v any) json.RawMessage {
 }
 
 func TestStoresManyAtOnce(t *testing.T) {
+	if forEach(t, TestStoresManyAtOnce) {
+		return
+	}
 	a := start(t, ent.Entities())
 	const many = 10_000
 	models := make([]map[string]any, many)
@@ -291,6 +294,9 @@ func TestStoresManyAtOnce(t *testing.T) {
 }
 
 func TestNamesEveryModelThatIsWrong(t *testing.T) {
+	if forEach(t, TestNamesEveryModelThatIsWrong) {
+		return
+	}
 	a := start(t, ent.Entities())
 	a.call("Label.upsert", `{"model":{"name":"taken"}}`)
 	paths := func(f *fault.Fault) (out []string) {
