@@ -42,7 +42,7 @@ func (g *grows) command(version int, args ...string) *exec.Cmd {
 	g.Helper()
 	self, err := os.Executable()
 	require.NoError(g, err)
-	ctx, cancel := context.WithTimeout(g.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(g.Context(), 5*time.Minute)
 	g.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Dir, cmd.Env = g.dir, append([]string{fmt.Sprint(asGrowth, "=", version), "HOME=" + g.dir}, g.env...)
