@@ -92,13 +92,10 @@ func (e *execution) envelope(err error, before []diagnostic) envelope {
 	}
 	out.Diagnostics = append(out.Diagnostics, diagnostic{
 		Severity: severityInfo, Code: fault.DiagnosticNoResult, Message: "the script assigned no result",
-		Hint: "Assign what you want back: globalThis." + resultName + " = value.",
+		Hint: "Assign what you want back: globalThis." + wire.ResultName + " = value.",
 	})
 	return out
 }
-
-// resultName is the global that the result is taken from.
-const resultName = "__codemode_result__"
 
 // aftermath says what is true of the world after a failure.
 func (e *execution) aftermath() []diagnostic {

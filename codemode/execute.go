@@ -252,7 +252,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
 	case e.p.config.requireAnswer && e.module && res.Result == nil:
-		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", resultName)
+		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", wire.ResultName)
 	case e.p.config.requireAnswer && !e.module && res.Answer == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "")
 	}

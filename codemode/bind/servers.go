@@ -90,16 +90,13 @@ func (s *Server) export() {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(s.Tools[a].Name, s.Tools[b].Name) })
 	tools, operations := make([]wire.Tool, len(order)), make([]*catalog.Operation, len(order))
-	taken := map[string]bool{metaExport: true}
+	taken := map[string]bool{wire.MetaExport: true}
 	for i, from := range order {
 		tools[i], operations[i] = s.Tools[from], s.Operations[from]
 		tools[i].Export = numbered(catalog.Identifier(tools[i].Name), "__", taken)
 	}
 	s.Tools, s.Operations = tools, operations
 }
-
-// metaExport describes a server's module beside its functions.
-const metaExport = "__meta__"
 
 var (
 	outsideSegment = regexp.MustCompile(`[^a-z0-9-]`)

@@ -112,8 +112,8 @@ func FuzzExports(f *testing.F) {
 			require.Regexp(t, `^[a-z0-9]+(-[a-z0-9]+)*(--\d+)?$`, id)
 		}
 		require.Len(t, taken, 3)
-		export := numbered(catalog.Identifier(a), "__", map[string]bool{metaExport: true})
-		require.NotEqual(t, metaExport, export)
+		export := numbered(catalog.Identifier(a), "__", map[string]bool{wire.MetaExport: true})
+		require.NotEqual(t, wire.MetaExport, export)
 		require.NotEmpty(t, wire.ModuleServers+export)
 	})
 }

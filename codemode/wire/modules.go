@@ -14,6 +14,14 @@ const (
 	ModuleServers = ModulePrefix + "servers/"
 )
 
+const (
+	// ResultName is the global that a script assigns its result to
+	// (codemode-run-spec section 3.2.2).
+	ResultName = "__codemode_result__"
+	// MetaExport describes a server's module beside its functions (section 5.2).
+	MetaExport = "__meta__"
+)
+
 // Server is the module @codemode/servers/<ID>.
 type Server struct {
 	ID      string `json:"id"`

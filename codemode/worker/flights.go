@@ -163,8 +163,8 @@ func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 func (s *session) classOf(c fault.Code, called bool) *goja.Object {
 	e, _ := fault.Lookup(c)
 	class := e.Class
-	if called && class == "CodemodeError" {
-		class = "ToolCallError"
+	if called && class == fault.ClassBase {
+		class = fault.ClassCall
 	}
 	return s.base.classes.Get(class).(*goja.Object).Get("prototype").(*goja.Object)
 }

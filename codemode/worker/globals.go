@@ -73,7 +73,7 @@ func prepare() (*session, error) {
 	s.timers.live = map[int64]bool{}
 	s.flights.open = map[uint32]*flight{}
 	s.modules = map[string]*goja.Object{}
-	s.hide(g, resultName, goja.Undefined())
+	s.hide(g, wire.ResultName, goja.Undefined())
 	s.hide(g, "setTimeout", s.function("setTimeout", 2, s.setTimeout))
 	s.hide(g, "clearTimeout", s.function("clearTimeout", 1, s.clearTimeout))
 	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))

@@ -22,9 +22,6 @@ func (m importable) Paths() []string {
 	return out
 }
 
-// metaExport describes a server's module (codemode-run-spec section 5.2).
-const metaExport = "__meta__"
-
 // errorClasses are what @codemode/errors exports.
 var errorClasses = []string{
 	"CodemodeError", "SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError", "KoanError",
@@ -50,7 +47,7 @@ func (m importable) Exports(path string) ([]string, bool) {
 	for _, t := range s.Tools {
 		out = append(out, t.Export)
 	}
-	return append(out, metaExport), true
+	return append(out, wire.MetaExport), true
 }
 
 func (m importable) server(path string) *wire.Server {
@@ -134,7 +131,7 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 		s.export(meta, "serverVersion", s.vm.ToValue(server.Version))
 	}
 	s.export(meta, "tools", s.vm.NewArray(tools...))
-	s.export(o, metaExport, meta)
+	s.export(o, wire.MetaExport, meta)
 }
 
 // discovery makes the module that says what there is (codemode-run-spec section

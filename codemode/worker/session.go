@@ -386,13 +386,9 @@ func (s *session) unhandled() error {
 	return s.faultOfValue(s.rejections[0].Result(), nil)
 }
 
-// resultName is the global that scripts assign their result to
-// (codemode-run-spec section 3.2.2).
-const resultName = "__codemode_result__"
-
 // settleResult finds the result by its precedence (CONTRACT section 2).
 func (s *session) settleResult(value goja.Value) error {
-	names := []string{resultName, "result"}
+	names := []string{wire.ResultName, "result"}
 	if s.job.Module {
 		names, value = names[:1], goja.Undefined()
 	}

@@ -16,6 +16,13 @@ const (
 	DiagnosticOutsideEffects = "OUTSIDE_EFFECTS"
 )
 
+// Classes of @codemode/errors that a script's side has to name: the base of all,
+// and that of what a tool's call failed with.
+const (
+	ClassBase = classBase
+	ClassCall = classCall
+)
+
 // Diagnostic is the code's name among the diagnostics of codemode-run-spec: what
 // a script threw or let through is an uncaught exception, whatever it was; limits
 // have one name; the rest keep their own.
