@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"entgo.io/ent"
 
@@ -204,7 +205,35 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 			return err
 		}
 	}
-	return t.finish(t.driver.End(ctx, t.ent.Commit))
+	err := t.driver.End(ctx, t.ent.Commit)
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
+		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
+	}
+	return t.finish(err)
+}
+
+// The database may still be at a commit whose answer was lost: how often its receipt
+// is looked for, and how long in between.
+const (
+	looks     = 10
+	lookAgain = 100 * time.Millisecond
+)
+
+// committed tells whether the receipt of a commit is in the data.
+func (s *store) committed(ctx context.Context, set string, r run.Receipt) bool {
+	d, _, release, err := s.backend.Use(ctx, set)
+	if err != nil {
+		return false
+	}
+	defer release()
+	for range looks {
+		found, err := ledger.Receipts(ctx, s.backend.Dialect(), d.DB(), r.Run)
+		if err == nil && slices.ContainsFunc(found, func(f run.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
+			return true
+		}
+		time.Sleep(lookAgain)
+	}
+	return false
 }
 
 // Rollback implements run.Tx.
