@@ -168,7 +168,10 @@ func TestCallsInFlightFail(t *testing.T) {
 				h := slowHost()
 				h.maxCalls = 8
 				j := imported(c.code)
-				j.Limits.CPUMs, j.Limits.MaxParallelCalls = 300, 4
+				j.Limits.MaxParallelCalls = 4
+				if c.fault == fault.Timeout {
+					j.Limits.CPUMs = 300
+				}
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel() // of the calls that are still going on
 				r, _ := x.Execute(ctx, j, h)
