@@ -34,6 +34,7 @@ const (
 // round trip.
 type conversation struct {
 	server  *Server
+	pool    *sql.DB      // where its connection comes from
 	attempt *run.Attempt // nil for what is no part of a run
 	level   string
 	careful bool // reads have savepoints
@@ -69,7 +70,7 @@ func (s *Server) join(a *run.Attempt) *conversation {
 	if c, ok := s.attempts[a]; ok && a != nil {
 		return c
 	}
-	c := &conversation{server: s, attempt: a, level: "ISOLATION LEVEL SERIALIZABLE"}
+	c := &conversation{server: s, pool: s.pool, attempt: a, level: "ISOLATION LEVEL SERIALIZABLE"}
 	if a == nil {
 		return c
 	}
@@ -85,8 +86,8 @@ func (s *Server) join(a *run.Attempt) *conversation {
 }
 
 // own begins a transaction that is no part of a run.
-func (s *Server) own(level string) *Tx {
-	return &Tx{c: &conversation{server: s, members: 1, level: level}}
+func (s *Server) own(pool *sql.DB, level string) *Tx {
+	return &Tx{c: &conversation{server: s, pool: pool, members: 1, level: level}}
 }
 
 // alone tells that the attempt should not share the lock of a set that it writes
@@ -124,7 +125,7 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	}
 	c.enter(d)
 	if c.conn == nil {
-		if c.conn, err = c.server.pool.Conn(ctx); err != nil {
+		if c.conn, err = c.pool.Conn(ctx); err != nil {
 			return err
 		}
 	}
@@ -257,12 +258,14 @@ func (c *conversation) commit(ctx context.Context) error {
 	return nil
 }
 
-// undecided says that nobody heard how a commit ended.
+// undecided says that nobody heard how a commit ended. There is nothing left to
+// roll back then, and others may need the connection's place.
 func (c *conversation) undecided(err error) error {
 	var answered *pgconn.PgError
 	if errors.As(err, &answered) {
 		return err
 	}
+	c.end()
 	return fault.New(fault.OutcomeUnknown, "the connection to the database broke while it committed").
 		WithHint("Read the data to see whether the change is there.").Because(err)
 }

@@ -213,6 +213,20 @@ func TestConnectionsServeManySets(t *testing.T) {
 	require.LessOrEqual(t, s.pool.Stats().OpenConnections, 2)
 }
 
+// Runs that hold every connection and need another set all get it.
+func TestSetsAreMadeWhileAllConnectionsAreTaken(t *testing.T) {
+	s := opened(t, pgtest.Place(t)+"&pool_max_conns=2", things())
+	d := use(t, s, "default")
+	one, two := begin(t, d, true), begin(t, d, true)
+	exec(t, one, insert, "a")
+	exec(t, two, insert, "b")
+	for _, name := range []string{"x", "y"} {
+		use(t, s, name)
+	}
+	require.NoError(t, one.Commit(ctx))
+	require.NoError(t, two.Rollback(ctx))
+}
+
 func TestManyProcessesCreateASetOnce(t *testing.T) {
 	url, schema := pgtest.Place(t), things()
 	var filled atomic.Int32

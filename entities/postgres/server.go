@@ -27,6 +27,9 @@ import (
 // its own.
 const maxOpen = 1000
 
+// keepers is how many connections there are for what is done to sets.
+const keepers = 2
+
 // How long a connection lives, and how long without work.
 const (
 	oldest = 30 * time.Minute
@@ -41,6 +44,7 @@ type Server struct {
 	*address
 	schema  backend.Schema
 	pool    *sql.DB
+	keeper  *sql.DB // for what is done to sets, so that runs that wait for one cannot take the last connection from it
 	version string
 	opened  *backend.Opened
 
@@ -56,25 +60,31 @@ func Open(url, app string, schema backend.Schema) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{address: a, schema: schema, attempts: map[*run.Attempt]*conversation{}}
-	s.pool = stdlib.OpenDB(*a.config)
-	s.pool.SetMaxOpenConns(a.conns)
-	s.pool.SetMaxIdleConns(a.conns)
-	// A server's process remembers the tables of every schema it has served, so none
-	// gets old.
-	s.pool.SetConnMaxLifetime(oldest)
-	s.pool.SetConnMaxIdleTime(idlest)
+	s.pool, s.keeper = a.open(a.conns), a.open(keepers)
 	s.opened = backend.NewOpened(maxOpen, s.open, func(backend.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {
-		return nil, errors.Join(err, s.pool.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// open makes a pool.
+func (a *address) open(conns int) *sql.DB {
+	pool := stdlib.OpenDB(*a.config)
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	// A server's process remembers the tables of every schema it has served, so none
+	// gets old.
+	pool.SetConnMaxLifetime(oldest)
+	pool.SetConnMaxIdleTime(idlest)
+	return pool
 }
 
 // begin looks at the server, and makes the table of sets.
 func (s *Server) begin(ctx context.Context) error {
 	var encoding string
 	var sets sql.NullString
-	err := s.pool.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
+	err := s.keeper.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
 		Scan(&s.version, &encoding, &sets)
 	if err != nil {
 		return unreachable(s.config, err)
@@ -113,7 +123,7 @@ func (s *Server) SpansSets() bool { return true }
 
 // Sets implements backend.Backend.
 func (s *Server) Sets(ctx context.Context) (out []string, err error) {
-	rows, err := s.pool.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
+	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
 	if err != nil {
 		return nil, unreachable(s.config, err)
 	}
@@ -134,7 +144,9 @@ func (s *Server) Use(ctx context.Context, set string) (d backend.Database, attac
 }
 
 // Close implements backend.Backend.
-func (s *Server) Close() error { return errors.Join(s.opened.Close(), s.pool.Close()) }
+func (s *Server) Close() error {
+	return errors.Join(s.opened.Close(), s.pool.Close(), s.keeper.Close())
+}
 
 // pathKey is where a connection keeps whose schema its session looks into.
 const pathKey = "koan.schema"

@@ -20,7 +20,7 @@ import (
 // open gives a set, creating or migrating it where it has to be.
 func (s *Server) open(ctx context.Context, set string) (backend.Database, any, error) {
 	d := s.database(set)
-	current, err := s.current(ctx, s.pool, d)
+	current, err := s.current(ctx, s.keeper, d)
 	if err == nil && !current {
 		err = s.alone(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) })
 	}
@@ -78,7 +78,7 @@ func (s *Server) current(ctx context.Context, q asker, d *Database) (yes bool, e
 // alone runs fn in a transaction of its own while nobody else, in any process,
 // creates or migrates what has this name.
 func (s *Server) alone(ctx context.Context, name string, fn func(*Tx) error) error {
-	t := s.own("ISOLATION LEVEL READ COMMITTED")
+	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	sum := sha256.Sum256([]byte("koan " + name))
 	if _, err := t.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(sum[:8]))); err != nil {
@@ -122,7 +122,7 @@ func (s *Server) mark(ctx context.Context, w within) error {
 // Look implements backend.Backend.
 func (s *Server) Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
 	d := s.database(set)
-	t := s.own("ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	t := s.own(s.keeper, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	if err := s.there(ctx, t, d); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Server) Change(ctx context.Context, set string, fn func(ctx context.Con
 // Scratch implements backend.Backend: a schema that no transaction but this one
 // ever sees.
 func (s *Server) Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error {
-	t := s.own("ISOLATION LEVEL READ COMMITTED")
+	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	d := s.database(":" + rand.Text()) // no set has this name
 	if _, err := t.ExecContext(ctx, "CREATE SCHEMA "+quoted(d.schema)); err != nil {
