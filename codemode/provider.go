@@ -100,7 +100,11 @@ func (p *provider) Offer() catalog.Offer {
 		}
 		return catalog.Offer{Operations: operations}
 	}
-	return catalog.Offer{Operations: operations, Documents: p.documents()}
+	offer := catalog.Offer{Operations: operations, Documents: p.documents()}
+	if p.has(faceKoan) {
+		offer.Prompts = []*catalog.Prompt{p.prompt()}
+	}
+	return offer
 }
 
 func (p *provider) has(face string) bool { return slices.Contains(p.config.faces, face) }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -75,6 +76,10 @@ type Operation struct {
 	// nil leaves it to the Input schema. An operation with its own Check must
 	// refuse whatever the schema refuses.
 	Check func(input json.RawMessage) error
+	// Present gives the blocks that people and models read in place of the output
+	// itself, from the output of a call that succeeded: a picture, for example. nil,
+	// or no blocks, leaves it at the output. It is a pure function.
+	Present func(output json.RawMessage) []Content
 	// Handler does the work. See Handler.
 	Handler Handler
 	// Serial operations (the entities') run one at a time within an attempt, in
@@ -118,6 +123,9 @@ type Call interface {
 	Key() string
 	// Progress tells the caller how far the call is. total 0 means unknown.
 	Progress(done, total float64, message string)
+	// Log tells the caller what happens, if they want to hear it. It is no record:
+	// nothing keeps it.
+	Log(level slog.Level, message string)
 	// Invoke makes a nested call in the same run, with the caller's rights.
 	Invoke(ctx context.Context, id ID, input json.RawMessage) (json.RawMessage, error)
 }

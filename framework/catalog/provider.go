@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Provider puts operations, resources and documents into the catalog.
+// Provider puts operations, resources, documents and prompts into the catalog.
 //
 // Life cycle: Settings (if Configurable) once, before configuration is read;
 // Start once, with the checked configuration; Offer after Start, and again after
@@ -29,6 +29,7 @@ type Offer struct {
 	Operations []*Operation
 	Resources  []*Resource
 	Documents  []*Document
+	Prompts    []*Prompt
 }
 
 // Document is readable text that is made from a View: declarations, for example.

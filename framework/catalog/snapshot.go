@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -23,12 +24,13 @@ type Snapshot struct {
 	resources  []*Resource // by name
 	byResource map[string]*Resource
 	documents  []*Document
+	prompts    []*Prompt
 
 	views sync.Map // view key -> *View
 }
 
 // NewSnapshot joins what the providers offer. It ends in an error that names
-// every operation or resource that is invalid or offered twice.
+// every operation, resource or prompt that is invalid or offered twice.
 func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]*Operation{}, byResource: map[string]*Resource{}}
 	var problems []string
@@ -57,6 +59,13 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 			s.resources = append(s.resources, r)
 		}
 		s.documents = append(s.documents, o.Documents...)
+		for _, p := range o.Prompts {
+			if slices.ContainsFunc(s.prompts, func(other *Prompt) bool { return other.Name == p.Name }) {
+				problems = append(problems, fmt.Sprintf("prompt %s is offered twice", p.Name))
+				continue
+			}
+			s.prompts = append(s.prompts, p)
+		}
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("catalog: %s", strings.Join(problems, "; "))

@@ -21,14 +21,9 @@ const runMeta = "dev.koan/run"
 // it.
 const settle = 2 * time.Second
 
-type textContent struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
 type callResult struct {
 	envelope
-	Content           []textContent   `json:"content"`
+	Content           []any           `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	IsError           bool            `json:"isError,omitempty"`
 }
@@ -58,7 +53,7 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	}
 	got, late := s.invoke(ctx, ex, run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: params.Arguments, Surface: "mcp", Listed: true,
-		Progress: ex.progress.report, Trace: ex.trace(),
+		Progress: ex.progress.report, Notify: ex.logs.say, Trace: ex.trace(),
 	}, s.timeout(op))
 	if late != nil {
 		return s.failed(ex, op, got, late), nil
@@ -215,16 +210,25 @@ func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 }
 
 // result puts a body into a tool result: once structured, once as the one text
-// block.
+// block, unless the operation presents its success otherwise.
 func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body json.RawMessage, failed bool) any {
 	if !json.Valid(body) {
 		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
 		body, failed = failure(nil, fault.New(fault.Internal, "")), true
 	}
-	body = compact(body)
-	r := callResult{
-		envelope: s.server.envelope(ex.peer, false), Content: []textContent{{"text", string(body)}}, StructuredContent: body, IsError: failed,
+	var content []any
+	if op.Present != nil && !failed {
+		var err error
+		if content, err = presentation(ex.peer, op.Present(got.out)); err != nil {
+			s.server.opts.Log.Error("an operation presents what no client can read", "operation", op.ID.String(), "error", err)
+			body, failed = failure(nil, fault.New(fault.Internal, "")), true
+		}
 	}
+	body = compact(body)
+	if len(content) == 0 {
+		content = []any{textContent{"text", string(body)}}
+	}
+	r := callResult{envelope: s.server.envelope(ex.peer, false), Content: content, StructuredContent: body, IsError: failed}
 	if got.outcome != nil {
 		if r.Meta == nil {
 			r.Meta = map[string]any{}

@@ -54,21 +54,40 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 		s.async(ctx, m, p, about, to, s.callTool)
 	case mcp.MethodResourcesRead:
 		s.async(ctx, m, p, about, to, s.readResource)
+	case mcp.MethodPromptsGet:
+		s.async(ctx, m, p, about, to, s.getPrompt)
+	case mcp.MethodPromptsList:
+		answer(s.guarded(ctx, m, p, s.listPrompts))
+	case mcp.MethodCompletionComplete:
+		answer(s.guarded(ctx, m, p, s.complete))
 	case mcp.MethodToolsList:
 		answer(s.guarded(ctx, m, p, s.listTools))
 	case mcp.MethodResourcesList:
 		answer(s.guarded(ctx, m, p, s.listResources))
 	case mcp.MethodResourcesTemplatesList:
 		answer(s.guarded(ctx, m, p, s.listTemplates))
-	case mcp.MethodSubscriptionsListen:
-		if p.modern {
+	default:
+		if p.modern && m.method == string(mcp.MethodSubscriptionsListen) {
 			s.listen(m, p, to, answer)
 			return
 		}
-		answer(s.guarded(ctx, m, p, s.delegate))
-	default:
-		answer(s.guarded(ctx, m, p, s.delegate))
+		answer(s.guarded(ctx, m, p, s.ofEra(p, m.method)))
 	}
+}
+
+// ofEra gives what answers a method that not every era has.
+func (s *session) ofEra(p peer, method string) quick {
+	if !p.modern {
+		switch mcp.MCPMethod(method) {
+		case mcp.MethodSetLogLevel:
+			return s.setLevel
+		case mcp.MethodResourcesSubscribe:
+			return s.watch
+		case mcp.MethodResourcesUnsubscribe:
+			return s.unwatch
+		}
+	}
+	return s.delegate
 }
 
 type quick func(context.Context, message, peer) (any, *rpcError)
@@ -92,6 +111,7 @@ type exchange struct {
 	peer
 	meta
 	progress *progress
+	logs     *logs
 	// abandoned is set by a handler that answers while its work goes on: it is
 	// closed when that ends. The place among the running is held until then.
 	abandoned <-chan struct{}
@@ -99,18 +119,19 @@ type exchange struct {
 
 // async answers a request by itself, within the session's bound.
 func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
-	reports := newProgress(to, p, about.ProgressToken)
-	ctx, c, bad := s.admit(ctx, m.id, reports)
+	reports, said := newProgress(to, p, about.ProgressToken), s.newLogs(p, about, to)
+	silence := func() { reports.close(); said.close() }
+	ctx, c, bad := s.admit(ctx, m.id, silence)
 	if bad != nil {
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	ex := &exchange{message: m, peer: p, meta: about, progress: reports}
+	ex := &exchange{message: m, peer: p, meta: about, progress: reports, logs: said}
 	go func() {
 		defer s.answered.Done()
 		defer c.cancel(nil)
 		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
-		ex.progress.close()
+		silence()
 		out := outgoing{isAnswer: true}
 		if s.finish(m.id, c) {
 			out = answerOf(m.id, result, failed)

@@ -253,10 +253,11 @@ func TestListsChanged(t *testing.T) {
 		w.server.CatalogChanged()
 		require.Equal(t, "notifications/tools/list_changed", w.next().Method)
 		require.Equal(t, "notifications/resources/list_changed", w.next().Method)
+		require.Equal(t, "notifications/prompts/list_changed", w.next().Method)
 	})
 	t.Run("the newer era, where asked for", func(t *testing.T) {
 		w := dial(t, options(t, newGarden()))
-		ack := w.call(`{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"promptsListChanged":true},` + modern("{}") + `}}`)
+		ack := w.call(`{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"somethingElse":true},` + modern("{}") + `}}`)
 		require.Equal(t, "notifications/subscriptions/acknowledged", ack.Method)
 		require.JSONEq(t, `{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub"},"notifications":{"toolsListChanged":true}}`, string(ack.Params))
 		w.server.CatalogChanged()

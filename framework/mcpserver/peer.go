@@ -35,6 +35,7 @@ type meta struct {
 	Version       json.RawMessage `json:"io.modelcontextprotocol/protocolVersion"`
 	ClientInfo    json.RawMessage `json:"io.modelcontextprotocol/clientInfo"`
 	Capabilities  json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+	LogLevel      json.RawMessage `json:"io.modelcontextprotocol/logLevel"`
 	TraceParent   json.RawMessage `json:"traceparent"`
 }
 
@@ -142,6 +143,9 @@ func (p peer) toolErrors() bool { return p.version >= mcp.ProtocolVersion2025112
 
 // knowsProgressMessage tells whether progress may carry a message.
 func (p peer) knowsProgressMessage() bool { return p.version >= mcp.ProtocolVersion20250326 }
+
+// hears tells whether the protocol version knows sounds.
+func (p peer) hears() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
 // batches tells whether the protocol version has JSON-RPC batches: one only.
 func (p peer) batches() bool { return p.version == mcp.ProtocolVersion20250326 }

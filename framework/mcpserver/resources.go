@@ -2,11 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -96,29 +94,20 @@ func sorted(rows []listed) []listed {
 	return rows
 }
 
-type contents struct {
-	URI  string  `json:"uri"`
-	MIME string  `json:"mimeType,omitempty"`
-	Text *string `json:"text,omitempty"`
-	Blob *string `json:"blob,omitempty"` // base64
-}
-
 type readResult struct {
 	envelope
 	Contents []contents `json:"contents"`
 }
 
 func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcError) {
-	var params struct {
-		URI *string `json:"uri"`
-	}
-	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.URI == nil {
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/uri", Message: "the resource's uri is missing", Expected: "string"}))
+	uri, bad := uriOf(ex.message)
+	if bad != nil {
+		return nil, bad
 	}
 	v := ex.peer.view(s.server)
-	d, name := find(v, *params.URI)
+	d, name := find(v, uri)
 	if d == nil {
-		return nil, noResource(ex.peer, *params.URI)
+		return nil, noResource(ex.peer, uri)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, s.server.opts.ToolTimeout, errTimeUp)
 	defer stop()
@@ -126,20 +115,25 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if err != nil {
 		f := fault.From(err)
 		if f.Code == fault.NotFound {
-			return nil, noResource(ex.peer, *params.URI)
+			return nil, noResource(ex.peer, uri)
 		}
 		if f.Code == fault.Internal {
-			s.server.opts.Log.Error("a resource cannot be read", "uri", *params.URI, "error", err)
+			s.server.opts.Log.Error("a resource cannot be read", "uri", uri, "error", err)
 		}
 		return nil, protocolError(f)
 	}
-	c := contents{URI: *params.URI, MIME: d.MIME}
-	if utf8.Valid(raw) {
-		c.Text = new(string(raw))
-	} else {
-		c.Blob = new(base64.StdEncoding.EncodeToString(raw))
+	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{contentsOf(uri, d.MIME, raw)}}, nil
+}
+
+// uriOf reads the URI of a request about one resource.
+func uriOf(m message) (string, *rpcError) {
+	var params struct {
+		URI *string `json:"uri"`
 	}
-	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{c}}, nil
+	if json.Unmarshal(rawOrEmpty(m.params), &params) != nil || params.URI == nil {
+		return "", protocolError(fault.Invalid(fault.Detail{Path: "/uri", Message: "the resource's uri is missing", Expected: "string"}))
+	}
+	return *params.URI, nil
 }
 
 // noResource carries the number that the client's era has for it.

@@ -136,7 +136,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.fill()
-	library := server.NewMCPServer(o.Name, o.Version, server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true))
+	library := server.NewMCPServer(o.Name, o.Version,
+		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
+		server.WithPromptCapabilities(true), server.WithCompletions(), server.WithLogging())
 	return &Server{opts: o, library: library, sessions: map[*session]struct{}{}}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/google/uuid"
@@ -36,6 +37,8 @@ type session struct {
 	ready     bool                // the client said notifications/initialized
 	calls     map[string]*pending // by id key, until answered
 	gate      *gate
+	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
+	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
 	ended     bool
 	answered  sync.WaitGroup
@@ -44,8 +47,8 @@ type session struct {
 // pending is a call that has no answer yet.
 type pending struct {
 	cancel    context.CancelCauseFunc
-	cancelled bool // by the client: nothing more is sent about it
-	progress  *progress
+	cancelled bool   // by the client: nothing more is sent about it
+	silence   func() // drops what the call still says
 }
 
 // Why a call's context ended.
@@ -58,7 +61,7 @@ var (
 func newSession(s *Server, p auth.Principal, out sink) *session {
 	return &session{
 		server: s, principal: p, out: out, gate: &gate{max: s.opts.QueueMax}, calls: map[string]*pending{},
-		listening: map[string]*subscription{}, handshake: handshake{id: uuid.NewString()},
+		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
 
@@ -142,13 +145,13 @@ func (s *session) cancel(id json.RawMessage) {
 	}
 	s.mu.Unlock()
 	if c != nil {
-		c.progress.close() // not under the lock: a report may be waiting for the queue
+		c.silence() // not under the lock: a report may be waiting for the queue
 	}
 }
 
 // admit takes a place for a call. The place of its id is free once finish
 // returned, the place among the running once the gate was left.
-func (s *session) admit(ctx context.Context, id json.RawMessage, reports *progress) (context.Context, *pending, *rpcError) {
+func (s *session) admit(ctx context.Context, id json.RawMessage, silence func()) (context.Context, *pending, *rpcError) {
 	key, _ := idKey(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +165,7 @@ func (s *session) admit(ctx context.Context, id json.RawMessage, reports *progre
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
 		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": s.gate.max, "size": running}}))
 	}
-	c := &pending{progress: reports}
+	c := &pending{silence: silence}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	s.calls[key] = c
 	s.answered.Add(1)

@@ -36,7 +36,7 @@ func TestBrokenMessagesAreAnswered(t *testing.T) {
 		{"params that are a list", `{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}`, -32600, fault.InvalidRequest, `1`},
 		{"request and answer at once", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, -32600, fault.InvalidRequest, `1`},
 		{"an unknown method", `{"jsonrpc":"2.0","id":1,"method":"tools/dance"}`, -32601, fault.MethodNotFound, `1`},
-		{"a method of a capability we lack", `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`, -32601, fault.MethodNotFound, `1`},
+		{"a method of a capability we lack", `{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`, -32601, fault.MethodNotFound, `1`},
 		{"a name in other letters", `{"jsonrpc":"2.0","id":1,"METHOD":"ping"}`, -32600, fault.InvalidRequest, `1`},
 		{"a batch where there is none", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, fault.InvalidRequest, `null`},
 	} {

@@ -1,7 +1,10 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -18,8 +21,8 @@ type subscription struct {
 	peer   peer
 }
 
-// listen opens a subscription. Its acknowledgement says what was granted: lists
-// may change, single resources do not.
+// listen opens a subscription. Its acknowledgement says what was granted: of
+// resources, those that exist.
 func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
@@ -30,6 +33,7 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 	}
 	sub := &subscription{id: m.id, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
 		ToolsListChanged: params.Notifications.ToolsListChanged, ResourcesListChanged: params.Notifications.ResourcesListChanged,
+		PromptsListChanged: params.Notifications.PromptsListChanged, ResourceSubscriptions: s.existing(p, params.Notifications.ResourceSubscriptions),
 	}}
 	if bad := s.addSubscription(sub); bad != nil {
 		answer(nil, bad)
@@ -84,10 +88,13 @@ func (s *session) listsChanged() {
 	for _, sub := range s.listening {
 		subs = append(subs, sub)
 	}
+	watched := slices.Sorted(maps.Keys(s.watched))
 	s.mu.Unlock()
 	if ready {
 		s.notify(mcp.MethodNotificationToolsListChanged, nil, nil)
 		s.notify(mcp.MethodNotificationResourcesListChanged, nil, nil)
+		s.notify(mcp.MethodNotificationPromptsListChanged, nil, nil)
+		s.updated(nil, watched)
 	}
 	for _, sub := range subs {
 		if sub.filter.ToolsListChanged {
@@ -96,7 +103,63 @@ func (s *session) listsChanged() {
 		if sub.filter.ResourcesListChanged {
 			s.notify(mcp.MethodNotificationResourcesListChanged, sub, nil)
 		}
+		if sub.filter.PromptsListChanged {
+			s.notify(mcp.MethodNotificationPromptsListChanged, sub, nil)
+		}
+		s.updated(sub, sub.filter.ResourceSubscriptions)
 	}
+}
+
+// updated tells that resources may have changed: all of them are made from the
+// catalog.
+func (s *session) updated(sub *subscription, uris []string) {
+	for _, uri := range uris {
+		s.notify(mcp.MethodNotificationResourceUpdated, sub, map[string]any{"uri": uri})
+	}
+}
+
+// maxWatched bounds the resources that one session or subscription watches.
+const maxWatched = 1000
+
+// existing are those of some URIs that the client can read, each once.
+func (s *session) existing(p peer, uris []string) []string {
+	v := p.view(s.server)
+	var out []string
+	for _, uri := range uris[:min(len(uris), maxWatched)] {
+		if d, _ := find(v, uri); d != nil && !slices.Contains(out, uri) {
+			out = append(out, uri)
+		}
+	}
+	return out
+}
+
+// watch is resources/subscribe of the older era, unwatch its end.
+func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
+	uri, bad := uriOf(m)
+	if bad != nil {
+		return nil, bad
+	}
+	if len(s.existing(p, []string{uri})) == 0 {
+		return nil, noResource(p, uri)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.watched[uri]; !known && len(s.watched) >= maxWatched {
+		return nil, protocolError(fault.Newf(fault.QueueOverloaded, "%d resources are watched, which is the limit", maxWatched))
+	}
+	s.watched[uri] = struct{}{}
+	return struct{}{}, nil
+}
+
+func (s *session) unwatch(_ context.Context, m message, _ peer) (any, *rpcError) {
+	uri, bad := uriOf(m)
+	if bad != nil {
+		return nil, bad
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.watched, uri)
+	return struct{}{}, nil
 }
 
 // notify sends a notification, on behalf of a subscription where there is one.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -74,6 +75,12 @@ func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage)
 	if err := c.attempt.count(); err != nil {
 		return nil, err
 	}
+func (c *call) Log(level slog.Level, message string) {
+	if c.request.Notify != nil {
+		c.request.Notify(level, message)
+	}
+}
+
 	at := Position(string(c.position) + "." + c.nested.next())
 	return c.engine.invoke(ctx, c.attempt, at, id, input, 0)
 }

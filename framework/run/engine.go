@@ -90,6 +90,8 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return nil, nil, unknownOperation(req.ID.String())
 	}
+	// Notify takes what handlers say with Call.Log; nil drops it.
+	Notify func(level slog.Level, message string)
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}

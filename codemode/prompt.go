@@ -1,0 +1,93 @@
+package codemode
+
+import (
+	"context"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// promptName is the prompt that begins the writing of a script.
+const promptName = "write-koan-script"
+
+const (
+	argTask     = "task"
+	argEntities = "entities"
+)
+
+// prompt gives a model what it needs for one script, in few tokens: the rules, the
+// task, and the declarations of what the script is about.
+func (p *provider) prompt() *catalog.Prompt {
+	execute := catalog.CodeID(faceKoan, "execute")
+	return &catalog.Prompt{
+		Name: promptName, Title: "Write a script",
+		Description: "Writes one script for a task, with the declarations of the entities that it is about.",
+		Arguments: []catalog.Argument{
+			{Name: argTask, Description: "What the script shall do, in your words.", Required: true},
+			{
+				Name: argEntities, Description: "The entities that it is about, with commas between them; all of them without.",
+				Complete: completeEntities,
+			},
+		},
+		Shown: func(v *catalog.View) bool { return v.Listed(execute) },
+		Render: func(_ context.Context, v *catalog.View, arguments map[string]string) ([]catalog.Message, error) {
+			text, err := p.scriptPrompt(v, arguments[argTask], arguments[argEntities])
+			if err != nil {
+				return nil, err
+			}
+			return []catalog.Message{{Content: catalog.Content{Text: text}}}, nil
+		},
+	}
+}
+
+func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string, error) {
+	if strings.TrimSpace(task) == "" {
+		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argTask, Message: "say what the script shall do", Expected: "text"})
+	}
+	chosen, err := chosenEntities(v, entities)
+	if err != nil {
+		return "", err
+	}
+	if len(chosen) > 0 {
+		v = v.Narrow(func(id catalog.ID) bool { return id.Kind != catalog.KindEntity || chosen[id.Owner] })
+	}
+	var b strings.Builder
+	b.WriteString("Write one script for koan.code.execute, check it with koan.code.validate, and run it; where it changes data, first with dryRun: true, and show what it would change.\n\nTask: ")
+	b.WriteString(strings.TrimSpace(task) + "\n\n")
+	b.WriteString(p.describeExecute(v))
+	return b.String(), nil
+}
+
+// chosenEntities reads a list of names. It reports every one that is unknown.
+func chosenEntities(v *catalog.View, list string) (map[string]bool, error) {
+	chosen := map[string]bool{}
+	var wrong []fault.Detail
+	for _, name := range strings.Split(list, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+		case v.Resource(name) == nil:
+			wrong = append(wrong, fault.Detail{Path: "/arguments/" + argEntities, Message: "there is no entity \"" + shorten(name) + "\"" + fault.DidYouMean(name, entityNames(v))})
+		default:
+			chosen[name] = true
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Invalid(wrong...)
+	}
+	return chosen, nil
+}
+
+// completeEntities completes the last name of a list.
+func completeEntities(v *catalog.View, typed string) []string {
+	before, last := "", typed
+	if i := strings.LastIndexByte(typed, ','); i >= 0 {
+		before, last = typed[:i+1], strings.TrimLeft(typed[i+1:], " ")
+	}
+	out := catalog.Beginning(entityNames(v), last)
+	for i := range out {
+		out[i] = before + out[i]
+	}
+	return out
+}

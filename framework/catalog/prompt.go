@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+)
+
+// Prompt is what a person picks to begin a conversation with: messages that are
+// made from a View and some arguments. Surfaces offer it as an MCP prompt.
+type Prompt struct {
+	Name        string // unique: "write-koan-script"
+	Title       string
+	Description string
+	Arguments   []Argument
+	// Shown tells whether a view has the prompt; nil is always.
+	Shown func(v *View) bool
+	// Render makes the messages. arguments has declared names only, and all that
+	// are required. Errors are faults.
+	Render func(ctx context.Context, v *View, arguments map[string]string) ([]Message, error)
+}
+
+// Argument is one argument of a prompt: always a text.
+type Argument struct {
+	Name        string
+	Description string
+	Required    bool
+	// Complete gives what may stand there where typed is the beginning, the best
+	// first; nil gives nothing.
+	Complete func(v *View, typed string) []string
+}
+
+// Message is one message of a conversation.
+type Message struct {
+	Assistant bool // else the user's
+	Content   Content
+}
+
+// Prompts are those that the view shows, in the providers' order.
+func (v *View) Prompts() []*Prompt {
+	var out []*Prompt
+	for _, p := range v.snapshot.prompts {
+		if p.Shown == nil || p.Shown(v) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Prompt finds a prompt by name, nil if the view has none.
+func (v *View) Prompt(name string) *Prompt {
+	for _, p := range v.Prompts() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Beginning gives the names that begin with what is typed, whatever the case, and
+// after them those that have it elsewhere.
+func Beginning(names []string, typed string) []string {
+	typed = strings.ToLower(typed)
+	var first, later []string
+	for _, n := range names {
+		switch lower := strings.ToLower(n); {
+		case strings.HasPrefix(lower, typed):
+			first = append(first, n)
+		case strings.Contains(lower, typed):
+			later = append(later, n)
+		}
+	}
+	return append(first, later...)
+}

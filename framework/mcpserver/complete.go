@@ -1,0 +1,86 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxCompletions is how many values one answer may have (MCP, completion).
+const maxCompletions = 100
+
+type completion struct {
+	Values  []string `json:"values"`
+	Total   int      `json:"total"`
+	HasMore bool     `json:"hasMore"`
+}
+
+type completeResult struct {
+	envelope
+	Completion completion `json:"completion"`
+}
+
+// complete says what may stand in an argument of a prompt or in the name of a
+// resource template.
+func (s *session) complete(_ context.Context, m message, p peer) (any, *rpcError) {
+	var params struct {
+		Ref      struct{ Type, Name, URI string }
+		Argument struct{ Name, Value *string }
+	}
+	if err := json.Unmarshal(rawOrEmpty(m.params), &params); err != nil || params.Argument.Name == nil || params.Argument.Value == nil {
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument", Message: "a completion needs `ref`, and `argument` with `name` and `value`", Expected: "object"}))
+	}
+	v, name, typed := p.view(s.server), *params.Argument.Name, *params.Argument.Value
+	var values []string
+	var bad *rpcError
+	switch params.Ref.Type {
+	case "ref/prompt":
+		values, bad = completePrompt(v, params.Ref.Name, name, typed)
+	case "ref/resource":
+		values, bad = completeTemplate(v, params.Ref.URI, name, typed)
+	default:
+		bad = protocolError(fault.Invalid(fault.Detail{Path: "/ref/type", Message: "only prompts and resources can be completed", Expected: "ref/prompt or ref/resource"}))
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	c := completion{Values: []string{}, Total: len(values), HasMore: len(values) > maxCompletions}
+	c.Values = append(c.Values, values[:min(len(values), maxCompletions)]...)
+	return completeResult{s.server.envelope(p, false), c}, nil
+}
+
+func completePrompt(v *catalog.View, prompt, argument, typed string) ([]string, *rpcError) {
+	one, bad := knownPrompt(v, prompt)
+	if bad != nil {
+		bad.Data = fault.Invalid(fault.Detail{Path: "/ref/name", Message: "there is no such prompt"})
+		return nil, bad
+	}
+	for _, a := range one.Arguments {
+		if a.Name == argument {
+			if a.Complete == nil {
+				return nil, nil
+			}
+			return a.Complete(v, typed), nil
+		}
+	}
+	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument/name", Message: "the prompt has no such argument"}))
+}
+
+func completeTemplate(v *catalog.View, uri, argument, typed string) ([]string, *rpcError) {
+	for _, d := range v.Snapshot().Documents() {
+		if !d.Template || d.URI != uri {
+			continue
+		}
+		if !strings.Contains(uri, "{"+argument+"}") {
+			return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument/name", Message: "the template has no such part"}))
+		}
+		if d.List == nil {
+			return nil, nil
+		}
+		return catalog.Beginning(d.List(v), typed), nil
+	}
+	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/ref/uri", Message: "there is no such resource template"}))
+}

@@ -1,0 +1,78 @@
+package mcpserver
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// mediaContent is a picture or a sound.
+type mediaContent struct {
+	Type string `json:"type"`
+	Data string `json:"data"` // base64
+	MIME string `json:"mimeType"`
+}
+
+type embedded struct {
+	Type     string   `json:"type"`
+	Resource contents `json:"resource"`
+}
+
+// contents is a document's content, by itself or embedded.
+type contents struct {
+	URI  string  `json:"uri"`
+	MIME string  `json:"mimeType,omitempty"`
+	Text *string `json:"text,omitempty"`
+	Blob *string `json:"blob,omitempty"` // base64
+}
+
+func contentsOf(uri, mime string, raw []byte) contents {
+	c := contents{URI: uri, MIME: mime}
+	if utf8.Valid(raw) {
+		c.Text = new(string(raw))
+	} else {
+		c.Blob = new(base64.StdEncoding.EncodeToString(raw))
+	}
+	return c
+}
+
+// block is a block of content on the wire. Its error is for the log: a provider
+// made what no client could read.
+func block(p peer, c catalog.Content) (any, error) {
+	kind, _, _ := strings.Cut(c.MIME, "/")
+	switch {
+	case c.URI != "" && len(c.Data) > 0:
+		return embedded{"resource", contentsOf(c.URI, c.MIME, c.Data)}, nil
+	case c.URI != "":
+		return embedded{"resource", contentsOf(c.URI, c.MIME, []byte(c.Text))}, nil
+	case len(c.Data) == 0:
+		return textContent{"text", strings.ToValidUTF8(c.Text, "\uFFFD")}, nil
+	case kind == "audio" && !p.hears():
+		return textContent{"text", fmt.Sprintf("(%s, %d bytes)", c.MIME, len(c.Data))}, nil
+	case kind == "image" || kind == "audio":
+		return mediaContent{kind, base64.StdEncoding.EncodeToString(c.Data), c.MIME}, nil
+	}
+	return nil, fault.Newf(fault.Internal, "content of type %q is no picture, no sound and has no URI", c.MIME)
+}
+
+// presentation is contents on the wire.
+func presentation(p peer, all []catalog.Content) ([]any, error) {
+	var out []any
+	for _, c := range all {
+		b, err := block(p, c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}

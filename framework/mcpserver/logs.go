@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// severities are the protocol's levels of log messages, as levels of slog.
+var severities = []struct {
+	name  string
+	level slog.Level
+}{
+	{"debug", slog.LevelDebug},
+	{"info", slog.LevelInfo},
+	{"notice", slog.LevelInfo + 2},
+	{"warning", slog.LevelWarn},
+	{"error", slog.LevelError},
+	{"critical", slog.LevelError + 2},
+	{"alert", slog.LevelError + 4},
+	{"emergency", slog.LevelError + 6},
+}
+
+func severity(name string) (slog.Level, bool) {
+	for _, s := range severities {
+		if s.name == name {
+			return s.level, true
+		}
+	}
+	return 0, false
+}
+
+// severityName is the highest of the protocol's levels that a level reaches.
+func severityName(l slog.Level) string {
+	name := severities[0].name
+	for _, s := range severities {
+		if l >= s.level {
+			name = s.name
+		}
+	}
+	return name
+}
+
+// logs tells a client what handlers of one call say, from the level on that it
+// asked for, and never after close. A client that asked for none hears none.
+type logs struct {
+	least  *slog.Level
+	logger string
+	send   func(outgoing)
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// newLogs asks the request in the modern era and the session in the older one.
+func (s *session) newLogs(p peer, about meta, to sink) *logs {
+	l := &logs{send: to.offer, logger: s.server.opts.Name}
+	if p.modern {
+		if level, ok := severity(text(about.LogLevel)); ok {
+			l.least = &level
+		}
+		return l
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.least = s.logLevel
+	return l
+}
+
+func (l *logs) say(level slog.Level, message string) {
+	if l.least == nil || level < *l.least {
+		return
+	}
+	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationMessage), Params: map[string]any{
+		"level": severityName(level), "logger": l.logger, "data": strings.ToValidUTF8(message, "\uFFFD"),
+	}})
+	if err != nil { // texts only
+		panic("mcpserver: a log message cannot be encoded: " + err.Error())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.send(outgoing{text: text})
+	}
+}
+
+func (l *logs) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// setLevel is logging/setLevel, for the calls that come after it.
+func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError) {
+	var params struct {
+		Level string `json:"level"`
+	}
+	_ = json.Unmarshal(rawOrEmpty(m.params), &params) // what is no text is no level
+	level, ok := severity(params.Level)
+	if !ok {
+		names := make([]string, len(severities))
+		for i, s := range severities {
+			names[i] = s.name
+		}
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/level", Message: "there is no such level" + fault.DidYouMean(params.Level, names), Expected: strings.Join(names, ", ")}))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logLevel = &level
+	return struct{}{}, nil
+}

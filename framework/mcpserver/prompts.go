@@ -1,0 +1,150 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+type prompt struct {
+	Name        string     `json:"name"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Arguments   []argument `json:"arguments,omitempty"`
+}
+
+type argument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+type promptsResult struct {
+	envelope
+	Prompts    []json.RawMessage `json:"prompts"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+}
+
+func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcError) {
+	var rows []listed
+	for _, one := range p.view(s.server).Prompts() {
+		row := prompt{Name: one.Name, Title: one.Title, Description: one.Description}
+		for _, a := range one.Arguments {
+			row.Arguments = append(row.Arguments, argument{a.Name, a.Description, a.Required})
+		}
+		raw, err := encode(row)
+		if err != nil {
+			return nil, protocolError(fault.New(fault.Internal, ""))
+		}
+		rows = append(rows, listed{one.Name, raw})
+	}
+	page, next, bad := s.page(sorted(rows), m)
+	if bad != nil {
+		return nil, bad
+	}
+	return promptsResult{envelope: s.server.envelope(p, true), Prompts: raws(page), NextCursor: next}, nil
+}
+
+type promptMessage struct {
+	Role    string `json:"role"`
+	Content any    `json:"content"`
+}
+
+type promptResult struct {
+	envelope
+	Description string          `json:"description,omitempty"`
+	Messages    []promptMessage `json:"messages"`
+}
+
+func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) {
+	var params struct {
+		Name      *string                    `json:"name"`
+		Arguments map[string]json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the prompt's name is missing, or the arguments are no object", Expected: "string"}))
+	}
+	view := ex.peer.view(s.server)
+	one, bad := knownPrompt(view, *params.Name)
+	if bad != nil {
+		return nil, bad
+	}
+	arguments, wrong := promptArguments(one, params.Arguments)
+	if wrong != nil {
+		return nil, protocolError(wrong)
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	defer stop()
+	messages, err := one.Render(ctx, view, arguments)
+	if err != nil {
+		return nil, protocolError(fault.From(err))
+	}
+	out := promptResult{envelope: s.server.envelope(ex.peer, false), Description: one.Description, Messages: []promptMessage{}}
+	for _, m := range messages {
+		content, err := block(ex.peer, m.Content)
+		if err != nil {
+			s.server.opts.Log.Error("a prompt cannot be shown", "prompt", one.Name, "error", err)
+			return nil, protocolError(fault.New(fault.Internal, ""))
+		}
+		role := "user"
+		if m.Assistant {
+			role = "assistant"
+		}
+		out.Messages = append(out.Messages, promptMessage{role, content})
+	}
+	return out, nil
+}
+
+// knownPrompt finds a prompt; a hidden one is as unknown as one that is not there.
+func knownPrompt(v *catalog.View, name string) (*catalog.Prompt, *rpcError) {
+	if one := v.Prompt(name); one != nil {
+		return one, nil
+	}
+	var names []string
+	for _, p := range v.Prompts() {
+		names = append(names, p.Name)
+	}
+	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "there is no such prompt" + fault.DidYouMean(name, names)}))
+}
+
+// promptArguments checks arguments, and reports everything that is wrong.
+func promptArguments(p *catalog.Prompt, given map[string]json.RawMessage) (map[string]string, *fault.Fault) {
+	out := map[string]string{}
+	var wrong []fault.Detail
+	known := map[string]bool{}
+	var names []string
+	for _, a := range p.Arguments {
+		known[a.Name] = true
+		names = append(names, a.Name)
+		raw, there := given[a.Name]
+		var value string
+		switch {
+		case !there && a.Required:
+			wrong = append(wrong, fault.Detail{Path: "/arguments/" + a.Name, Message: "the argument is missing", Expected: "string"})
+		case there && (json.Unmarshal(raw, &value) != nil || raw[0] != '"'):
+			wrong = append(wrong, fault.Detail{Path: "/arguments/" + a.Name, Message: "the argument is no text", Expected: "string"})
+		case there:
+			out[a.Name] = value
+		}
+	}
+	for name := range given {
+		if !known[name] {
+			wrong = append(wrong, fault.Detail{Path: "/arguments/" + pointer(name), Message: "the prompt has no such argument" + fault.DidYouMean(name, names)})
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Invalid(wrong...)
+	}
+	return out, nil
+}
+
+// pointer writes a name as a part of a JSON Pointer, cut where it is very long.
+func pointer(name string) string {
+	if len(name) > 64 {
+		name = strings.ToValidUTF8(name[:64], "") + "…"
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
