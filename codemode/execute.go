@@ -72,15 +72,15 @@ type execution struct {
 func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	e := newExecution(p, call)
 	err := e.run(ctx)
-	if err != nil {
-		f := fault.From(err)
-		body, merr := e.failure(f)
-		if merr != nil {
-			return nil, fault.New(fault.Internal, "").Because(errors.Join(err, merr))
-		}
-		return body, f
+	if e.outcome != nil {
+		return e.outcome.Reply, err
 	}
-	return e.success()
+	f := fault.From(err) // no run was opened
+	body, merr := e.failure(f)
+	if merr != nil {
+		return nil, fault.New(fault.Internal, "").Because(errors.Join(err, merr))
+	}
+	return body, f
 }
 
 func newExecution(p *provider, call catalog.Call) *execution {
@@ -100,12 +100,21 @@ func (e *execution) run(ctx context.Context) error {
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
 		CodeDigest: run.Digest([]byte(e.in.Code)), CorrelationID: e.in.CorrelationID,
 	}
-	r, err := run.Open(ctx, e.spec)
-	if err != nil {
+	if err := e.once(); err != nil {
 		return err
 	}
 	timed, cancel := context.WithTimeout(ctx, e.wall)
 	defer cancel()
+	e.spec.Reply = func(_ run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
+		if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {
+			err = e.late(err)
+		}
+		return e.reply(o, err)
+	}
+	r, err := run.Open(ctx, e.spec)
+	if err != nil {
+		return err
+	}
 	if e.in.DryRun || e.spec.Record {
 		timed = run.WithBeforeCommit(timed, e.changesFit)
 	}
@@ -116,9 +125,6 @@ func (e *execution) run(ctx context.Context) error {
 		}()
 		return e.attempt(ctx, a)
 	})
-	if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {
-		return e.late(err)
-	}
 	return err
 }
 
@@ -126,10 +132,6 @@ func (e *execution) run(ctx context.Context) error {
 func (e *execution) admit() error {
 	if err := e.p.admitCode(e.in.Code); err != nil {
 		return err
-	}
-	if e.in.IdempotencyKey != "" {
-		return fault.New(fault.CapabilityUnsupported, "this build keeps no idempotency keys, so it cannot promise that a script runs once").
-			WithHint("Leave `idempotencyKey` out.").WithPath("/idempotencyKey")
 	}
 	return e.admitOnly()
 }

@@ -22,7 +22,7 @@ var executeMembers = members{
 	limitsMember(),
 	texts("only", "Narrow SDK to \"Todo\", \"plugin:vision\"."),
 	texts("include", "", includeChanges, includeCalls),
-	text("idempotencyKey", ""),
+	idempotencyKey(),
 	text("correlationId", ""),
 }
 

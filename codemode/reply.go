@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,17 +41,35 @@ func (e *execution) logs() []wire.Log {
 	return logs
 }
 
-func (e *execution) success() (json.RawMessage, error) {
+// reply makes what the caller gets, of a run that is about to commit or one that
+// failed. codemode.run makes its own, which nobody keeps.
+func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
+	switch {
+	case e.module:
+		return nil, err
+	case err == nil:
+		return e.success(o)
+	}
+	e.outcome = o
+	f := fault.From(err)
+	body, merr := e.failure(f)
+	if merr != nil {
+		return nil, fault.New(fault.Internal, "").Because(errors.Join(err, merr))
+	}
+	return body, f
+}
+
+func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
 		Success: true, Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
-		ChangeCounts: run.Counts(e.outcome.Changes),
+		ChangeCounts: run.Counts(o.Changes),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
-		changes := orEmpty(e.outcome.Changes)
+		changes := orEmpty(o.Changes)
 		out.Changes = &changes
 	}
 	if slices.Contains(e.in.Include, includeCalls) {
-		calls := bounded(e.outcome.Calls)
+		calls := bounded(o.Calls)
 		out.Calls = &calls
 	}
 	return wire.Marshal(out)

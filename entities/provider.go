@@ -10,6 +10,7 @@ package entities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -63,6 +64,7 @@ type Provider struct {
 	opts   Options
 	engine *engine
 	store  *store
+	keys   *keys  // nil where the app opens its databases itself
 	mode   string // how sets are migrated
 	offer  catalog.Offer
 }
@@ -131,6 +133,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		break
 	}
 	p.store = s
+	if owner, ok := s.backend.(backend.Owner); ok {
+		p.keys = &keys{store: s, owner: owner, log: host.Log()}
+	}
 	return nil
 }
 
@@ -218,5 +223,9 @@ func (p *Provider) Stop(context.Context) error {
 	if p.store == nil {
 		return nil
 	}
-	return p.store.backend.Close()
+	var err error
+	if p.keys != nil {
+		err = p.keys.close()
+	}
+	return errors.Join(err, p.store.backend.Close())
 }

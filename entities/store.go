@@ -202,7 +202,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	if t.touched {
 		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
-			return err
+			return t.unwritten(err)
 		}
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
@@ -210,6 +210,14 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
 	return t.finish(err)
+}
+
+// unwritten is what a receipt that cannot be written means.
+func (t *tx) unwritten(err error) error {
+	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
+		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
+	}
+	return t.verdict(err)
 }
 
 // The database may still be at a commit whose answer was lost: how often its receipt

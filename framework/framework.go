@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -71,6 +72,9 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "exposure", Default: string(exposure.Auto), OneOf: []string{"auto", "code", "tools", "full"}, Help: "which tools clients are shown"},
 		{Key: "run.lockMs", Default: 250, Min: 1, Max: 60000, Unit: "ms", Help: "how long an outside call may keep a write lock waiting"},
 		{Key: "run.maxAttempts", Default: 5, Min: 1, Max: 100, Help: "attempts of a run before it ends in conflict"},
+		{Key: "run.keyLeaseMs", Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long a run that was cut off keeps its idempotency key"},
+		{Key: "run.keyRetentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which the result of a run with an idempotency key is kept"},
+		{Key: "run.keyMaxBytes", Default: 1 << 20, Min: 4096, Max: 64 << 20, Unit: "bytes", Help: "reply of a run with an idempotency key"},
 		{Key: "server.queueMax", Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
 		{Key: "server.toolTimeoutMs", Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
@@ -102,6 +106,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	values := i.values
 	i.engine = run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 	})
 	if err := i.start(ctx); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
@@ -136,6 +141,11 @@ func (i *Instance) start(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 		i.started = append(i.started, p)
+		if k, ok := p.(run.LedgerKeeper); ok {
+			if l := k.Ledger(); l != nil {
+				i.engine.KeepKeys(l)
+			}
+		}
 	}
 	if err := i.offer(); err != nil {
 		return err

@@ -76,6 +76,15 @@ type Backend interface {
 	Close() error
 }
 
+// Owner is a Backend that has a place for what is the app's and no set's.
+type Owner interface {
+	// Own opens that place, making with the statements what is missing in it. Its
+	// connections are none of the sets', so that who holds one of those never waits
+	// for another here; its transactions begin with the write lock where there is one
+	// for all. What is committed there outlives a loss of power. The caller closes it.
+	Own(ctx context.Context, make []string) (*sql.DB, error)
+}
+
 // Database is one open set. It is safe for concurrent use.
 type Database interface {
 	// Begin opens a transaction for an attempt. With write it may write at once;

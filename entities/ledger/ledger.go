@@ -1,14 +1,14 @@
 // Package ledger keeps the tables that are the system's own, beside the app's in
-// each set: plain SQL, no ent.
+// each set, and those of the app that stand in no set: plain SQL, no ent.
 //
-// What belongs here: receipts, what is known of sets and their migrations, and
-// later plans, reservations and the durable journal. What must never: entities, and any table that an app declares.
+// What belongs here: receipts, what is known of sets and their migrations, runs
+// with an idempotency key, and later plans and the durable journal. What must
+// never: entities, and any table that an app declares.
 package ledger
 
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,7 +20,7 @@ import (
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
-const Version = 2
+const Version = 3
 
 // receipts is the table of receipts, without the end that dialects differ in.
 const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
@@ -40,6 +40,10 @@ const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
 
 const keys = `CREATE INDEX IF NOT EXISTS koan_receipts_key ON koan_receipts (idempotency_key) WHERE idempotency_key <> ''`
 
+// replies is what callers got of runs with an idempotency key. It is apart from the
+// receipts since they are for good, and it is not.
+const replies = `CREATE TABLE IF NOT EXISTS koan_replies (run TEXT NOT NULL PRIMARY KEY, reply TEXT NOT NULL)`
+
 const columns = "run, sequence, attempt, idempotency_key, subject, code_digest, result_digest, result, changes_digest, catalog_version, at"
 
 // Querier is where the ledger reads and writes: the transaction of the data.
@@ -54,7 +58,7 @@ func Migrate(ctx context.Context, drv dialect.Driver) error {
 	if drv.Dialect() == dialect.SQLite {
 		table += " WITHOUT ROWID"
 	}
-	for _, statement := range append([]string{table, keys}, setTables...) {
+	for _, statement := range append([]string{table, keys, replies}, setTables...) {
 		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}
@@ -64,14 +68,10 @@ func Migrate(ctx context.Context, drv dialect.Driver) error {
 
 // Write keeps a receipt. A run has one for each transaction it committed.
 func Write(ctx context.Context, d sqltext.Dialect, q Querier, r run.Receipt) error {
-	var result any
-	if r.Result != nil {
-		result = string(r.Result)
-	}
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("INSERT INTO koan_receipts (" + columns + ") VALUES (")
 	for i, v := range []any{
-		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, result, r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano),
+		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, text(r.Result), r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano),
 	} {
 		if i > 0 {
 			b.Raw(",")
@@ -82,14 +82,32 @@ func Write(ctx context.Context, d sqltext.Dialect, q Querier, r run.Receipt) err
 	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
+	if r.Reply == nil {
+		return nil
+	}
+	b = sqltext.Builder{Dialect: d}
+	b.Raw("INSERT INTO koan_replies (run, reply) VALUES (").Arg(r.Run).Raw(", ").Arg(string(r.Reply)).Raw(")")
+	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
 	return nil
 }
 
-// Receipts gives a run's receipts by sequence: none where it committed nothing
-// in this set.
+// ForgetReply takes out what is kept of a run's reply. Its receipt stays.
+func ForgetReply(ctx context.Context, d sqltext.Dialect, q Querier, runID string) error {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("DELETE FROM koan_replies WHERE run = ").Arg(runID)
+	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Receipts gives a run's receipts by sequence, the reply with the first: none
+// where it committed nothing in this set.
 func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []run.Receipt, err error) {
 	b := sqltext.Builder{Dialect: d}
-	b.Raw("SELECT " + columns + " FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
+	b.Raw("SELECT " + columns + ", (SELECT reply FROM koan_replies p WHERE p.run = koan_receipts.run) FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -97,13 +115,14 @@ func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var r run.Receipt
-		var result sql.NullString
+		var result, reply sql.NullString
 		var at string
-		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at); err != nil {
+		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at, &reply); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
-		if result.Valid {
-			r.Result = json.RawMessage(result.String)
+		r.Result = raw(result)
+		if len(out) == 0 {
+			r.Reply = raw(reply)
 		}
 		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)

@@ -194,6 +194,9 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 		return err
 	}
 	if write && !j.written {
+		if a.run.hold != nil && !a.run.hold.ledger.Keeps(store) {
+			return fault.New(fault.CapabilityUnsupported, "what this operation writes is not kept with an idempotency key").WithHint("Leave `idempotencyKey` out.")
+		}
 		if err := a.admitWriter(store, set); err != nil {
 			return err
 		}
@@ -284,6 +287,9 @@ func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
 	changes, err := j.tx.Changes(ctx)
 	_, wrote := j.tx.State()
 	if err == nil {
+		err = a.announce(ctx, []*joined{j})
+	}
+	if err == nil {
 		a.run.commits++
 		rec := a.run.receipt(a, Return{}, changes)
 		rec.Sequence = a.run.commits
@@ -315,12 +321,19 @@ func (a *Attempt) changes(ctx context.Context) ([]Change, error) {
 // commit ends all transactions, the writing one last: on a store that cannot
 // span sets there is at most one, so the whole is atomic.
 func (a *Attempt) commit(ctx context.Context, r Receipt) error {
+	if err := a.announce(ctx, a.txs); err != nil {
+		return err
+	}
 	for _, writing := range []bool{false, true} {
 		for _, j := range a.txs {
 			if j.written != writing {
 				continue
 			}
-			if err := j.tx.Commit(ctx, r); err != nil {
+			rec := r
+			if _, wrote := j.tx.State(); wrote {
+				r.Reply = nil // one set keeps it
+			}
+			if err := j.tx.Commit(ctx, rec); err != nil {
 				if errors.Is(err, ErrStale) {
 					return a.restart("the data changed before the commit")
 				}
@@ -329,6 +342,24 @@ func (a *Attempt) commit(ctx context.Context, r Receipt) error {
 		}
 	}
 	return nil
+}
+
+// announce tells the ledger of the run's key which sets are about to have a
+// receipt.
+func (a *Attempt) announce(ctx context.Context, txs []*joined) error {
+	if a.run.hold == nil {
+		return nil
+	}
+	var sets []string
+	for _, j := range txs {
+		if _, wrote := j.tx.State(); wrote {
+			sets = append(sets, j.set)
+		}
+	}
+	if len(sets) == 0 && len(a.run.hold.earlier) == 0 {
+		return nil
+	}
+	return a.run.hold.commits(ctx, sets)
 }
 
 func (a *Attempt) rollback(ctx context.Context) {

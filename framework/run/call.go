@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -20,8 +21,10 @@ type call struct {
 	target   catalog.Target
 	attempt  *Attempt // nil for a code operation
 	position Position
-	nested   counter
-	opened   *Run // the run a code operation opened
+	// occurrence counts the different calls that attempts made at the position.
+	occurrence int
+	nested     counter
+	opened     *Run // the run a code operation opened
 }
 
 var _ catalog.Call = (*call)(nil)
@@ -59,12 +62,22 @@ func (c *call) Key() string {
 	if c.attempt == nil {
 		return ""
 	}
-	return c.attempt.run.ID + ":" + string(c.position)
+	key := c.attempt.run.ID + ":" + string(c.position)
+	if c.occurrence > 0 {
+		key += ":" + strconv.Itoa(c.occurrence)
+	}
+	return key
 }
 
 func (c *call) Progress(done, total float64, message string) {
 	if c.request.Progress != nil {
 		c.request.Progress(done, total, message)
+	}
+}
+
+func (c *call) Log(level slog.Level, message string) {
+	if c.request.Notify != nil {
+		c.request.Notify(level, message)
 	}
 }
 
@@ -75,12 +88,6 @@ func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage)
 	if err := c.attempt.count(); err != nil {
 		return nil, err
 	}
-func (c *call) Log(level slog.Level, message string) {
-	if c.request.Notify != nil {
-		c.request.Notify(level, message)
-	}
-}
-
 	at := Position(string(c.position) + "." + c.nested.next())
 	return c.engine.invoke(ctx, c.attempt, at, id, input, 0)
 }

@@ -25,13 +25,20 @@ import (
 type Options struct {
 	MaxAttempts int           // run.maxAttempts; 0 is 5
 	Lock        time.Duration // run.lockMs; 0 is 250 ms
-	Journal     journal.Sink  // nil drops records
-	Log         *slog.Logger  // nil is slog.Default
+	// Of runs with an idempotency key: how long a key stays with a holder that is not
+	// heard of (0 is 15 s), how long what a run gave is kept (0 is a week), and how
+	// many bytes of it (0 is 1 MiB).
+	KeyLease     time.Duration
+	KeyRetention time.Duration
+	KeyBytes     int
+	Journal      journal.Sink // nil drops records
+	Log          *slog.Logger // nil is slog.Default
 }
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
 type Engine struct {
 	opts    Options
+	ledger  Ledger // nil where keys are not kept
 	schemas schemas
 }
 
@@ -47,6 +54,15 @@ func NewEngine(o Options) *Engine {
 	if o.Lock == 0 {
 		o.Lock = 250 * time.Millisecond
 	}
+	if o.KeyLease == 0 {
+		o.KeyLease = 15 * time.Second
+	}
+	if o.KeyRetention == 0 {
+		o.KeyRetention = 7 * 24 * time.Hour
+	}
+	if o.KeyBytes == 0 {
+		o.KeyBytes = 1 << 20
+	}
 	if o.Journal == nil {
 		o.Journal = discard{}
 	}
@@ -55,6 +71,10 @@ func NewEngine(o Options) *Engine {
 	}
 	return &Engine{opts: o}
 }
+
+// KeepKeys gives the engine the ledger of runs with an idempotency key, before the
+// first call.
+func (e *Engine) KeepKeys(l Ledger) { e.ledger = l }
 
 // Request is one call from a surface.
 type Request struct {
@@ -70,6 +90,8 @@ type Request struct {
 	// Trace is the caller's trace id, "" makes one.
 	Trace    string
 	Progress func(done, total float64, message string)
+	// Notify takes what handlers say with Call.Log; nil drops it.
+	Notify func(level slog.Level, message string)
 }
 
 // Invoke makes one call as a run. A code operation opens its run itself. The
@@ -90,8 +112,6 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return nil, nil, unknownOperation(req.ID.String())
 	}
-	// Notify takes what handlers say with Call.Log; nil drops it.
-	Notify func(level slog.Level, message string)
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
@@ -141,6 +161,10 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	}
 	if spec.DryRun {
 		spec.Atomic, spec.Record = true, true
+		spec.IdempotencyKey = "" // a dry run happens as often as somebody wants to see it
+	}
+	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
+		return nil, err
 	}
 	c.opened = c.engine.newRun(*c.request, c.op, spec)
 	return c.opened, nil
@@ -209,17 +233,36 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach cat
 	if c.op.Serial {
 		return e.serial(ctx, c)
 	}
-	digest := callDigest(id.String(), c.input)
+	return e.outside(ctx, c)
+}
+
+// outside makes a call that no transaction covers, unless the tape has it. With an
+// idempotency key what has an effect is in the ledger before it is made.
+func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) {
+	r, effect := c.attempt.run, c.op.Effects.Outside && !c.op.Effects.ReadOnly
+	digest := callDigest(c.op.ID.String(), c.input)
+	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
+		if r.hold != nil {
+			r.hold.visit(c.position)
+		}
 		return out, err
+	}
+	if r.hold != nil && effect {
+		if err := r.hold.intend(ctx, c, digest); err != nil {
+			return nil, err
+		}
 	}
 	return c.attempt.slowOutside(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
 		out, err := e.handle(ctx, c)
-		if c.op.Effects.Outside && !c.op.Effects.ReadOnly {
-			r.left(c.trace(id, start, err))
+		if effect {
+			r.left(c.trace(c.op.ID, start, err))
 		}
 		r.tape.RecordOutside(c.position, digest, out, err)
+		if r.hold != nil && effect {
+			r.hold.settle(ctx, c, digest, out, err)
+		}
 		return out, err
 	})
 }

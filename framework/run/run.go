@@ -19,15 +19,23 @@ import (
 
 // Spec says what kind of run a code operation opens.
 type Spec struct {
-	Set            string   // default set of every call; "" is "default"
-	Atomic         bool     // one transaction for all; else every call commits by itself
-	DryRun         bool     // everything executes, then rolls back
-	Record         bool     // keep before and after of every change; implied by DryRun
-	MaxCalls       int      // calls to providers per attempt; 0 is unlimited
-	Only           []string // nil permits everything, else entities, "plugin:domain", "server:id"
-	CodeDigest     string   // "sha256:…"
+	Set           string   // default set of every call; "" is "default"
+	Atomic        bool     // one transaction for all; else every call commits by itself
+	DryRun        bool     // everything executes, then rolls back
+	Record        bool     // keep before and after of every change; implied by DryRun
+	MaxCalls      int      // calls to providers per attempt; 0 is unlimited
+	Only          []string // nil permits everything, else entities, "plugin:domain", "server:id"
+	CodeDigest    string   // "sha256:…"
+	CorrelationID string
+	// IdempotencyKey makes the run happen once: whoever calls again with the same key
+	// gets what it gave. Fingerprint is all of the input that decides what it does. A
+	// dry run takes no key.
 	IdempotencyKey string
-	CorrelationID  string
+	Fingerprint    string
+	// Reply makes what the caller gets: before the commit, where an error refuses it,
+	// or with err after a failure, where the error that it gives back is the run's. nil
+	// makes nothing.
+	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
 // Return is what an attempt's body gives when it ends cleanly.
@@ -62,6 +70,10 @@ type Outcome struct {
 	Wall           time.Duration
 	// Metrics are what the executor adds: cpuMs, peakMemoryBytes.
 	Metrics map[string]any
+	// Reply is what Spec.Reply made. Repeated tells that nothing ran: it is what the
+	// first run with this key gave.
+	Reply    json.RawMessage
+	Repeated bool
 }
 
 // Body is one attempt: it makes calls through the attempt and returns what the
@@ -92,6 +104,8 @@ type Run struct {
 	op       *catalog.Operation
 	finished *Outcome
 
+	hold *hold // of the run's idempotency key
+
 	narrow   sync.Once
 	narrowed *catalog.View
 }
@@ -107,9 +121,72 @@ func (r *Run) Annotate(key string, value any) {
 }
 
 // Execute makes attempts until one commits, fails, or run.maxAttempts is
-// reached (conflict). The outcome is never nil. The error is a fault or nil.
+// reached (conflict). With an idempotency key that stands for a run already, it
+// makes none: it gives what that run gave, or in_progress, conflict or
+// outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
+	if r.spec.IdempotencyKey != "" {
+		done, err := r.claim(ctx, out)
+		if done {
+			return r.spared(out, err)
+		}
+		var stop func()
+		ctx, stop = r.hold.keep(ctx)
+		defer stop()
+	}
+	err := r.attempts(ctx, body, out)
+	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
+		err = ErrLost
+	}
+	lost := errors.Is(err, ErrLost)
+	if r.hold != nil {
+		err = r.hold.superseded(ctx, out, err)
+	}
+	if err != nil {
+		err = r.failed(out, err)
+	}
+	if r.hold != nil {
+		if e := r.hold.end(ctx, out, lost, fault.From(err)); e != nil {
+			err = r.failed(out, e)
+		}
+	}
+	if err == nil && !r.spec.DryRun {
+		for _, fn := range r.after {
+			fn(context.WithoutCancel(ctx))
+		}
+	}
+	r.finished = out
+	r.record(ctx, out, err)
+	return out, err
+}
+
+// spared ends a run that did not have to run, or could not.
+func (r *Run) spared(out *Outcome, err error) (*Outcome, error) {
+	out.Metrics, out.Wall = r.metrics, time.Since(r.started)
+	if err != nil && out.Reply == nil {
+		err = r.failed(out, err)
+	}
+	r.finished = out
+	return out, err
+}
+
+// failed makes the reply of a failure.
+func (r *Run) failed(out *Outcome, err error) error {
+	f := fault.From(err)
+	if r.spec.Reply == nil {
+		return f
+	}
+	reply, err := r.spec.Reply(Return{}, out, f)
+	out.Reply = reply
+	if err == nil {
+		return f
+	}
+	return fault.From(err)
+}
+
+// attempts makes the attempts, and says in out what is true after the last.
+func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 	var err error
 	var last *Attempt
 	for n := 1; ; n++ {
@@ -138,16 +215,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	out.Metrics = r.metrics
 	r.mu.Unlock()
 	out.Wall = time.Since(r.started)
-	if err != nil {
-		err = fault.From(err)
-	} else if !r.spec.DryRun {
-		for _, fn := range r.after {
-			fn(context.WithoutCancel(ctx))
-		}
-	}
-	r.finished = out
-	r.record(ctx, out, err)
-	return out, err
+	return err
 }
 
 // attempt makes one attempt and ends its transactions.
@@ -185,22 +253,63 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 			return err
 		}
 	}
+	if err := r.reply(ret, out); err != nil {
+		a.rollback(clean)
+		out.Changes = nil
+		return err
+	}
 	if r.spec.DryRun {
 		a.rollback(clean)
 		return nil
 	}
 	wrote := a.wrote()
-	if err := a.commit(clean, r.receipt(a, ret, changes)); err != nil {
+	receipt := r.receipt(a, ret, changes)
+	if r.hold != nil {
+		receipt.Reply = out.Reply
+	}
+	if err := a.commit(clean, receipt); err != nil {
 		a.rollback(clean)
-		if !isRestart(err) {
-			r.engine.report(ctx, fault.From(err), "run", r.ID, "operation", "commit")
-		}
-		out.Changes = nil
+		r.uncommitted(ctx, err)
+		out.Changes, out.Reply = nil, nil
 		return err
 	}
 	out.Committed = wrote
 	r.after = a.after
 	return nil
+}
+
+// reply makes what the caller gets of a run that is about to commit.
+func (r *Run) reply(ret Return, out *Outcome) (err error) {
+	if r.spec.Reply != nil {
+		shown := *out
+		if !r.spec.Atomic {
+			r.mu.Lock()
+			shown.Changes = r.applied
+			r.mu.Unlock()
+		}
+		if out.Reply, err = r.spec.Reply(ret, &shown, nil); err != nil {
+			return err
+		}
+	}
+	if r.hold == nil {
+		return nil
+	}
+	if most := r.engine.opts.KeyBytes; len(out.Reply) > most {
+		return fault.Newf(fault.ResultTooLarge, "the reply takes %d bytes; with an idempotency key at most %d are kept", len(out.Reply), most).
+			WithHint("Return counts or ids, leave out what `include` adds, or raise run.keyMaxBytes.")
+	}
+	return r.hold.whole()
+}
+
+// uncommitted looks at why a commit failed.
+func (r *Run) uncommitted(ctx context.Context, err error) {
+	switch {
+	case isRestart(err), errors.Is(err, ErrCommitted), errors.Is(err, ErrLost):
+		return
+	case r.hold != nil && fault.CodeOf(err) == fault.OutcomeUnknown:
+		r.hold.unsure = true
+	}
+	r.engine.report(ctx, fault.From(err), "run", r.ID, "operation", "commit")
 }
 
 func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {

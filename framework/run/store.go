@@ -39,7 +39,7 @@ type Tx interface {
 	// are there only where the attempt records.
 	Changes(ctx context.Context) ([]Change, error)
 	// Commit ends the transaction. If it wrote anything, the receipt is written in
-	// it.
+	// it; ErrCommitted where there is one of this run and sequence.
 	Commit(ctx context.Context, r Receipt) error
 	// Rollback ends the transaction without effect. It never fails in a way that
 	// leaves an effect; calling it after Commit is a no-op.
@@ -112,6 +112,7 @@ type Receipt struct {
 	CodeDigest     string // "sha256:…"
 	ResultDigest   string // "sha256:…" over the canonical result
 	Result         json.RawMessage
+	Reply          json.RawMessage // with an idempotency key: all that the caller gets
 	ChangesDigest  string
 	CatalogVersion string
 	At             time.Time

@@ -24,6 +24,9 @@ type Tape interface {
 	// Value gives what is recorded at a position and slot, or records what gen
 	// makes. A gen that fails records nothing.
 	Value(at Position, slot string, gen func() (any, error)) (any, error)
+	// Occurrence counts, from 0, the different calls that attempts made at a position:
+	// one that took another way makes another call there.
+	Occurrence(at Position, digest [32]byte) int
 	// Outside gives the recorded outcome of a call that no transaction covers;
 	// ok is false if there is none for exactly this operation and input.
 	Outside(at Position, digest [32]byte) (out json.RawMessage, err error, ok bool)
@@ -37,11 +40,12 @@ type memoryTape struct {
 
 	mu      sync.Mutex
 	values  map[string]any
-	outside map[Position]outsideEntry
+	outside map[Position][]*outsideEntry
 }
 
 type outsideEntry struct {
 	digest [32]byte
+	ended  bool
 	out    json.RawMessage
 	err    error
 }
@@ -50,12 +54,12 @@ type outsideEntry struct {
 func NewTape() Tape {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return &memoryTape{
-		now:     time.Now().UTC().Truncate(time.Millisecond),
-		seed:    binary.LittleEndian.Uint64(b[:]),
-		values:  map[string]any{},
-		outside: map[Position]outsideEntry{},
-	}
+	return tapeAt(time.Now().UTC().Truncate(time.Millisecond), binary.LittleEndian.Uint64(b[:]))
+}
+
+// tapeAt gives an empty tape of a run that began in another process.
+func tapeAt(now time.Time, seed uint64) Tape {
+	return &memoryTape{now: now, seed: seed, values: map[string]any{}, outside: map[Position][]*outsideEntry{}}
 }
 
 func (t *memoryTape) Now() time.Time { return t.now }
@@ -83,20 +87,38 @@ func (t *memoryTape) Value(at Position, slot string, gen func() (any, error)) (a
 	return v, nil
 }
 
+func (t *memoryTape) Occurrence(at Position, digest [32]byte) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, _ := t.entry(at, digest)
+	return n
+}
+
+// entry gives the entry of a call, making it where it is missing. The caller holds
+// the lock.
+func (t *memoryTape) entry(at Position, digest [32]byte) (int, *outsideEntry) {
+	for n, e := range t.outside[at] {
+		if e.digest == digest {
+			return n, e
+		}
+	}
+	e := &outsideEntry{digest: digest}
+	t.outside[at] = append(t.outside[at], e)
+	return len(t.outside[at]) - 1, e
+}
+
 func (t *memoryTape) Outside(at Position, digest [32]byte) (json.RawMessage, error, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, ok := t.outside[at]
-	if !ok || e.digest != digest {
-		return nil, nil, false
-	}
-	return e.out, e.err, true
+	_, e := t.entry(at, digest)
+	return e.out, e.err, e.ended
 }
 
 func (t *memoryTape) RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.outside[at] = outsideEntry{digest, out, err}
+	_, e := t.entry(at, digest)
+	e.ended, e.out, e.err = true, out, err
 }
 
 func callDigest(id string, input json.RawMessage) [32]byte {

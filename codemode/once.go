@@ -1,0 +1,73 @@
+package codemode
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// maxKeyLength is how long an idempotency key may be, in characters.
+const maxKeyLength = 200
+
+// idempotencyKey is the member of that name.
+func idempotencyKey() member {
+	m := text("idempotencyKey", "")
+	m.check = func(v any) (string, string) {
+		key, ok := v.(string)
+		switch {
+		case !ok:
+			return "must be a string", "string"
+		case key == "", utf8.RuneCountInString(key) > maxKeyLength:
+			return "must have 1 to " + strconv.Itoa(maxKeyLength) + " characters", "string"
+		case bytes.ContainsFunc([]byte(key), unicode.IsControl):
+			return "must have no control characters", "string"
+		}
+		return "", ""
+	}
+	return m
+}
+
+// once gives the run its key. What may differ in a repetition is what decides
+// neither what the script does nor what its caller gets: limits, correlationId.
+func (e *execution) once() error {
+	if e.in.IdempotencyKey == "" {
+		return nil
+	}
+	if e.in.DryRun {
+		e.notes = append(e.notes, wire.Log{Level: "warn", Message: "a dry run takes no idempotencyKey: it runs anew each time, and the key stays free"})
+		return nil
+	}
+	print, err := e.fingerprint()
+	if err != nil {
+		return fault.New(fault.Internal, "").Because(err)
+	}
+	e.spec.IdempotencyKey, e.spec.Fingerprint = e.in.IdempotencyKey, print
+	return nil
+}
+
+// fingerprint is of all inputs that decide what the run does and gives. Two ways to
+// write the same JSON are one.
+func (e *execution) fingerprint() (string, error) {
+	var args any
+	if len(e.in.Args) > 0 {
+		d := json.NewDecoder(bytes.NewReader(e.in.Args))
+		d.UseNumber()
+		if err := d.Decode(&args); err != nil {
+			return "", err
+		}
+	}
+	only, include := slices.Clone(e.in.Only), slices.Clone(e.in.Include)
+	slices.Sort(only)
+	slices.Sort(include)
+	b, err := wire.Marshal([]any{
+		e.in.Code, len(e.in.Args) > 0, args, e.in.Set, e.in.Language, e.in.EntryFunction, e.spec.Atomic, e.in.Only == nil, only, slices.Compact(include),
+	})
+	return run.Digest(b), err
+}

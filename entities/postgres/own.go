@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/koan-go/koan/entities/backend"
+)
+
+// ownConns is how many connections serve what is no set's.
+const ownConns = 4
+
+var _ backend.Owner = (*Server)(nil)
+
+// Own implements backend.Owner: the schema that has the table of sets.
+func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) {
+	err := s.alone(ctx, s.prefix, func(t *Tx) error {
+		for _, statement := range statements {
+			if _, err := t.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.trouble(s.prefix, err)
+	}
+	db := s.address.open(ownConns)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(unreachable(s.config, err), db.Close())
+	}
+	return db, nil
+}

@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/koan-go/koan/entities/backend"
+)
+
+// ownFile is the app's own file beside those of the sets. No set's name has a dot.
+const ownFile = "koan.ledger"
+
+var _ backend.Owner = (*Folder)(nil)
+
+// Own implements backend.Owner. Writers of one process take turns on one
+// connection, and those of several wait for the file.
+func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
+	file := filepath.Join(f.path, ownFile)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		err := f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
+		if err != nil {
+			return nil, unusable(ownFile, err)
+		}
+	}
+	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := executed(ctx, db, statements); err != nil {
+		return nil, errors.Join(unusable(ownFile, err), db.Close())
+	}
+	return db, nil
+}
+
+// createOwn makes the file beside its place, in the mode that it stays in.
+func (f *Folder) createOwn(ctx context.Context, file string) error {
+	if _, err := os.Stat(file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err // somebody was faster
+	}
+	draft := f.draft(ownFile)
+	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
+		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.WriteFile(draft, nil, 0o600); err != nil {
+		return err
+	}
+	if err := logged(ctx, draft); err != nil {
+		_ = os.Remove(draft)
+		return err
+	}
+	return os.Rename(draft, file)
+}
+
+// executed runs statements in one transaction.
+func executed(ctx context.Context, db *sql.DB, statements []string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			_ = tx.Rollback()
+			return err
+		}
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+var (
+	// ErrLost is what a ledger returns to a holder whose lease has run out and whose
+	// run somebody else has taken over since.
+	ErrLost = errors.New("run: somebody else has taken this run over")
+	// ErrCommitted is what a store's Commit returns where the set has a receipt of
+	// this run and sequence already: of a holder that was thought to be dead.
+	ErrCommitted = errors.New("run: this run has committed already")
+)
+
+// Ledger keeps the runs that have an idempotency key: who holds them, what they
+// did outside, how they ended. It is the app's and no set's, it outlives the
+// process, and all processes of the app share it. It never waits for a
+// transaction of a run, since runs wait for it with theirs open.
+//
+// The ledger says who may run; what a run has committed is said by its receipt
+// alone. Run and sequence are unique among the receipts of a set, so of two
+// holders that each think that they are the only one, one commits.
+type Ledger interface {
+	// Keeps tells whether the ledger finds the receipts that a store writes.
+	Keeps(s Store) bool
+	// Claim takes a key that nobody has, or whose holder's lease has run out, and
+	// else says how things stand. What is older than the retention is forgotten first.
+	Claim(ctx context.Context, c Claim) (Standing, error)
+	// Renew makes the lease last from now on.
+	Renew(ctx context.Context, h Hold) error
+	// Intend keeps, before it is made, that a call is going to be made, durably.
+	// Settle keeps how it ended.
+	Intend(ctx context.Context, h Hold, i Intent) error
+	Settle(ctx context.Context, h Hold, i Intent) error
+	// Commits keeps, before the commit, which sets will have the receipt.
+	Commits(ctx context.Context, h Hold, sets []string) error
+	// End gives the key up.
+	End(ctx context.Context, h Hold, e Ending) error
+	// Receipts gives the receipts of a run in some sets, with the replies that are
+	// kept with them.
+	Receipts(ctx context.Context, run string, sets []string) ([]Receipt, error)
+}
+
+// LedgerKeeper is a provider that has a ledger. Ledger is called once it has
+// started; nil means that it has none.
+type LedgerKeeper interface{ Ledger() Ledger }
+
+// Claim asks for a key. Subject, Operation and Key together are what is claimed.
+type Claim struct {
+	Subject     string
+	Operation   string // the catalog ID of what was called
+	Key         string
+	Fingerprint string // of all that decides what the run does
+	Run         string // its id, if it is a new one
+	Holder      string // a word that only this holder knows
+	Now         time.Time
+	Seed        uint64
+	Lease       time.Duration
+	Retention   time.Duration
+}
+
+// State is how things stand with a key.
+type State string
+
+// The states. Held: the claim was granted. The others are only ever told.
+const (
+	Held    State = "held"
+	Running State = "running" // somebody else holds it
+	Ended   State = "ended"
+	Other   State = "other" // the key stands for a run with another fingerprint
+)
+
+// Standing is how things stand with a key.
+type Standing struct {
+	State State
+	Run   string
+	Since time.Time // when the key was first claimed
+
+	// Of a run that was taken over, as its holders before left it. New tells that
+	// there were none.
+	New     bool
+	Sets    []string // where its receipt would be
+	Now     time.Time
+	Seed    uint64
+	Intents []Intent // in the order of their making
+
+	// Of a run that has ended: what it gave, nil where that stands in the receipt, and
+	// the fault that it ended in.
+	Reply json.RawMessage
+	Fault *fault.Fault
+}
+
+// Hold is who holds a run.
+type Hold struct {
+	Run    string
+	Holder string
+	Lease  time.Duration
+}
+
+// Intent is one call with an effect outside.
+type Intent struct {
+	Position  Position
+	Operation string
+	Digest    string // of operation and input, hex
+	Closed    bool   // it is known how the call ended
+	Kept      bool   // and Output or Fault tell
+	Output    json.RawMessage
+	Fault     *fault.Fault
+	At        time.Time // when it was kept
+}
+
+// Fate is what becomes of a key that is given up.
+type Fate string
+
+// The fates: the run's result is kept; nothing happened, so the key is free again;
+// what was done outside stays known, and whoever claims the key next goes on.
+const (
+	Keep   Fate = "keep"
+	Free   Fate = "free"
+	Resume Fate = "resume"
+)
+
+// Ending is how a holder gives a key up.
+type Ending struct {
+	Fate  Fate
+	Reply json.RawMessage // nil where it stands in the receipt
+	Fault *fault.Fault    // of a failed run
+}

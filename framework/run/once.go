@@ -1,0 +1,384 @@
+package run
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// hold is a key that a run holds while it goes on.
+type hold struct {
+	Hold
+	run    *Run
+	ledger Ledger
+
+	earlier []string            // sets that holders before meant to commit to
+	before  map[Position]Intent // calls that holders before made
+
+	mu      sync.Mutex
+	noted   []string          // sets that are known to the ledger
+	visited map[Position]bool // calls of before that this holder came by
+	effects int               // calls that may have had an effect outside
+	size    int               // bytes of results that are kept
+	unsure  bool              // nobody knows how the commit ended
+}
+
+// keyTimeout bounds what a run asks of the ledger when its own time is over.
+const keyTimeout = 10 * time.Second
+
+// outsideFactor is how many replies' room the results of a run's calls outside may
+// take in the ledger.
+const outsideFactor = 4
+
+// claim takes the run's key. done tells that nothing is left to run: out has what
+// was given the first time, or err says why nothing can be given.
+func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
+	o := r.engine.opts
+	h := Hold{Run: r.ID, Holder: uuid.NewString(), Lease: o.KeyLease}
+	l := r.engine.ledger
+	st, err := l.Claim(ctx, Claim{
+		Subject: r.principal.Subject, Operation: r.op.ID.String(), Key: r.spec.IdempotencyKey,
+		Fingerprint: Digest([]byte(r.spec.Set + "\x00" + r.spec.Fingerprint + "\x00" + r.principal.Key())),
+		Run:         h.Run, Holder: h.Holder, Now: r.tape.Now(), Seed: r.tape.Seed(), Lease: o.KeyLease, Retention: o.KeyRetention,
+	})
+	if err != nil {
+		return true, unkept(err)
+	}
+	switch st.State {
+	case Other:
+		return true, fault.New(fault.Conflict, "this idempotency key stands for another script, other inputs or other rights").
+			WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
+	case Running:
+		out.Run, r.ID = st.Run, st.Run
+		return true, fault.New(fault.InProgress, "").WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
+	case Ended:
+		out.Run, r.ID = st.Run, st.Run
+		if st.Reply == nil && st.Fault == nil {
+			return true, r.recall(ctx, l, st.Sets, out)
+		}
+		return true, repeat(out, st.Reply, st.Fault)
+	case Held:
+	}
+	r.hold = &hold{Hold: h, run: r, ledger: l, before: map[Position]Intent{}, visited: map[Position]bool{}}
+	if st.New {
+		return false, nil
+	}
+	h.Run = st.Run
+	r.hold.Hold, r.ID, out.Run = h, st.Run, st.Run
+	return r.takeOver(ctx, st, out)
+}
+
+// repeat gives what a run gave the first time.
+func repeat(out *Outcome, reply json.RawMessage, f *fault.Fault) error {
+	out.Repeated, out.Reply = true, reply
+	if f != nil {
+		return f
+	}
+	return nil
+}
+
+// recall gives what stands in the receipt.
+func (r *Run) recall(ctx context.Context, l Ledger, sets []string, out *Outcome) error {
+	receipts, err := l.Receipts(ctx, r.ID, sets)
+	if err != nil {
+		return unkept(err)
+	}
+	for _, receipt := range receipts {
+		if receipt.Reply != nil {
+			return repeat(out, receipt.Reply, nil)
+		}
+	}
+	return fault.New(fault.OutcomeUnknown, "the run with this key has ended, and its receipt is not in the data any more").
+		WithHint("The data was replaced since, by a backup perhaps. See what is there, and take a new key.")
+}
+
+// takeOver finds out what holders before have left of the run: its receipt, so
+// that it is over; calls outside of which nobody knows how they ended; or nothing
+// that cannot be gone on with.
+func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done bool, err error) {
+	h := r.hold
+	giveUp := func(err error) (bool, error) {
+		h.giveUp(ctx, Ending{Fate: Resume})
+		return true, err
+	}
+	receipts, err := h.ledger.Receipts(ctx, r.ID, st.Sets)
+	if err != nil {
+		return giveUp(unkept(err))
+	}
+	for _, receipt := range receipts {
+		if receipt.Reply != nil {
+			h.giveUp(ctx, Ending{Fate: Keep})
+			return true, repeat(out, receipt.Reply, nil)
+		}
+	}
+	if n := len(receipts); n > 0 {
+		return giveUp(fault.Newf(fault.OutcomeUnknown, "the run with this key was cut off after it had committed %d calls", n).
+			WithHint("See in the data what is there and do the rest under a new key. An atomic run is never cut off in the middle.").
+			WithDetails(map[string]any{"runId": r.ID, "commits": n}))
+	}
+	tape := tapeAt(st.Now, st.Seed)
+	for _, i := range st.Intents {
+		digest, err := i.digest()
+		switch {
+		case err != nil:
+			return giveUp(fault.New(fault.Internal, "").Because(err))
+		case i.Closed && i.Kept:
+			var failed error
+			if i.Fault != nil {
+				failed = i.Fault
+			}
+			tape.RecordOutside(i.Position, digest, i.Output, failed)
+			h.effects++
+		case i.Closed || !r.repeatable(i.Operation):
+			return giveUp(h.unknown(i, "the run with this key was cut off in the middle of a call outside"))
+		default:
+			tape.Occurrence(i.Position, digest)
+		}
+		h.before[i.Position] = i
+	}
+	r.tape, h.earlier, h.noted = tape, st.Sets, slices.Clone(st.Sets)
+	return false, nil
+}
+
+// digest is the intent's as the tape has it.
+func (i Intent) digest() (out [32]byte, err error) {
+	raw, err := hex.DecodeString(i.Digest)
+	if err == nil && len(raw) != len(out) {
+		err = errors.New("run: the ledger holds a digest that is none")
+	}
+	copy(out[:], raw)
+	return out, err
+}
+
+// repeatable tells whether a call may be made twice.
+func (r *Run) repeatable(id string) bool {
+	parsed, err := catalog.ParseID(id)
+	if err != nil {
+		return false
+	}
+	op := r.request.View.Snapshot().Operation(parsed)
+	return op != nil && op.Effects.Idempotent
+}
+
+// unknown names the call of which nobody knows what became.
+func (h *hold) unknown(i Intent, why string) *fault.Fault {
+	return fault.Newf(fault.OutcomeUnknown, "%s: %s", why, i.Operation).
+		WithHint("Check outside whether the call took effect, do what is missing, and take a new key.").
+		WithDetails(map[string]any{"runId": h.Run, "call": map[string]any{
+			"operation": i.Operation, "position": i.Position, "key": h.Run + ":" + string(i.Position), "at": i.At.UTC().Format(time.RFC3339Nano),
+		}})
+}
+
+// keep renews the lease until stop. The context it gives ends with the hold.
+func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
+	held, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(h.Lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-tick.C:
+			}
+			rctx, free := context.WithTimeout(held, h.Lease/3)
+			err := h.ledger.Renew(rctx, h.Hold)
+			free()
+			if errors.Is(err, ErrLost) {
+				cancel(ErrLost)
+				return
+			}
+		}
+	}()
+	return held, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// intend keeps that a call is going to be made. Where a holder before was at the
+// same place with another call, the run takes another way than the one that has
+// left effects behind, and must not go on.
+func (h *hold) intend(ctx context.Context, c *call, digest [32]byte) error {
+	i := Intent{Position: c.position, Operation: c.op.ID.String(), Digest: hex.EncodeToString(digest[:])}
+	if b, ok := h.before[c.position]; ok {
+		if b.Digest != i.Digest {
+			return h.unknown(b, "the run with this key was cut off, and now takes another way than after the call")
+		}
+		h.visit(c.position)
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	if err := h.ledger.Intend(ctx, h.Hold, i); err != nil {
+		return unkept(err)
+	}
+	h.mu.Lock()
+	h.effects++
+	h.mu.Unlock()
+	return nil
+}
+
+func (h *hold) visit(at Position) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.visited[at] = true
+}
+
+// settle keeps how a call ended, if anybody knows. A ledger that cannot be written
+// leaves the intent open, which is never wrong.
+func (h *hold) settle(ctx context.Context, c *call, digest [32]byte, out json.RawMessage, err error) {
+	i := Intent{Position: c.position, Operation: c.op.ID.String(), Digest: hex.EncodeToString(digest[:]), Closed: true, Kept: true, Output: out}
+	if err != nil {
+		i.Fault, i.Output = fault.From(err), nil
+		switch i.Fault.Code {
+		case fault.Cancelled, fault.Timeout, fault.ToolTimeout, fault.OutcomeUnknown:
+			return
+		}
+	}
+	h.mu.Lock()
+	if i.Fault != nil && i.Fault.Retry == fault.Safe {
+		h.effects--
+	}
+	h.size += len(i.Output)
+	if h.size > outsideFactor*h.run.engine.opts.KeyBytes {
+		i.Kept, i.Output = false, nil
+	}
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+	defer cancel()
+	if err := h.ledger.Settle(ctx, h.Hold, i); err != nil {
+		h.run.engine.opts.Log.WarnContext(ctx, "the end of a call is not in the ledger", "run", h.Run, "operation", i.Operation, "error", err)
+	}
+}
+
+// commits tells the ledger where the receipt will be, and finds out whether the
+// run is still this holder's.
+func (h *hold) commits(ctx context.Context, sets []string) error {
+	if len(h.earlier) > 0 && !slices.ContainsFunc(sets, func(s string) bool { return slices.Contains(h.earlier, s) }) {
+		// Only a receipt in the same set keeps a holder that is not dead from committing.
+		return fault.New(fault.OutcomeUnknown, "the run with this key was cut off at its commit, and now writes elsewhere").
+			WithHint("See in the data what is there, and take a new key.").WithDetails(map[string]any{"runId": h.Run, "sets": h.earlier})
+	}
+	if !h.run.spec.Atomic {
+		h.earlier = nil // the first of its receipts is enough for that
+	}
+	for _, s := range sets {
+		if !slices.Contains(h.noted, s) {
+			h.noted = append(h.noted, s)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	if err := h.ledger.Commits(ctx, h.Hold, h.noted); err != nil {
+		if errors.Is(err, ErrLost) {
+			return err
+		}
+		return unkept(err)
+	}
+	return nil
+}
+
+// whole tells whether the run came by all that holders before did outside.
+func (h *hold) whole() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for at, i := range h.before {
+		if !h.visited[at] {
+			return h.unknown(i, "the run with this key was cut off, and now ends without the call that was made then")
+		}
+	}
+	return nil
+}
+
+// superseded turns the news that somebody else has the run, or has committed it,
+// into what the caller gets.
+func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+	defer cancel()
+	switch {
+	case errors.Is(err, ErrCommitted):
+		err := h.run.recall(ctx, h.ledger, h.noted, out)
+		h.unsure = err != nil
+		return err
+	case errors.Is(err, ErrLost):
+		return fault.New(fault.InProgress, "this run's lease ran out, and somebody else has taken it over").
+			WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": h.Run})
+	}
+	return err
+}
+
+// end gives the key up. A run that failed and left nothing behind frees it. One
+// that left something outside and failed for no reason of its own is gone on with
+// by the next who asks; another's failure is its result.
+func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault) error {
+	if lost || h.unsure {
+		return nil // the receipt decides, when the lease is over
+	}
+	if f == nil {
+		e := Ending{Fate: Keep, Reply: out.Reply}
+		if out.Committed && h.run.spec.Atomic || out.Repeated {
+			e.Reply = nil
+		}
+		if err := h.giveUp(ctx, e); errors.Is(err, ErrLost) && e.Reply != nil {
+			return h.superseded(ctx, out, err)
+		}
+		return nil
+	}
+	transient := f.Retry == fault.Safe || f.Code == fault.Timeout
+	switch {
+	case out.Committed, h.effects > 0 && !transient:
+		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f})
+	case h.effects > 0, len(h.earlier) > 0:
+		h.giveUp(ctx, Ending{Fate: Resume})
+	default:
+		h.giveUp(ctx, Ending{Fate: Free})
+	}
+	return nil
+}
+
+// giveUp ends the hold. Where the ledger cannot be written, the lease runs out.
+func (h *hold) giveUp(ctx context.Context, e Ending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+	defer cancel()
+	err := h.ledger.End(ctx, h.Hold, e)
+	if err != nil && !errors.Is(err, ErrLost) {
+		h.run.engine.opts.Log.WarnContext(ctx, "the end of a run is not in the ledger", "run", h.Run, "error", err)
+	}
+	return err
+}
+
+// unkept says that the ledger cannot be asked.
+func unkept(err error) error {
+	if isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(err, ErrLost) {
+		return fault.New(fault.InProgress, "this run's lease ran out, and somebody else has taken it over").WithPath("/idempotencyKey")
+	}
+	return fault.New(fault.ServiceUnavailable, "the ledger of idempotency keys cannot be used").Because(err)
+}
+
+// admitKey refuses a key that cannot be kept.
+func (e *Engine) admitKey(spec Spec, subject string) error {
+	switch {
+	case spec.IdempotencyKey == "":
+		return nil
+	case e.ledger == nil:
+		return fault.New(fault.CapabilityUnsupported, "this app keeps no idempotency keys, so it cannot promise that a script runs once").
+			WithHint("Leave `idempotencyKey` out.").WithPath("/idempotencyKey")
+	case subject == "":
+		return fault.New(fault.Unauthorized, "a caller without a name cannot hold an idempotency key").WithPath("/idempotencyKey")
+	}
+	return nil
+}
