@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asFixture) != "" {
 		framework.Main(fixture.App())
 	}
+	if os.Getenv(asConformance) != "" {
+		framework.Main(conformanceApp())
+	}
 	if version, err := strconv.Atoi(os.Getenv(asGrowth)); err == nil {
 		framework.Main(growth.App(version))
 	}

@@ -18,3 +18,10 @@ func TestSoakMixedLoad(t *testing.T) {
 
 // TestSoakEachStaysFlat is the long form of TestEachStaysFlat.
 func TestSoakEachStaysFlat(t *testing.T) { eachStaysFlat(t, 100_000) }
+
+// TestSoakConformance is the long form of TestConformance.
+func TestSoakConformance(t *testing.T) {
+	for range 10 {
+		conformance(t)
+	}
+}

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lack is why a scenario fails, and in how many of its checks.
+type lack struct {
+	failed int
+	why    string
+}
+
+const (
+	asksUser   = "no operation can ask the user something yet (elicitation)"
+	asksModel  = "no operation can use the client's model (sampling)"
+	asksClient = "no operation can ask its client for something and be called again with it (multi round-trip requests)"
+	noTasks    = "tasks are an extension that this server does not offer"
+)
+
+// notOffered are the scenarios of the suites that ask for what the framework does
+// not have. The list can only shrink: a scenario that fails beyond it fails the
+// test, and so does one that stands here and passes.
+var notOffered = map[string]map[string]lack{
+	"0.1.16": {
+		"tools-call-sampling":          {1, asksModel},
+		"tools-call-elicitation":       {1, asksUser},
+		"elicitation-sep1034-defaults": {1, asksUser},
+		"elicitation-sep1330-enums":    {1, asksUser},
+	},
+	"2025-11-25": {
+		"tools-call-sampling":          {1, asksModel},
+		"tools-call-elicitation":       {1, asksUser},
+		"elicitation-sep1034-defaults": {1, asksUser},
+		"elicitation-sep1330-enums":    {1, asksUser},
+	},
+	"2026-07-28": {
+		"server-stateless":                              {3, "two checks are about a tool that needs a client's capability, one about a tool that asks the user: " + asksClient},
+		"input-required-result-basic-elicitation":       {1, asksClient},
+		"input-required-result-basic-sampling":          {1, asksClient},
+		"input-required-result-basic-list-roots":        {1, asksClient},
+		"input-required-result-request-state":           {1, asksClient},
+		"input-required-result-multiple-input-requests": {1, asksClient},
+		"input-required-result-multi-round":             {1, asksClient},
+		"input-required-result-non-tool-request":        {1, asksClient},
+		"input-required-result-result-type":             {1, asksClient},
+		"input-required-result-tampered-state":          {1, asksClient},
+		"input-required-result-capability-check":        {1, asksClient},
+		// The rest is run by the suite and not scored.
+		"tasks-lifecycle":                      {8, noTasks},
+		"tasks-capability-negotiation":         {4, noTasks},
+		"tasks-wire-fields":                    {3, noTasks},
+		"tasks-request-state-removal":          {1, noTasks},
+		"tasks-mrtr-input":                     {3, noTasks},
+		"tasks-request-headers":                {3, noTasks},
+		"tasks-dispatch-and-envelope":          {6, noTasks},
+		"tasks-required-task-error":            {1, noTasks},
+		"tasks-mrtr-composition":               {1, noTasks},
+		"http-custom-header-server-validation": {5, "no tool has arguments that stand in headers (x-mcp-header)"},
+	},
+}
+
+// suites are the protocol's own conformance suites, as the tests pin them.
+var suites = []struct {
+	name, program string
+	args          []string
+	scenarios     int
+}{
+	{"0.1.16", "conformance-0.1", nil, 30},
+	{"2025-11-25", "conformance", []string{"--requirements", "2025-11-25"}, 33},
+	{"2026-07-28", "conformance", []string{"--requirements", "2026-07-28"}, 50},
+}
+
+func TestConformance(t *testing.T) { conformance(t) }
+
+// conformance runs the suites against one server.
+func conformance(t *testing.T) {
+	t.Helper()
+	a := newApp(t)
+	a.env = []string{asFixture + "=", asConformance + "=1"}
+	w := a.web("--server.toolNames", "underscore")
+	for _, s := range suites {
+		t.Run(s.name, func(t *testing.T) { conforms(t, w.url, s.name, s.program, s.args, s.scenarios) })
+	}
+}
+
+// verdict is a line of a suite's summary.
+var verdict = regexp.MustCompile(`(?m)^[✓✗] ([a-z0-9-]+): (\d+) passed, (\d+) failed`)
+
+func conforms(t *testing.T, url, name, program string, args []string, scenarios int) {
+	t.Helper()
+	modules, err := filepath.Abs("../npm/node_modules")
+	require.NoError(t, err)
+	require.DirExists(t, filepath.Join(modules, program), "run `make setup` first")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	// The suite wants a newer node than Debian has.
+	cmd := exec.CommandContext(ctx, filepath.Join(modules, "node/bin/node"),
+		append([]string{filepath.Join(modules, program, "dist/index.js"), "server", "--url", url}, args...)...)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	_, found := err.(*exec.ExitError)
+	require.True(t, err == nil || found, "%v", err)
+	_, summary, found := bytes.Cut(out, []byte("=== SUMMARY ==="))
+	require.True(t, found, "%s", out)
+	lines := verdict.FindAllSubmatch(summary, -1)
+	require.GreaterOrEqual(t, len(lines), scenarios, "%s", summary)
+	seen := map[string]bool{}
+	for _, l := range lines {
+		scenario := string(l[1])
+		failed, err := strconv.Atoi(string(l[3]))
+		require.NoError(t, err)
+		seen[scenario] = true
+		if want := notOffered[name][scenario]; failed != want.failed {
+			t.Errorf("%s: %d checks fail, and %d are known to (%s)", scenario, failed, want.failed, want.why)
+		}
+	}
+	for scenario := range notOffered[name] {
+		require.True(t, seen[scenario], "%s stands in the list and is no scenario of %s", scenario, name)
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
