@@ -81,6 +81,7 @@ type runFlags struct {
 	args    string
 	dryRun  bool
 	include []string
+	key     string
 }
 
 func (c *command) run() *cobra.Command {
@@ -99,6 +100,7 @@ func (c *command) run() *cobra.Command {
 	cmd.Flags().StringVar(&f.set, "set", "", "default set of every call")
 	cmd.Flags().StringVar(&f.args, "args", "", "JSON that the script sees as SDK.args")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "roll everything back and show what would change")
+	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "run once: the same key and script again give the first result")
 	cmd.Flags().StringSliceVar(&f.include, "include", nil, "of changes, calls")
 	return cmd
 }
@@ -118,6 +120,9 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	if len(f.include) > 0 {
 		input["include"] = f.include
 	}
+	if f.key != "" {
+		input["idempotencyKey"] = f.key
+	}
 	if f.args != "" {
 		if !json.Valid([]byte(f.args)) {
 			return usage(errors.New("--args is not JSON"))
@@ -136,6 +141,9 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	start := time.Now()
 	ctx = run.WithBeforeCommit(ctx, f.fits)
 	out, outcome, err := i.Engine().Invoke(ctx, c.request(i, executeID, raw))
+	if err == nil && outcome.Repeated && len(out)+overhead > maxLine {
+		err = tooLong(len(out)) // the first time it went another way than this
+	}
 	l, err := c.line(code, redacted(out), outcome, err, time.Since(start))
 	if err != nil {
 		return failed(err)
@@ -184,9 +192,13 @@ func (f runFlags) fits(ret run.Return, o *run.Outcome) error {
 		size += len(raw)
 	}
 	if size > maxLine {
-		return fault.Newf(fault.ResultTooLarge, "the result takes %d bytes; one line of output holds %d", size, maxLine)
+		return tooLong(size)
 	}
 	return nil
+}
+
+func tooLong(size int) error {
+	return fault.Newf(fault.ResultTooLarge, "the result takes %d bytes; one line of output holds %d", size, maxLine)
 }
 
 func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {

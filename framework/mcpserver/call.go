@@ -240,6 +240,9 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 
 func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) map[string]any {
 	about := map[string]any{"runId": o.Run, "attempts": o.Attempts, "toolVersion": s.server.opts.Version}
+	if o.Repeated {
+		about["repeated"] = true
+	}
 	if op.ID.Kind == catalog.KindCode {
 		metrics := map[string]any{}
 		for k, v := range o.Metrics {
