@@ -306,16 +306,19 @@ func (h *hold) whole() error {
 func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
-	switch {
-	case errors.Is(err, ErrCommitted):
-		err := h.run.recall(ctx, h.ledger, h.noted, out)
-		h.unsure = err != nil
+	if !errors.Is(err, ErrCommitted) && !errors.Is(err, ErrLost) {
 		return err
-	case errors.Is(err, ErrLost):
-		return fault.New(fault.InProgress, "this run's lease ran out, and somebody else has taken it over").
-			WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": h.Run})
 	}
-	return err
+	told := h.run.recall(ctx, h.ledger, h.noted, out)
+	switch {
+	case out.Repeated:
+		return told
+	case errors.Is(err, ErrCommitted):
+		h.unsure = true
+		return told
+	}
+	return fault.New(fault.InProgress, "this run's lease ran out, and somebody else has taken it over").
+		WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": h.Run})
 }
 
 // end gives the key up. A run that failed and left nothing behind frees it. One
