@@ -83,6 +83,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.allowedOrigins", Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
 		{Key: "server.sessionIdleMs", Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
 		{Key: "server.maxSessions", Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
+		{Key: "server.requestsPerMinute", Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
 		{Key: "server.tokensFile", Default: "", Help: "YAML file with the digests of the bearer tokens that may call over HTTP"},
 		{Key: "server.tlsCert", Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Default: "", Help: "PEM file with its key"},

@@ -63,6 +63,9 @@ func (i *Instance) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	if o.MaxSessions == 0 {
 		o.MaxSessions = i.values.Int("server.maxSessions")
 	}
+	if o.RequestsPerMinute == 0 {
+		o.RequestsPerMinute = i.values.Int("server.requestsPerMinute")
+	}
 	return s.HTTP(o), nil
 }
 

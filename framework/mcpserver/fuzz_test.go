@@ -101,6 +101,9 @@ func FuzzSession(f *testing.F) {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":5}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"x://{a}"},"argument":{"name":"a","value":"b"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a","arguments":{"b":"c","d":1}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"koan://x"}}`,
 		`[1,{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{`, `[]`, "\xff", `null`, `{"jsonrpc":"2.0","id":1e999999999,"method":"ping"}`,
 	} {
 		f.Add([]byte(seed))

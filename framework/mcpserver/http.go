@@ -33,11 +33,15 @@ type HTTPOptions struct {
 	SessionIdle time.Duration
 	// MaxSessions bounds them; 0 is 1000.
 	MaxSessions int
+	// RequestsPerMinute bounds what one principal may ask: so many at once, and so
+	// many in each minute after that. 0 is no bound.
+	RequestsPerMinute int
+	// BodyTime is how long the body of a request may take, WriteTime how long a
+	// client may take to read one message; 0 is 30 s each.
+	BodyTime, WriteTime time.Duration
 }
 
 const (
-	readBody   = 30 * time.Second // how long the body of a request may take
-	writeChunk = 30 * time.Second // how long a client may take to read one message
 	keepAlive  = 25 * time.Second // between signs of life on an open stream
 	retryAfter = "1"              // seconds
 )
@@ -52,6 +56,7 @@ type HTTP struct {
 	mu       sync.Mutex
 	sessions map[string]*httpSession
 	gates    map[string]*sharedGate
+	pace     pace
 	alone    map[*session]struct{} // of requests that stand for themselves
 	closing  bool
 
@@ -71,9 +76,15 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 1000
 	}
+	if o.BodyTime == 0 {
+		o.BodyTime = 30 * time.Second
+	}
+	if o.WriteTime == 0 {
+		o.WriteTime = 30 * time.Second
+	}
 	h := &HTTP{
 		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
-		stopped: make(chan struct{}),
+		pace: newPace(o.RequestsPerMinute), stopped: make(chan struct{}),
 	}
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	go h.sweep()
@@ -101,6 +112,10 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, err := h.opts.Authenticate(r)
 	if err != nil {
 		h.unauthenticated(w, err)
+		return
+	}
+	if wait := h.pace.take(p.Subject, time.Now()); wait > 0 {
+		h.tooFast(w, wait)
 		return
 	}
 	switch r.Method {
@@ -133,7 +148,9 @@ func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
 func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcError) {
 	w.Header().Set("Content-Type", "application/json")
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", retryAfter)
+		if w.Header().Get("Retry-After") == "" {
+			w.Header().Set("Retry-After", retryAfter)
+		}
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(encodeResponse(id, nil, e))
@@ -177,7 +194,7 @@ func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept application/json and text/event-stream")))
 		return f, false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBody))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opts.BodyTime))
 	max := h.server.opts.MaxBufferBytes
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(max)))
 	var tooLong *http.MaxBytesError
@@ -231,7 +248,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	to := newReply(h.server.opts.MaxBufferBytes)
+	to := newReply(h.server.opts.MaxBufferBytes, h.opts.WriteTime)
 	ss := newSession(h.server, p, to)
 	shared := h.enter(ss, p.Subject)
 	if shared == nil {
@@ -265,7 +282,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 		return
 	}
 	defer h.done(ss)
-	to := newReply(h.server.opts.MaxBufferBytes)
+	to := newReply(h.server.opts.MaxBufferBytes, h.opts.WriteTime)
 	ss.handle(h.calls, f.items, f.batch, to)
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {

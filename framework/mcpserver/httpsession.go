@@ -107,6 +107,7 @@ func (h *HTTP) sweep() {
 			return
 		case <-every.C:
 		}
+		h.pace.forget(time.Now())
 		var idle []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
@@ -150,7 +151,7 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 		hs.streaming = false
 		h.mu.Unlock()
 	}()
-	stream(w, r, hs.box)
+	stream(w, r, hs.box, h.opts.WriteTime)
 }
 
 // delete ends a session.

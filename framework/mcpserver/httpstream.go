@@ -48,9 +48,12 @@ func refused(parameters string) bool {
 }
 
 // reply is where the messages of one POST go. It ends with the answer.
-type reply struct{ *outbox }
+type reply struct {
+	*outbox
+	patience time.Duration // with a client that reads a message
+}
 
-func newReply(max int) reply { return reply{newOutbox(max)} }
+func newReply(max int, patience time.Duration) reply { return reply{newOutbox(max), patience} }
 
 // put implements sink. An empty answer stands for one that is not sent.
 func (r reply) put(m outgoing) {
@@ -74,12 +77,12 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 	case m.isAnswer && (a.json || m.failure != 0 && status(m.failure) != http.StatusOK):
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status(m.failure))
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeChunk))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.patience))
 		_, _ = w.Write(m.text)
 	default:
 		begin(w)
 		first := true
-		_, failed := events(w, r.outbox, func() (outgoing, bool) {
+		_, failed := events(w, r.outbox, r.patience, func() (outgoing, bool) {
 			if first {
 				first = false
 				return m, true
@@ -106,12 +109,12 @@ func (r reply) first(a accepted) (outgoing, bool) {
 
 // stream serves a session's own messages until the client leaves or the session
 // ends. What could not be written waits for the next stream.
-func stream(w http.ResponseWriter, req *http.Request, box *outbox) {
+func stream(w http.ResponseWriter, req *http.Request, box *outbox, patience time.Duration) {
 	begin(w)
 	_ = http.NewResponseController(w).Flush()
 	left := req.Context().Done()
 	defer context.AfterFunc(req.Context(), box.wake)()
-	if m, failed := events(w, box, func() (outgoing, bool) { return box.takeUntil(left) }); failed && !m.comment {
+	if m, failed := events(w, box, patience, func() (outgoing, bool) { return box.takeUntil(left) }); failed && !m.comment {
 		box.giveBack(m)
 	}
 }
@@ -127,14 +130,14 @@ func begin(w http.ResponseWriter) {
 // events writes messages as server-sent events until there are no more, or one
 // cannot be written: that one is given back. Where nothing happens for a while
 // there is a sign of life, so that a client that is gone is noticed.
-func events(w http.ResponseWriter, box *outbox, take func() (outgoing, bool)) (lost outgoing, failed bool) {
+func events(w http.ResponseWriter, box *outbox, patience time.Duration, take func() (outgoing, bool)) (lost outgoing, failed bool) {
 	defer every(keepAlive, func() { box.offer(outgoing{text: []byte{':'}, comment: true}) })()
 	control := http.NewResponseController(w)
 	for m, ok := take(); ok; m, ok = take() {
 		if m.progress != nil && m.isAnswer && !m.progress.at.IsZero() {
 			time.Sleep(time.Until(m.progress.at.Add(progressGap)))
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(writeChunk))
+		_ = control.SetWriteDeadline(time.Now().Add(patience))
 		event := ":\n\n"
 		if !m.comment {
 			event = "event: message\ndata: " + string(m.text) + "\n\n"

@@ -1,0 +1,128 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/mcpserver"
+)
+
+// byName takes a caller's own word for who it is.
+func byName(r *http.Request) (auth.Principal, error) {
+	p := auth.Local()
+	p.Subject = r.Header.Get("Who")
+	return p, nil
+}
+
+func TestRequestsPerMinute(t *testing.T) {
+	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{Authenticate: byName, RequestsPerMinute: 5})
+	for range 5 {
+		require.Equal(t, http.StatusOK, w.now("1", "tools/list", "", "", "Who", "ann").status)
+	}
+	a := w.now("1", "tools/list", "", "", "Who", "ann")
+	require.Equal(t, http.StatusTooManyRequests, a.status)
+	require.Equal(t, "12", a.header.Get("Retry-After"), "seconds")
+	r := a.one(t)
+	require.Equal(t, string(fault.RateLimited), r.Error.Data.Code)
+	require.Contains(t, string(r.Error.Data.Details), `"requestsPerMinute":5`)
+	require.Equal(t, http.StatusTooManyRequests, w.do(http.MethodGet, "", "Who", "ann").status, "not for posts alone")
+	require.Equal(t, http.StatusOK, w.now("1", "tools/list", "", "", "Who", "bob").status, "another one's requests do not count")
+}
+
+// TestAClientThatSendsSlowly is cut off, and holds nobody else up.
+func TestAClientThatSendsSlowly(t *testing.T) {
+	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{BodyTime: 200 * time.Millisecond})
+	c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	begun := time.Now()
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+	require.Equal(t, http.StatusOK, w.now("1", "tools/list", "", "").status)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(text), string(fault.InvalidRequest))
+	require.Less(t, time.Since(begun), 5*time.Second)
+}
+
+// TestAClientThatDoesNotRead loses its connection, and its call's place is free
+// again.
+func TestAClientThatDoesNotRead(t *testing.T) {
+	o := options(t, newGarden())
+	o.QueueMax = 1
+	o.MaxBufferBytes = 64 << 20
+	w := serveWeb(t, o, mcpserver.HTTPOptions{WriteTime: 200 * time.Millisecond})
+	c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	// The answer carries the id, and so is longer than what the two sockets take.
+	id := strings.Repeat("x", 20<<20)
+	body := `{"jsonrpc":"2.0","id":"` + id + `","method":"tools/list","params":{` + modern("{}") + `}}`
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Protocol-Version: %s\r\nMcp-Method: tools/list\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", version, len(body), body)
+	time.Sleep(600 * time.Millisecond)
+	n, _ := io.Copy(io.Discard, c)
+	require.Less(t, n, int64(len(id)), "the connection ended in the middle of the answer")
+	require.Equal(t, http.StatusOK, w.now("1", "tools/call", "plant.get-by-id", `"name":"plant.get-by-id","arguments":{"id":"p1"}`).status)
+}
+
+// TestClientsHaveTheirOwnExposure: at once, over one server, in both eras.
+func TestClientsHaveTheirOwnExposure(t *testing.T) {
+	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{})
+	const understands, legacy = `{"experimental":{"koan":{}}}`, `{"extensions":{"dev.koan/code-mode":{"codeMode":false}}}`
+	ask := func(capabilities, method, name, params string) string {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if params != "" {
+			params += ","
+		}
+		r := w.request(ctx, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+modern(capabilities)+`}}`, modernHeader(method, name)...)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err.Error()
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return string(text)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		for _, c := range []struct {
+			capabilities  string
+			code, entity  bool
+			refused, does string
+		}{
+			{understands, true, false, "plant.delete", "koan.code.execute"},
+			{legacy, false, true, "koan.code.execute", "plant.delete"},
+			{`{}`, true, true, "plant.eat", "plant.delete"},
+		} {
+			group.Go(func() {
+				list := ask(c.capabilities, "tools/list", "", "")
+				if strings.Contains(list, `"koan.code.execute"`) != c.code || strings.Contains(list, `"plant.delete"`) != c.entity || !strings.Contains(list, `"note.count"`) {
+					t.Errorf("%s sees %s", c.capabilities, list)
+				}
+				if got := ask(c.capabilities, "tools/call", c.refused, `"name":"`+c.refused+`"`); !strings.Contains(got, string(fault.ToolNotFound)) {
+					t.Errorf("%s may call %s: %s", c.capabilities, c.refused, got)
+				}
+				if got := ask(c.capabilities, "tools/call", c.does, `"name":"`+c.does+`","arguments":{"id":"p1","code":"{\\"id\\":\\"p1\\"}"}`); strings.Contains(got, string(fault.ToolNotFound)) {
+					t.Errorf("%s may not call %s: %s", c.capabilities, c.does, got)
+				}
+			})
+		}
+	}
+	group.Wait()
+}

@@ -1,0 +1,63 @@
+package mcpserver
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// pace bounds how many requests a principal sends: a bucket of as many as a
+// minute's, which fills evenly (the generic cell rate algorithm: all that is kept
+// of a principal is when its bucket will be full).
+type pace struct {
+	perMinute int // 0: no bound
+
+	mu   *sync.Mutex
+	full map[string]time.Time // by subject
+}
+
+func newPace(perMinute int) pace {
+	return pace{perMinute: perMinute, mu: &sync.Mutex{}, full: map[string]time.Time{}}
+}
+
+// take counts a request, or says how long to wait before the next one would do.
+func (p pace) take(subject string, now time.Time) (wait time.Duration) {
+	if p.perMinute <= 0 {
+		return 0
+	}
+	each := time.Minute / time.Duration(p.perMinute)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	full := p.full[subject]
+	if full.Before(now) {
+		full = now
+	}
+	if wait = full.Sub(now) - time.Duration(p.perMinute-1)*each; wait > 0 {
+		return wait
+	}
+	p.full[subject] = full.Add(each)
+	return 0
+}
+
+// forget drops principals whose bucket is full.
+func (p pace) forget(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for subject, full := range p.full {
+		if !full.After(now) {
+			delete(p.full, subject)
+		}
+	}
+}
+
+// tooFast refuses a request, unread, and says when the next one will do.
+func (h *HTTP) tooFast(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
+	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one will do in %d ms", h.pace.perMinute, ms).
+		WithDetails(map[string]any{"requestsPerMinute": h.pace.perMinute, "retryAfterMs": ms}))
+}
