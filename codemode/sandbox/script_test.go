@@ -72,7 +72,7 @@ func TestResults(t *testing.T) {
 		"prototype pollution":          {`Object.defineProperty(Object.prototype, "title", {set(){ throw 1 }}); JSON.stringify = () => "x"; Array.prototype.toJSON = () => 0; delete Array.prototype.toJSON; SDK.Entities.Todo.getById("1").title`, `"Milk"`},
 		"__proto__ stays data":         {`const r = SDK.Vision.detect(JSON.parse('{"__proto__":{"x":1}}')); [r.x === undefined, Object.keys(r)]`, `[true,["__proto__"]]`},
 		"unicode":                      {`SDK.Vision.detect({s: "äöü😀\u0001\"\\"}).s`, `"äöü😀\u0001\"\\"`},
-		"numbers":                      {`SDK.Vision.detect({a: -0.5, b: 1e21, c: 9007199254740993, d: NaN, e: -7})`, `{"a":-0.5,"b":1e+21,"c":9007199254740992,"d":null,"e":-7}`},
+		"numbers":                      {`SDK.Vision.detect({a: -0.5, b: 1e21, c: 9007199254740993, e: -7})`, `{"a":-0.5,"b":1e+21,"c":9007199254740992,"e":-7}`},
 		"function names are clean":     {`SDK.Entities.Todo.getById.name`, `"getById"`},
 	}
 	executors(t, func(t *testing.T, x wire.Executor) {

@@ -62,7 +62,7 @@ func (s *session) function(name string, length int, f native) *goja.Object {
 
 func (s *session) domainFunction(id string) native {
 	return func(call goja.FunctionCall) goja.Value {
-		in, ok := s.encode(s.scratch[:0], call.Argument(0))
+		in, ok := s.encode(s.takeScratch(), call.Argument(0), place{})
 		if !ok {
 			in = append(in, "{}"...)
 		}

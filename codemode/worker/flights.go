@@ -41,7 +41,7 @@ func (s *session) async(name string, length int, c callee, input func(goja.Funct
 		promise, resolve, reject := s.vm.NewPromise()
 		fl := &flight{callee: c, resolve: resolve, reject: reject, origin: s.here()}
 		// An async function throws nothing: what goes wrong rejects its promise.
-		if ex := s.vm.Try(func() { s.launch(fl, input(call, s.scratch[:0])) }); ex != nil {
+		if ex := s.vm.Try(func() { s.launch(fl, input(call, s.takeScratch())) }); ex != nil {
 			if err := reject(ex.Value()); err != nil {
 				panic(err)
 			}

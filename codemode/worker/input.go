@@ -20,8 +20,15 @@ type input struct {
 }
 
 func (s *session) newInput() *input {
-	s.scratch = append(s.scratch[:0], '{')
-	return &input{s: s, out: s.scratch}
+	return &input{s: s, out: append(s.takeScratch(), '{')}
+}
+
+// takeScratch gives the buffer for inputs to one call, which puts it back: a
+// getter or a toJSON in its input may make calls of its own meanwhile.
+func (s *session) takeScratch() []byte {
+	out := s.scratch[:0]
+	s.scratch = nil
+	return out
 }
 
 // add puts a member in; undefined is left out.
@@ -39,7 +46,7 @@ func (in *input) add(key string, v goja.Value) {
 		in.out = append(in.out, ',')
 	}
 	in.out = append(appendString(in.out, key), ':')
-	encoded, ok := in.s.encode(in.out, v)
+	encoded, ok := in.s.encode(in.out, v, place{"/" + key, true})
 	if !ok {
 		in.out = in.out[:from]
 		return
@@ -84,9 +91,8 @@ func (in *input) json() []byte {
 	return append(in.out, '}')
 }
 
-// encode appends a value's JSON; ok is false for what has none (undefined, a
-// function, a symbol). What cannot be JSON throws as in JSON.stringify.
-func (s *session) encode(out []byte, v goja.Value) (encoded []byte, ok bool) {
+// encode appends the JSON of a value in a call's input; ok is false for undefined. What cannot be JSON without a loss throws.
+func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte, ok bool) {
 	switch x := v.(type) {
 	case goja.String:
 		if most := s.job.Limits.MaxCallBytes; x.Length() > most {
@@ -107,7 +113,7 @@ func (s *session) encode(out []byte, v goja.Value) (encoded []byte, ok bool) {
 			return append(out, "null"...), true
 		}
 	}
-	text, err := s.stringify(goja.Undefined(), v)
+	text, err := s.jsonOf(v, where)
 	if err != nil {
 		panic(err)
 	}

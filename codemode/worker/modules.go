@@ -110,7 +110,7 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 	for i := range server.Tools {
 		t := &server.Tools[i]
 		s.export(o, t.Export, s.async(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
-			in, ok := s.encode(out, c.Argument(0))
+			in, ok := s.encode(out, c.Argument(0), place{entity: server.Ordered})
 			if !ok {
 				in = append(in, "{}"...)
 			}
@@ -145,7 +145,7 @@ func (s *session) discovery(o *goja.Object) {
 				if i > 0 {
 					out = append(out, ',')
 				}
-				in, ok := s.encode(out, c.Argument(i))
+				in, ok := s.encode(out, c.Argument(i), place{})
 				if out = in; !ok {
 					out = append(out, "null"...)
 				}

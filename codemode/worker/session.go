@@ -29,6 +29,9 @@ type session struct {
 	logs    wire.LogBudget
 	watch   *watch
 	scratch []byte
+	// lossless watches over the input that is being encoded, by refuseLosses.
+	lossless     lossless
+	refuseLosses goja.Value
 	// patterns are the sources of rewritten regular expressions, by what they
 	// became.
 	patterns map[string]string
