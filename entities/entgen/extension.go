@@ -7,7 +7,10 @@
 package entgen
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +38,7 @@ func (*Extension) Hooks() []gen.Hook {
 		return gen.GenerateFunc(func(g *gen.Graph) error {
 			m, err := newModel(g)
 			if err != nil {
-				return err
+				return errors.Join(err, unmark(filepath.Join(g.Target, "runtime.go")))
 			}
 			if err := next.Generate(g); err != nil {
 				return err
@@ -52,13 +55,38 @@ func (*Extension) Hooks() []gen.Hook {
 	}}
 }
 
+// unmark takes off the line that ent puts before the code of runtime.go while it
+// generates, and leaves there when a generation ends in an error.
+func unmark(path string) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	const mark = "// +build tools\n"
+	clean := raw
+	for bytes.HasPrefix(clean, []byte(mark)) {
+		clean = clean[len(mark):]
+	}
+	if len(clean) == len(raw) {
+		return nil
+	}
+	return os.WriteFile(path, clean, 0o644)
+}
+
 // newModel reads a graph. Its error names every schema and field that cannot be
 // exposed.
 func newModel(g *gen.Graph) (*model, error) {
 	m := &model{graph: g}
 	m.read()
 	if len(m.problems) > 0 {
-		return nil, fmt.Errorf("koan: %d problems in the ent schema:\n  %s", len(m.problems), strings.Join(m.problems, "\n  "))
+		problems := "1 problem"
+		if len(m.problems) > 1 {
+			problems = fmt.Sprintf("%d problems", len(m.problems))
+		}
+		return nil, fmt.Errorf("koan: %s in the ent schema:\n  %s", problems, strings.Join(m.problems, "\n  "))
 	}
 	return m, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"regexp"
 	"strings"
 
 	"entgo.io/ent/dialect/sql/schema"
@@ -127,7 +128,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	m.checkField(where, &cf)
+	m.checkField(where, &cf, f.Name == version)
 	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional, Refers: refers}
 }
 
@@ -162,7 +163,9 @@ func within(annotated *float64, limit float64) *float64 {
 	return &limit
 }
 
-func (m *model) checkField(where string, f *catalog.Field) {
+// checkField compares annotations with the field's type and with each other. What
+// a version field has to be is checked with the entity.
+func (m *model) checkField(where string, f *catalog.Field, version bool) {
 	text := f.Type == catalog.TypeString || f.Type == catalog.TypeText
 	number := f.Type == catalog.TypeInt || f.Type == catalog.TypeFloat
 	if !text && (f.MinLength != nil || f.MaxLength != nil || f.Pattern != "" || f.Searchable) {
@@ -171,9 +174,23 @@ func (m *model) checkField(where string, f *catalog.Field) {
 	if !number && (f.Min != nil || f.Max != nil) {
 		m.problem("%s: Min and Max are for numbers", where)
 	}
-	if f.ReadOnly && f.Required {
+	if f.MinLength != nil && *f.MinLength < 0 || f.MaxLength != nil && *f.MaxLength < 0 || above(f.MinLength, f.MaxLength) {
+		m.problem("%s: no text is long enough and short enough for its MinLength and MaxLength", where)
+	}
+	if above(f.Min, f.Max) {
+		m.problem("%s: its Min is above its Max", where)
+	}
+	if _, err := regexp.Compile(f.Pattern); err != nil {
+		m.problem("%s: the Pattern %q is no RE2 expression: %v", where, f.Pattern, err)
+	}
+	if f.ReadOnly && f.Required && !version {
 		m.problem("%s: it is read-only, so it needs a default or Optional", where)
 	}
+}
+
+// above tells whether a lower limit is higher than the upper one.
+func above[T int | float64](lower, upper *T) bool {
+	return lower != nil && upper != nil && *lower > *upper
 }
 
 // constant gives a default or example as JSON.

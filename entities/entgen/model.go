@@ -243,9 +243,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 		}
 	}
 	e.UpsertBy = m.upsertBy(n, e, a)
-	if a.Version != "" && k.Version == nil {
-		m.problem("%s: the version field %q does not exist", n.Name, a.Version)
-	}
+	m.checkVersion(n, a.Version, k.Version)
 	for _, ed := range n.Edges {
 		ce, de, ok := m.readEdge(n, ed)
 		if !ok {
@@ -253,6 +251,20 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 		}
 		claim(ce.Name, ed.Name)
 		e.Resource.Edges, e.Edges = append(e.Resource.Edges, ce), append(e.Edges, de)
+	}
+}
+
+// checkVersion wants a field that every entity has and that each update can count
+// up.
+func (m *model) checkVersion(n *gen.Type, name string, f *gen.Field) {
+	switch {
+	case name == "":
+	case f == nil:
+		m.problem("%s: the version field %q does not exist", n.Name, name)
+	case !f.Type.Type.Integer() || !f.SupportsMutationAdd():
+		m.problem("%s.%s: it cannot count versions: it has to be an integer", n.Name, name)
+	case f.Optional || f.Immutable || !f.Default:
+		m.problem("%s.%s: a version field has a default and is neither Optional nor Immutable", n.Name, name)
 	}
 }
 
