@@ -131,8 +131,8 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 	l := p.config.limits
 	checks := []catalog.Check{{
 		Name: "limits", OK: true,
-		Detail: fmt.Sprintf("cpu %d ms, wall %s, memory %d MB, recursion %d, code %d characters, %d SDK calls",
-			l.CPUMs, p.config.wall, l.MemoryBytes>>20, l.MaxRecursion, p.config.maxCodeLength, p.config.maxCalls),
+		Detail: fmt.Sprintf("cpu %d ms, wall %d ms, memory %d MB, recursion %d, code %d characters, %d SDK calls",
+			l.CPUMs, p.config.wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.config.maxCodeLength, p.config.maxCalls),
 	}}
 	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), p.trial(ctx))
 }

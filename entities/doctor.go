@@ -51,7 +51,7 @@ func (p *Provider) checkTables(ctx context.Context, checked []string, all int) c
 		if s.State == migrate.Current {
 			continue
 		}
-		c.Detail, c.Hint = fmt.Sprintf("%s is %s: %s", s.Set, s.State, s.Why), s.Do
+		c.Detail, c.Hint = fmt.Sprintf("the tables of %s are %s: %s", s.Set, s.State, s.Why), s.Do
 		// A set that is migrated at its next use is no failure.
 		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
 			break

@@ -177,7 +177,7 @@ func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
 	require.Contains(t, f.Hint, "growth migrate apply --drop")
 	_, errs, err := g.migrate(1, "apply")
 	require.ErrorIs(t, err, catalog.ErrNotice)
-	require.Contains(t, errs, "1 of 1 sets are not current")
+	require.Contains(t, errs, "not current: 1 of 1 sets")
 	g.with(2, func(a *app) {
 		require.EqualValues(t, 3, a.call("Note.count", `{}`)["count"])
 		require.Equal(t, "f", a.call("Note.get-by-id", `{"id":"a","with":"folder"}`)["folder"].(map[string]any)["id"], "a refusal touches nothing")

@@ -179,7 +179,7 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 		in.Out.Printf("%s: %s\n", set, v.Did())
 	}
 	if broken > 0 {
-		in.Err.Printf("%d of %d sets are not current\n", broken, len(sets))
+		in.Err.Printf("not current: %d of %d sets\n", broken, len(sets))
 		return catalog.ErrNotice
 	}
 	return nil

@@ -105,7 +105,10 @@ func (p *Provider) Settings() []catalog.Setting {
 			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
 				return nil
 			}
-			return fmt.Errorf("want sqlite://FOLDER or postgres://USER@HOST/DATABASE, got %q", s)
+			if scheme, _, ok := strings.Cut(s, "://"); ok {
+				s = scheme + "://..." // the rest may have a password in it
+			}
+			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
 	}}, migrationSettings()...)
 }

@@ -122,3 +122,15 @@ func TestStoresAndReadsBack(t *testing.T) {
 	require.EqualValues(t, 0, a.call("Todo.delete", `{"id":"`+id+`"}`)["deleted"])
 	a.fails(fault.NotFound, "Todo.get-by-id", `{"id":"`+id+`"}`)
 }
+
+func TestAWrongDatabaseIsRefusedWithoutItsPassword(t *testing.T) {
+	check := entities.Provide(ent.Entities(), entities.Options{}).Settings()[0].Check
+	for _, right := range []string{"", "sqlite://data", "postgres://u@h/d", "postgresql://u@h/d"} {
+		require.NoError(t, check(right), right)
+	}
+	for _, wrong := range []string{"data", "sqlite://", "sqlite:/data"} {
+		require.ErrorContains(t, check(wrong), "must be sqlite://FOLDER", wrong)
+	}
+	err := check("postgre://pantry:geheim@db/pantry")
+	require.EqualError(t, err, `must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not "postgre://..."`)
+}

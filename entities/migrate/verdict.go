@@ -159,7 +159,7 @@ func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 		v.State, v.Why = Apart, "they are kept by the files of a migration directory, which nothing may change in place"
 		v.Do = "Set `migrations.mode` to versioned."
 	case seen(s, w.Hash):
-		v.State, v.Why = Ahead, fmt.Sprintf("they have been brought beyond its schema %s, to %s", text(w.Hash), text(s.Schema))
+		v.State, v.Why = Ahead, fmt.Sprintf("they have been brought beyond this build's schema %s, to %s", text(w.Hash), text(s.Schema))
 		v.Do = fmt.Sprintf("Run the newer build. To go back, and lose what the newer one has added: `%s apply --drop`.", w.Command)
 	case len(v.diff.Blocks) > 0:
 		v.State, v.Why = Apart, strings.Join(v.diff.Blocks, "; ")
