@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == napDomain {
 		kit.Serve(napPlugin())
 	}
+	if filepath.Base(os.Args[0]) == postDomain {
+		kit.Serve(postPlugin())
+	}
 	if os.Getenv(asFixture) != "" {
 		framework.Main(fixture.App())
 	}
