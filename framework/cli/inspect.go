@@ -183,11 +183,19 @@ func explain(err error) error {
 	return errors.New(f.Error() + "\n  hint: " + f.Hint)
 }
 
-// hinted puts a fault's hint behind an error that has one in its chain.
+// hinted puts a fault's cause and hint behind an error that has one in its chain.
+// Callers never see a cause; whoever starts the app has nowhere else to read it.
 func hinted(err error) error {
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Hint == "" {
+	if !errors.As(err, &f) {
 		return err
 	}
-	return fmt.Errorf("%w\n  hint: %s", err, f.Hint)
+	more := ""
+	if cause := f.Unwrap(); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
+		more += "\n  because: " + cause.Error()
+	}
+	if f.Hint != "" {
+		more += "\n  hint: " + f.Hint
+	}
+	return fmt.Errorf("%w%s", err, more)
 }
