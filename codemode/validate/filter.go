@@ -120,6 +120,8 @@ func (c *checker) conditions(kind byte, field string, v term) {
 			c.noOperator(inner, may, operators)
 		case kind == wire.JSONField || kind == wire.ListField:
 			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path", "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
+		case kind != 0: // what is known to be no object
+			c.noOperator(inner, may, operators)
 		}
 	}
 }

@@ -198,9 +198,9 @@ func functionNames(d *wire.Domain) []string {
 // forbidden are globals that other runtimes have and the sandbox has not, with
 // what to do instead.
 var forbidden = map[string]string{
-	"fetch":          "There is no network in the sandbox; call a plugin or an upstream server through SDK.",
-	"XMLHttpRequest": "There is no network in the sandbox; call a plugin or an upstream server through SDK.",
-	"WebSocket":      "There is no network in the sandbox; call a plugin or an upstream server through SDK.",
+	"fetch":          noNetwork,
+	"XMLHttpRequest": noNetwork,
+	"WebSocket":      noNetwork,
 	"require":        "Everything is below SDK; what can be imported are the modules of @codemode.",
 	"importScripts":  "Everything is below SDK; what can be imported are the modules of @codemode.",
 	"process":        "There is no process in the sandbox; parameters of the run are in SDK.args and SDK.run.",
@@ -212,7 +212,34 @@ var forbidden = map[string]string{
 	"window":         "There is no browser in the sandbox.",
 	"document":       "There is no browser in the sandbox.",
 	"localStorage":   "There is no browser in the sandbox; keep what should stay in entities.",
+	"sessionStorage": "There is no browser in the sandbox; keep what should stay in entities.",
+	"navigator":      "There is no browser in the sandbox.",
+	"alert":          "There is no browser in the sandbox; log with console.log, answer with SDK.Out.answer.",
+
+	"EventSource":       noNetwork,
+	"Headers":           noNetwork,
+	"Request":           noNetwork,
+	"Response":          noNetwork,
+	"FormData":          noNetwork,
+	"Blob":              "There are no files in the sandbox; use strings and typed arrays.",
+	"module":            "Scripts are no CommonJS: end with the value, return it, or write export default.",
+	"exports":           "Scripts are no CommonJS: end with the value, return it, or write export default.",
+	"global":            "The global object is globalThis.",
+	"__dirname":         "There are no files in the sandbox.",
+	"__filename":        "There are no files in the sandbox.",
+	"Temporal":          "Use Date.",
+	"AbortController":   "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
+	"AbortSignal":       "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
+	"Event":             "There are no events in the sandbox: call the function itself.",
+	"EventTarget":       "There are no events in the sandbox: call the function itself.",
+	"Worker":            "A script is one thread; calls of @codemode/servers/* run at the same time.",
+	"SharedArrayBuffer": "A script is one thread: use ArrayBuffer.",
+	"Atomics":           "A script is one thread: nothing can interfere.",
+	"WebAssembly":       "Only JavaScript and TypeScript run in the sandbox.",
+	"clearInterval":     "There is no setInterval: use a loop, or setTimeout.",
 }
+
+const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
 
 // evaluators are forbidden only where they are called.
 var evaluators = map[string]string{

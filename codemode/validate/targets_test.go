@@ -44,6 +44,8 @@ func TestRelatedEntities(t *testing.T) {
 		r + "all({filter: {$some: {}}})":                                                   validate.UnknownOperator,
 		r + "all({filter: {done: {$gt: 1}}})":                                              validate.UnknownOperator,
 		r + "all({filter: {rating: {$contains: '1'}}})":                                    validate.UnknownOperator,
+		r + "all({filter: {rating: {gt: 1}}})":                                             validate.UnknownOperator,
+		r + "all({filter: {name: {startsWith: 'a'}}})":                                     validate.UnknownOperator,
 		r + "all({filter: {name: {$has: 'x'}}})":                                           validate.UnknownOperator,
 		r + "all({filter: {name: {$not: {$contains: 'x'}}}})":                              validate.UnknownOperator,
 		r + "all({filter: {meta: {$has: 'x'}}})":                                           validate.UnknownOperator,

@@ -90,6 +90,8 @@ func TestFindings(t *testing.T) {
 		{"in a template", "`${SDK.Entities.Tood.count()}`", validate.UnknownEntity, 1, 17, "Todo"},
 		{"global", "fetch('http://x')", validate.ForbiddenGlobal, 1, 1, "fetch"},
 		{"global by globalThis", "globalThis.process.exit()", validate.ForbiddenGlobal, 1, 12, "process"},
+		{"global of another runtime", "new AbortController()", validate.ForbiddenGlobal, 1, 5, "AbortController"},
+		{"CommonJS", "module.exports = 1", validate.ForbiddenGlobal, 1, 1, "module"},
 		{"eval", "eval('1')", validate.ForbiddenGlobal, 1, 1, "eval"},
 		{"new Function", "new Function('return 1')()", validate.ForbiddenGlobal, 1, 5, "Function"},
 		{"behind top-level return", "if (SDK.args) return 1;\nSDK.Entities.Tood.all()", validate.UnknownEntity, 2, 14, "Todo"},
