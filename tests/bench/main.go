@@ -81,6 +81,24 @@ var suites = []suite{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},
 	}},
+	{"./tests/calls", "Call", callRows()},
+}
+
+// callRows are what a tools/call costs from the outside, by transport and by how
+// many clients call at once.
+func callRows() []row {
+	const against = "a bare tool of mcp-go"
+	var rows []row
+	for _, transport := range []struct{ key, name string }{{"stdio", "stdio"}, {"http", "HTTP"}, {"http2026", "HTTP of 2026-07-28"}} {
+		for _, op := range []struct{ key, name, goal string }{{"read", "get-by-id", "1.3"}, {"script", "a trivial script", ""}} {
+			for _, clients := range []string{"1", "16"} {
+				bench := "Call/" + transport.key + "/" + op.key + "/" + clients
+				what := "tools/call of " + op.name + " over " + transport.name + ", " + clients + " at once: "
+				rows = append(rows, row{bench, what + "p50", against, "ratio", op.goal}, row{bench, what + "p99", against, "p99-ratio", ""})
+			}
+		}
+	}
+	return rows
 }
 
 func main() {
@@ -117,7 +135,7 @@ func run(benchtime, app, small, only string, cold bool) error {
 			if !ok {
 				return fmt.Errorf("%s: Benchmark%s reports no %s", s.pkg, r.bench, r.metric)
 			}
-			own, raw := f.pair(ratio)
+			own, raw := f.pair(r.metric, ratio)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, own, raw, ratio, r.goal, r.against)
 		}
 	}
@@ -149,8 +167,10 @@ type figures map[string]float64
 
 // pair gives the engine's and the raw figure in microseconds, from whichever
 // units the benchmark reports.
-func (f figures) pair(ratio float64) (own, raw string) {
+func (f figures) pair(metric string, ratio float64) (own, raw string) {
 	switch {
+	case metric == "p99-ratio":
+		return micros(f["raw-p99-µs"] * ratio), micros(f["raw-p99-µs"])
 	case f["raw-ns/op"] > 0:
 		return micros(f["raw-ns/op"] * ratio / 1000), micros(f["raw-ns/op"] / 1000)
 	case f["inprocess-ms"] > 0:
