@@ -164,6 +164,24 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+func TestHintsForNamesThatAreElsewhere(t *testing.T) {
+	for code, hint := range map[string]string{
+		"Todo.count()":                         "write SDK.Entities.Todo.",
+		"1;\nEntities.Todo.count()":            "write SDK.Entities.",
+		"Vision.detect({})":                    "write SDK.Vision.",
+		"throw new ToolCallError('x')":         "@codemode/errors",
+		"\nconsole.table([1])":                 "console has log",
+		"SDK.args.table([1])":                  "Read the message",
+		"nope.count()":                         "Read the message",
+		"new AbortController()":                "Promise.race",
+		"const m = 'f' + 's'; await import(m)": "Import one of these: @codemode/discovery",
+	} {
+		r := execute(t, NewInProcess(), job(code), newHost())
+		require.NotNil(t, r.Fault, code)
+		require.Contains(t, r.Fault.Hint, hint, "%s: %s", code, r.Fault)
+	}
+}
+
 func TestInputs(t *testing.T) {
 	cases := map[string]struct{ code, input string }{
 		"collection":       {`T.collection({filter: {done: false}, sort: "-id", set: undefined})`, `{"filter":{"done":false},"sort":"-id"}`},

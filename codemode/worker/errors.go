@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -325,4 +327,33 @@ func (s *session) explain(f *fault.Fault) {
 			return
 		}
 	}
+	if hint := s.missing(f); hint != "" {
+		f.Hint = hint
+	}
+}
+
+// missing says where a name is that the script took for a global, and what
+// console has; "" where neither is what is missing.
+func (s *session) missing(f *fault.Fault) string {
+	if name, ok := strings.CutPrefix(f.Message, "TypeError: Object has no member '"); ok {
+		lines := strings.Split(s.job.Code, "\n")
+		if f.Line <= len(lines) && strings.Contains(lines[f.Line-1], "console."+strings.TrimSuffix(name, "'")) {
+			return "console has log, info, debug, trace, warn and error; console.log shows objects as JSON."
+		}
+		return ""
+	}
+	name, ok := strings.CutSuffix(strings.TrimPrefix(f.Message, "ReferenceError: "), " is not defined")
+	if !ok {
+		return ""
+	}
+	b := s.job.Bindings
+	switch {
+	case slices.ContainsFunc(b.Entities, func(e wire.Entity) bool { return e.Name == name }):
+		return "Entities are below SDK.Entities: write SDK.Entities." + name + "."
+	case name == "Entities" || name == "Out" || slices.ContainsFunc(b.Domains, func(d wire.Domain) bool { return d.Name == name }):
+		return "It is below SDK: write SDK." + name + "."
+	case slices.Contains(errorClasses, name):
+		return "Import it: import { " + name + " } from \"" + wire.ModuleErrors + "\"."
+	}
+	return ""
 }

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"strings"
+
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/script"
@@ -90,7 +92,8 @@ func (s *session) module(path string) *goja.Object {
 	case server != nil:
 		s.serverModule(o, server)
 	default:
-		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths()))
+		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths())).
+			WithHint("Import one of these: %s.", strings.Join(m.Paths(), ", "))
 		panic(s.errorOf(f, s.classOf(f.Code, false)))
 	}
 	s.modules[path] = o
