@@ -200,7 +200,7 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 		if gone {
 			continue
 		}
-		found, err := ledger.Receipts(ctx, k.store.backend.Dialect(), d.DB(), id)
+		found, err := k.receipts(ctx, d, id)
 		release()
 		if err != nil {
 			if trouble, mine := k.store.backend.Trouble(set, err); mine {
@@ -211,4 +211,14 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// receipts gives the receipts of a run in one set, the reply with the first.
+func (k *keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
+	found, err := ledger.Receipts(ctx, k.store.backend.Dialect(), d.DB(), id)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	found[0].Reply, err = ledger.Reply(ctx, k.store.backend.Dialect(), d.DB(), id)
+	return found, err
 }

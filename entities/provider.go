@@ -162,7 +162,7 @@ func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Bac
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
 				WithHint("Leave out ent.OnCreateSet or entities.Options.Open.")
 		}
-		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.Migrate)
+		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
 	}
 }
 

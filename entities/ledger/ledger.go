@@ -9,6 +9,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -52,13 +53,26 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Migrate makes the tables where they are missing.
+// Migrate makes the tables of a set where they are missing.
 func Migrate(ctx context.Context, drv dialect.Driver) error {
-	table := receipts
+	return execute(ctx, drv, append([]string{receiptTable(drv), keys, replies}, setTables...))
+}
+
+// MigrateReceipts makes the table of receipts alone, where it is missing: all that a
+// database needs whose tables are the app's own business.
+func MigrateReceipts(ctx context.Context, drv dialect.Driver) error {
+	return execute(ctx, drv, []string{receiptTable(drv), keys})
+}
+
+func receiptTable(drv dialect.Driver) string {
 	if drv.Dialect() == dialect.SQLite {
-		table += " WITHOUT ROWID"
+		return receipts + " WITHOUT ROWID"
 	}
-	for _, statement := range append([]string{table, keys, replies}, setTables...) {
+	return receipts
+}
+
+func execute(ctx context.Context, drv dialect.Driver, statements []string) error {
+	for _, statement := range statements {
 		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}
@@ -103,11 +117,30 @@ func ForgetReply(ctx context.Context, d sqltext.Dialect, q Querier, runID string
 	return nil
 }
 
-// Receipts gives a run's receipts by sequence, the reply with the first: none
-// where it committed nothing in this set.
+// Reply gives what is kept of a run's reply in this set, nil for nothing.
+func Reply(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out json.RawMessage, err error) {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("SELECT reply FROM koan_replies WHERE run = ").Arg(runID)
+	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var reply sql.NullString
+		if err := rows.Scan(&reply); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		out = raw(reply)
+	}
+	return out, rows.Err()
+}
+
+// Receipts gives a run's receipts by sequence, without the reply: none where it
+// committed nothing in this set.
 func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []run.Receipt, err error) {
 	b := sqltext.Builder{Dialect: d}
-	b.Raw("SELECT " + columns + ", (SELECT reply FROM koan_replies p WHERE p.run = koan_receipts.run) FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
+	b.Raw("SELECT " + columns + " FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -115,15 +148,12 @@ func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var r run.Receipt
-		var result, reply sql.NullString
+		var result sql.NullString
 		var at string
-		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at, &reply); err != nil {
+		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
 		r.Result = raw(result)
-		if len(out) == 0 {
-			r.Reply = raw(reply)
-		}
 		if r.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
