@@ -191,11 +191,19 @@ func hinted(err error) error {
 		return err
 	}
 	more := ""
-	if cause := f.Unwrap(); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
+	if cause := f.Unwrap(); cause != nil && !said(err.Error(), cause.Error()) {
 		more += "\n  because: " + cause.Error()
 	}
 	if f.Hint != "" {
 		more += "\n  hint: " + f.Hint
 	}
 	return fmt.Errorf("%w%s", err, more)
+}
+
+// said tells whether a message has the end of its cause in it already: what comes
+// before is the way that the cause took.
+func said(message, cause string) bool {
+	cause = strings.TrimSpace(cause)
+	last := strings.TrimSpace(cause[strings.LastIndexByte(cause, '\n')+1:])
+	return strings.Contains(message, last)
 }

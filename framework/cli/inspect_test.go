@@ -21,6 +21,6 @@ func TestHintedSaysTheCauseOnce(t *testing.T) {
 	require.EqualError(t, got, "entities: service_unavailable: the set cannot be opened\n  because: no rows today\n  hint: Look.")
 	require.ErrorIs(t, got, filling)
 
-	said := fault.New(fault.ServiceUnavailable, "no server: refused").WithHint("Start it.").Because(errors.New("refused"))
+	said := fault.New(fault.ServiceUnavailable, "no server: refused").WithHint("Start it.").Because(errors.New("dial: \n\trefused"))
 	require.EqualError(t, hinted(said), "service_unavailable: no server: refused\n  hint: Start it.")
 }
