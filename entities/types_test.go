@@ -31,7 +31,7 @@ var specimens = []struct {
 	{"u32", `0`, `4294967295`, "order", ""},
 	{"u64", `1`, `"9223372036854775807"`, "order", ""},
 	{"u", `1`, `"9007199254740992"`, "order", ""},
-	{"f32", `0.5`, `1.5`, "order", ""},
+	{"f32", `0.1`, `3.4e+38`, "order", ""},
 	{"f64", `-1e+300`, `0.1`, "order", ""},
 	{"text", `"Ab"`, `"abc"`, "order text", ""},
 	{"long", `"Ab"`, `"abc"`, "order text", ""},
@@ -48,7 +48,7 @@ var specimens = []struct {
 	{"dict", `{"a":1}`, `{"b":2}`, "json", ""},
 	{"history", `[]`, `[{"street":"A"}]`, "json", ""},
 	{"cents", `-1`, `1`, "order", ""},
-	{"ratio", `0.25`, `0.5`, "order", ""},
+	{"ratio", `0.1`, `0.7`, "order", ""},
 	{"flag", `false`, `true`, "", ""},
 	{"blob", `"AA=="`, `"AQ=="`, "", ""},
 	{"slug", `"a"`, `"ab"`, "order text", ""},
@@ -228,7 +228,7 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 	}
 	a, low, _, _ := stocked(t)
 	for at, value := range map[string]string{
-		"/changes/i8": `128`, "/changes/u8": `-1`, "/changes/u64": `"9223372036854775808"`, "/changes/phone": `"41"`, "/changes/price": `"ten"`, "/changes/level": `"MIDDLE"`,
+		"/changes/i8": `128`, "/changes/u8": `-1`, "/changes/u64": `"9223372036854775808"`, "/changes/f32": `3.5e38`, "/changes/phone": `"41"`, "/changes/price": `"ten"`, "/changes/level": `"MIDDLE"`,
 		"/changes/color": `"pink"`, "/changes/point": `{"x":"y"}`, "/changes/address": `{"stret":"x"}`, "/changes/big": `"1.5"`, "/changes/words": `{"a":1}`, "/changes/secret": `5`,
 		"/changes/link": `"http://[::1"`, "/changes/numbers": `["a"]`, "/changes/amount": `"1e"`, "/changes/cents": `1.5`, "/changes/ref": `"x"`, "/changes/blob": `"%"`,
 	} {
@@ -251,6 +251,10 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 	sums := a.call("Specimen.aggregate", `{"sum":"price,amount","avg":"cents"}`)["rows"].([]any)[0].(map[string]any)
 	require.Equal(t, "19.75", sums["sumPrice"])
 	require.Equal(t, "199", sums["sumAmount"])
+	a.call("Specimen.upsert-many", `{"models":[{"f32":3.4e38},{"f32":3.4e38}]}`)
+	single := a.call("Specimen.aggregate", `{"filter":{"f32":3.4e38},"sum":"f32","avg":"f32","max":"f32","having":{"maxF32":3.4e38}}`)["rows"].([]any)[0].(map[string]any)
+	require.InEpsilon(t, 3.4e38*3, single["sumF32"], 1e-6, "sums have 64 bits")
+	require.InEpsilon(t, 3.4e38, single["avgF32"], 1e-6)
 }
 
 func TestIdsOfTheAppsOwn(t *testing.T) {

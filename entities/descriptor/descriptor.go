@@ -32,7 +32,9 @@ type Column struct {
 	Name     string // column name
 	Storage  Storage
 	Nullable bool
-	Form     Form // nil where the column holds what callers see
+	// Single tells that numbers are kept with the precision of a float32.
+	Single bool
+	Form   Form // nil where the column holds what callers see
 	// Refers is the resource that a foreign key refers to, whether or not an edge
 	// shows it; "" for none.
 	Refers string

@@ -129,7 +129,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		}
 	}
 	m.checkField(where, &cf, f.Name == version)
-	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional, Refers: refers}
+	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Nullable: f.Optional, Single: shape.Single, Refers: refers}
 }
 
 // seenAs tells whether the JSON of a default is how callers see values of a type.

@@ -21,6 +21,7 @@ type shape struct {
 	Type    catalog.FieldType
 	Storage descriptor.Storage
 	Opaque  bool
+	Single  bool // a float32
 	// Convert is the converter of package shim that sets the field, "" where it is
 	// set through a form.
 	Convert string
@@ -113,7 +114,7 @@ func basicShape(f *gen.Field) shape {
 	case t.Integer():
 		return shape{Type: catalog.TypeInt, Storage: descriptor.Int, Convert: "Int"}
 	case t.Float():
-		return shape{Type: catalog.TypeFloat, Storage: descriptor.Float, Convert: "Float"}
+		return shape{Type: catalog.TypeFloat, Storage: descriptor.Float, Single: t == field.TypeFloat32 || kindIs(f, reflect.Float32), Convert: "Float"}
 	case f.Column().Size >= math.MaxInt32:
 		return shape{Type: catalog.TypeText, Storage: descriptor.Text, Convert: "Text"}
 	}

@@ -42,10 +42,8 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 	case catalog.TypeInt:
 		return integerOrBad(v, bad)
 	case catalog.TypeFloat:
-		if n, ok := v.(json.Number); ok {
-			if x, err := n.Float64(); err == nil {
-				return x, nil
-			}
+		if x, ok := float(c, v); ok {
+			return x, nil
 		}
 		return bad(wrongType)
 	case catalog.TypeJSON:
@@ -195,6 +193,20 @@ func Integer(v any) (int64, bool) {
 	return n, n >= -MaxSafe && n <= MaxSafe
 }
 
+// float takes a number that the column can keep, as the column keeps it: what is
+// written is found again by the same number.
+func float(c *descriptor.Column, v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	x, err := n.Float64()
+	if c.Single && err == nil {
+		x = float64(float32(x))
+	}
+	return x, err == nil && !math.IsInf(x, 0)
+}
+
 // decimal takes a number or a plain decimal string and gives its text.
 func decimal(v any) (string, bool) {
 	var s string
@@ -234,6 +246,9 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 	case catalog.TypeInt:
 		return "an integer (a string of digits beyond 2^53)"
 	case catalog.TypeFloat:
+		if c.Single {
+			return "a number that a 32-bit float holds"
+		}
 		return "a number"
 	case catalog.TypeTime:
 		return "an RFC 3339 time such as 2026-01-31T08:00:00Z"

@@ -198,7 +198,7 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 
 func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
 	b.Raw(string(c.call)).Raw("(")
-	if c.call == average && c.of.field.Type == catalog.TypeInt { // a float everywhere
+	if c.call == average && c.of.field.Type == catalog.TypeInt || c.of.column.Single && (c.call == sum || c.call == average) { // a float of 64 bits everywhere
 		b.Raw("CAST(")
 		c.value(b, t)
 		b.Raw(" AS double precision))")

@@ -269,6 +269,9 @@ func (in *input) add(a *Aggregate, c column, at string) {
 	case c.call == average && c.field.Type == catalog.TypeInt:
 		c.field, c.inner = catalog.Field{Type: catalog.TypeFloat}, descriptor.Column{Storage: descriptor.Float}
 	}
+	if c.call == sum || c.call == average {
+		c.inner.Single = false
+	}
 	if c.field.Type == catalog.TypeDecimal { // a number now, however the column keeps it
 		c.inner.Form = nil
 	}

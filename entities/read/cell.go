@@ -25,6 +25,7 @@ const (
 	kindText kind = iota // also what is a string outside whatever it is inside: ids, decimals
 	kindInt
 	kindFloat
+	kindSingle
 	kindBool
 	kindTime
 	kindJSON
@@ -40,6 +41,9 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 	case descriptor.Int:
 		return kindInt
 	case descriptor.Float:
+		if c.Single {
+			return kindSingle
+		}
 		return kindFloat
 	case descriptor.Bool:
 		return kindBool
@@ -147,6 +151,11 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 			}
 			return appendInteger(b, n), nil
 		}
+	case kindSingle:
+		if v, ok := src.(float64); ok {
+			return appendDigits(b, v, 32), nil
+		}
+		return appendValue(b, kindFloat, src)
 	case kindFloat:
 		switch v := src.(type) {
 		case float64:
@@ -219,14 +228,18 @@ func appendInteger(b []byte, n int64) []byte {
 
 // appendFloat spells a float as encoding/json does. JSON has no infinities; they
 // read as null.
-func appendFloat(b []byte, v float64) []byte {
+func appendFloat(b []byte, v float64) []byte { return appendDigits(b, v, 64) }
+
+// appendDigits spells a float of 64 or 32 bits with as many digits as it takes to
+// tell it from others of its size.
+func appendDigits(b []byte, v float64, bits int) []byte {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return append(b, "null"...)
 	}
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.AppendFloat(b, v, 'e', -1, 64)
+		return strconv.AppendFloat(b, v, 'e', -1, bits)
 	}
-	return strconv.AppendFloat(b, v, 'f', -1, 64)
+	return strconv.AppendFloat(b, v, 'f', -1, bits)
 }
 
 func appendTime(b []byte, t time.Time) []byte {
