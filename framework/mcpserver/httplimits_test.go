@@ -33,7 +33,7 @@ func TestRequestsPerMinute(t *testing.T) {
 	}
 	a := w.now("1", "tools/list", "", "", "Who", "ann")
 	require.Equal(t, http.StatusTooManyRequests, a.status)
-	require.Equal(t, "12", a.header.Get("Retry-After"), "seconds")
+	require.Regexp(t, "^([1-9]|1[0-2])$", a.header.Get("Retry-After"), "seconds")
 	r := a.one(t)
 	require.Equal(t, string(fault.RateLimited), r.Error.Data.Code)
 	require.Contains(t, string(r.Error.Data.Details), `"requestsPerMinute":5`)

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -142,4 +144,42 @@ func TestHTTPEndsInGoodOrder(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, true, got.body["success"], "what ran is finished: %v", got.body)
 	require.False(t, bytes.Contains([]byte(w.stderr.String()), []byte("panic")), w.stderr.String())
+}
+
+// TestHTTPBoundsHeaders: of their size, and of the time that a client takes.
+func TestHTTPBoundsHeaders(t *testing.T) {
+	t.Parallel()
+	w := newApp(t).web()
+	status, _, _ := w.post(`{}`, "X-Long", strings.Repeat("x", 80<<10))
+	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, status)
+	address := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
+	var slow []net.Conn
+	for range 50 {
+		c, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		fmt.Fprint(c, "POST /mcp HTTP/1.1\r\nHost: loc")
+		slow = append(slow, c)
+	}
+	status, got := w.call("todo.count", `{}`)
+	require.Equal(t, http.StatusOK, status, "%v", got)
+	for _, c := range slow {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+		_, err := io.Copy(io.Discard, c)
+		require.NoError(t, err, "the server ends the connection")
+	}
+}
+
+func TestHTTPBoundsItsCallers(t *testing.T) {
+	w := newApp(t).web("--server.requestsPerMinute", "3")
+	for range 3 {
+		status, _ := w.call("todo.count", `{}`)
+		require.Equal(t, http.StatusOK, status)
+	}
+	status, header, body := w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	require.Equal(t, http.StatusTooManyRequests, status)
+	wait, err := strconv.Atoi(header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.InDelta(t, 10, wait, 10)
+	require.Contains(t, string(body), `"rate_limited"`)
 }
