@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,23 @@ func TestNewApp(t *testing.T) {
 	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
 	require.NotContains(t, toolNames(t, p), "holiday.upsert")
 	p.close()
+
+	// A schema that cannot be exposed costs nothing: what was generated stays, and
+	// with it what the schemas import of it. A renamed one takes its old files along.
+	schema := filepath.Join(home, "ent", "schema", "todo.go")
+	was, err := os.ReadFile(schema)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(schema, []byte(strings.Replace(string(was), `Description: "A day off."`, `Version: "nothing"`, 1)), 0o644))
+	wrong := exec.Command("make", "generate")
+	wrong.Dir = home
+	said, err := wrong.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), `1 problem in the ent schema:`+"\n"+`  Holiday: the version field "nothing" does not exist`)
+	do(home, "go", "build", "./...")
+	require.NoError(t, os.WriteFile(schema, []byte(strings.ReplaceAll(string(was), "Holiday", "Feast")), 0o644))
+	do(home, "make", "generate")
+	_, err = os.Stat(filepath.Join(home, "ent", "holiday.go"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 
 	for name, args := range map[string][]string{
 		"a folder that is not empty": {"new", "errands", "--koan-src", root},
