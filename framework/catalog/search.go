@@ -48,8 +48,11 @@ const (
 // first. The index is made at a view's first search.
 func (v *View) Search(query string, limit int) []Hit {
 	ix := Memo(v, indexKey{}, func() *index { return newIndex(v) })
-	terms := stems(query)
-	return ix.rank(terms[:min(len(terms), maxTerms)], limit)
+	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
+		query = strings.TrimPrefix(strings.TrimSpace(query), prefix)
+	}
+	asked := terms(query)
+	return ix.rank(asked[:min(len(asked), maxTerms)], stems(query), limit)
 }
 
 type indexKey struct{}
@@ -165,7 +168,7 @@ func (ix *index) add(h Hit, name, summary, text string) {
 		text   string
 		weight float64
 	}{{name, nameWeight}, {summary, summaryWeight}, {text, 1}} {
-		for _, term := range stems(part.text) {
+		for _, term := range terms(part.text) {
 			weights[term] += part.weight
 			length++
 		}
@@ -186,7 +189,8 @@ type scored struct {
 	score float64
 }
 
-func (ix *index) rank(query []string, limit int) []Hit {
+// rank finds by terms; what has the name comes first.
+func (ix *index) rank(query, name []string, limit int) []Hit {
 	found := make([]scored, 0, len(ix.hits))
 	if len(query) == 0 {
 		for at := range ix.hits {
@@ -197,7 +201,7 @@ func (ix *index) rank(query []string, limit int) []Hit {
 	scores := make([]float64, len(ix.hits))
 	for _, term := range query {
 		ix.score(scores, term, 1)
-		if len([]rune(term)) < minPrefix {
+		if len([]rune(term)) < minPrefix || strings.HasPrefix(term, whole) {
 			continue
 		}
 		for i := sort.SearchStrings(ix.terms, term); i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
@@ -217,7 +221,7 @@ func (ix *index) rank(query []string, limit int) []Hit {
 		if score == 0 {
 			continue
 		}
-		if same(ix.names[at], query) {
+		if same(ix.names[at], name) {
 			score += best // who calls a thing by its name means it
 		}
 		found = append(found, scored{at, math.Round(score*1000) / 1000})
@@ -279,14 +283,34 @@ const maxTerms = 64
 // maxQuery bounds a text that is taken apart, in bytes.
 const maxQuery = 64 << 10
 
-// stems takes a text apart into lower-case words, names at their case changes,
-// without a plural's ending.
-func stems(text string) []string {
+// terms are the stems of a text, and its names as they are: "expiresAt" is more
+// than "expires" and "at".
+func terms(text string) []string {
+	out := stems(text)
+	for _, w := range split(text) {
+		if len(words(w)) > 1 {
+			out = append(out, whole+strings.ToLower(w))
+		}
+	}
+	return out
+}
+
+// whole begins a term that is a whole name, which no other is a beginning of.
+const whole = "="
+
+// split gives the words of a text as they stand.
+func split(text string) []string {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
 	}
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// stems takes a text apart into lower-case words, names at their case changes,
+// without a plural's ending.
+func stems(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range split(text) {
 		for _, part := range words(w) {
 			out = append(out, stem(part))
 		}

@@ -25,7 +25,7 @@ func searchView(t testing.TB) *catalog.View {
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{
 			{Name: "PantryItem", Description: "Food in the house.", Operations: []string{"collection", "upsert"}, Fields: []catalog.Field{{Name: "expiresAt"}, {Name: "location", Enum: []string{"fridge", "freezer"}}, {Name: "pin", Sensitive: true}}},
-			{Name: "Recipe", Description: "How a dish is cooked.", Operations: []string{"collection"}, Fields: []catalog.Field{{Name: "cuisine"}}},
+			{Name: "Recipe", Description: "How a dish is cooked at home.", Operations: []string{"collection"}, Fields: []catalog.Field{{Name: "cuisine"}}},
 			{Name: "Payroll", Operations: []string{"collection"}},
 		},
 		Operations: []*catalog.Operation{
@@ -54,6 +54,9 @@ func TestSearch(t *testing.T) {
 		{"an operation", "create pantry item", "koan::PantryItem.upsert"},
 		{"an entity's name", "PantryItem", "koan::PantryItem"},
 		{"an operation's name", "pantry item upsert", "koan::PantryItem.upsert"},
+		{"as a script calls it", "SDK.Entities.PantryItem.upsert()", "koan::PantryItem.upsert"},
+		{"a function as a script calls it", "SDK.Vision.detect", "plugin::vision.detect"},
+		{"a field by its whole name", "expiresAt", "koan::PantryItem"},
 		{"a beginning", "cuis", "koan::Recipe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
