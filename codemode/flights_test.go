@@ -19,10 +19,8 @@ import (
 
 func TestCallsRunInParallel(t *testing.T) {
 	m := newModules(t, nil)
-	began := time.Now()
 	require.JSONEq(t, `[0,1,4,9,16,25,36,49,64,81]`, m.gives(`import { of } from "@codemode/servers/square";
 globalThis.__codemode_result__ = (await Promise.all(Array.from({ length: 10 }, (_, n) => of({ n, ms: 50 })))).map((r) => r.n);`))
-	require.Less(t, time.Since(began), 300*time.Millisecond)
 	require.EqualValues(t, 10, m.square.most.Load())
 }
 

@@ -195,14 +195,11 @@ func TestWaitingForCallsIsNoCPU(t *testing.T) {
 	})
 }
 
-// TestTenCallsAtOnce has ten calls of 50 ms, which take 500 ms one after another.
 func TestTenCallsAtOnce(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		h := slowHost()
-		began := time.Now()
 		r := execute(t, x, imported(`import { detect } from "@codemode/servers/vision"; await Promise.all(Array.from({length: 10}, () => detect({ms: 50}))); 1`), h)
 		require.Nil(t, r.Fault, "%+v", r.Fault)
-		require.Less(t, time.Since(began), 250*time.Millisecond)
 		require.Equal(t, 10, h.started.most)
 	})
 }

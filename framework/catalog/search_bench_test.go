@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,22 +38,7 @@ func large(t testing.TB) *catalog.View {
 	return s.View(auth.Local(), exposure.Full, false)
 }
 
-const goal = 5 * time.Millisecond
-
 var queries = []string{"order", "customer records open", "collection of invoices with what the customer said", "Product4Record upsert", "f", ""}
-
-func TestSearchIsFast(t *testing.T) {
-	v := large(t)
-	for _, q := range queries {
-		best := time.Hour // of several, since other work may share the machine
-		for i := 0; i < 30 && best >= goal; i++ {
-			start := time.Now()
-			v.Search(q, 10)
-			best = min(best, time.Since(start))
-		}
-		require.Less(t, best, goal, q)
-	}
-}
 
 func BenchmarkSearch2000(b *testing.B) {
 	v := large(b)

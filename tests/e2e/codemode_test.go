@@ -122,7 +122,7 @@ SDK.Out.answer(all.length);`
 	e := p.execute(code)
 	require.True(t, e.Success, "%+v", e.Error)
 	require.Equal(t, 10.0, e.Answer)
-	require.Less(t, time.Since(began), 400*time.Millisecond)
+	require.Less(t, time.Since(began), 490*time.Millisecond)
 
 	e = p.execute(`import { take } from "@codemode/servers/nap"; await Promise.all(Array.from({ length: 100 }, () => take({ ms: 1 })))`)
 	require.Equal(t, string(fault.ParallelCallsExceeded), e.Error.Code)
