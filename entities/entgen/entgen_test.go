@@ -187,6 +187,9 @@ type Exposed struct{ ent.Schema }
 
 func (Exposed) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
 
+// Ruled would hide behind the method of this name.
+type Ruled struct{ Exposed }
+
 func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	_, err := newModel(graph(t, Bad{}))
 	require.Error(t, err)
@@ -199,6 +202,8 @@ func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	}
 	_, err = newModel(graph(t, Koan{}))
 	require.ErrorContains(t, err, "Koan: the generated file koan.go needs this name")
+	_, err = newModel(graph(t, Ruled{}))
+	require.ErrorContains(t, err, "Ruled: the generated file koan.go needs this name")
 	_, err = newModel(graph(t, Plain{}))
 	require.ErrorContains(t, err, "no schema has the annotation")
 }

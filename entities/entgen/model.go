@@ -114,8 +114,9 @@ func (m *model) read() {
 	}
 }
 
-// taken are names that the generated file has for itself.
-var taken = []string{"Koan", "Entities", "EntitiesOption", "OnClient", "OnCreateSet"}
+// taken are names that the generated file has for itself, and the methods by which
+// it would take a client of that name for its own.
+var taken = []string{"Koan", "Entities", "EntitiesOption", "OnClient", "OnCreateSet", "Hooked", "Ruled", "Begin"}
 
 // decode reads an annotation, which ent gives as a JSON map.
 func decode[T any](m *model, where string, all gen.Annotations, name string) *T {
