@@ -207,8 +207,12 @@ func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
 // admitted authorises, validates and makes the call.
 func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach catalog.Reach) (json.RawMessage, error) {
 	r, view := c.attempt.run, c.request.View
-	if c.op == nil || id.Kind == catalog.KindCode || reach == catalog.ReachScript && !view.Scripted(id) || !r.permits(id) {
+	if c.op == nil || id.Kind == catalog.KindCode || reach == catalog.ReachScript && !view.Scripted(id) {
 		return nil, unknownOperation(id.String())
+	}
+	if !r.permits(id) {
+		return nil, fault.Newf(fault.ToolNotFound, "`only` leaves %s out of this run", view.Snapshot().ToolName(id)).
+			WithHint("Call what `only` names, or name more there.")
 	}
 	if missing := r.principal.Missing(c.op.Scopes); missing != "" {
 		return nil, forbidden(missing)

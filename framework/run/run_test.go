@@ -258,6 +258,7 @@ func TestOnlyNarrowsARun(t *testing.T) {
 		return run.Return{}, err
 	})
 	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
+	require.ErrorContains(t, err, "`only` leaves")
 }
 
 func TestCancelRollsBack(t *testing.T) {
