@@ -290,3 +290,37 @@ func BenchmarkUpsertMany(b *testing.B) {
 	})
 	require.NoError(b, tx.Rollback())
 }
+
+// BenchmarkOnce writes one row in a run, without a key and under one.
+func BenchmarkOnce(b *testing.B) {
+	if forEach(b, BenchmarkOnce) {
+		return
+	}
+	a := start(b, ent.Entities())
+	a.engine.KeepKeys(a.provider.Ledger())
+	write := func(key string) {
+		spec := run.Spec{Atomic: true, IdempotencyKey: key, Reply: func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}
+		_, err := a.run(script(spec, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {
+			_, err := call("Todo.upsert", `{"model":{"title":"x"}}`)
+			return err
+		}))
+		require.NoError(b, err)
+	}
+	b.Run("without", func(b *testing.B) {
+		for b.Loop() {
+			write("")
+		}
+	})
+	n := 0
+	b.Run("keyed", func(b *testing.B) {
+		for b.Loop() {
+			n++
+			write(fmt.Sprint(n))
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			write("1")
+		}
+	})
+}

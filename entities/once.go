@@ -20,9 +20,11 @@ type keys struct {
 	owner backend.Owner
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	opened *ledger.Keys
-	tidied time.Time
+	mu      sync.Mutex
+	opened  *ledger.Keys
+	tidied  time.Time
+	stop    context.CancelFunc // of tidying up
+	tidying sync.WaitGroup
 }
 
 var (
@@ -57,6 +59,12 @@ func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
 // close closes the tables, if they were ever opened.
 func (k *keys) close() error {
 	k.mu.Lock()
+	if k.stop != nil {
+		k.stop()
+	}
+	k.mu.Unlock()
+	k.tidying.Wait()
+	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.opened == nil {
 		return nil
@@ -76,7 +84,7 @@ func (k *keys) Claim(ctx context.Context, c run.Claim) (run.Standing, error) {
 	if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
 		return run.Standing{}, err
 	}
-	k.tidy(ctx, l, c.Retention)
+	k.tidy(l, c.Retention)
 	return l.Claim(ctx, c)
 }
 
@@ -87,21 +95,24 @@ const (
 	tidyMost  = 200
 )
 
-// tidy forgets what is older than the retention, now and then. That it cannot is no
-// concern of the run that happens to come by.
-func (k *keys) tidy(ctx context.Context, l *ledger.Keys, retention time.Duration) {
+// tidy forgets what is older than the retention, now and then, beside the runs.
+func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
 	k.mu.Lock()
-	due := time.Since(k.tidied) > tidyEvery
-	if due {
-		k.tidied = time.Now()
-	}
-	k.mu.Unlock()
-	if !due {
+	defer k.mu.Unlock()
+	if time.Since(k.tidied) < tidyEvery {
 		return
 	}
-	if err := k.forget(ctx, l, retention, tidyMost, nil); err != nil {
-		k.log.WarnContext(ctx, "results of old runs are still kept", "error", err)
+	if k.stop != nil {
+		k.stop()
 	}
+	k.tidied = time.Now()
+	ctx, stop := context.WithCancel(context.Background())
+	k.stop = stop
+	k.tidying.Go(func() {
+		if err := k.forget(ctx, l, retention, tidyMost, nil); err != nil && ctx.Err() == nil {
+			k.log.WarnContext(ctx, "results of old runs are still kept", "error", err)
+		}
+	})
 }
 
 // forget takes out runs that nobody has touched for the retention: first what their

@@ -121,6 +121,16 @@ func held(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold) error
 
 // Claim implements run.Ledger, but forgets nothing.
 func (k *Keys) Claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
+	for range 10 {
+		st, err = k.claim(ctx, c)
+		if !errors.Is(err, sql.ErrNoRows) { // else the key was freed between two looks at it
+			break
+		}
+	}
+	return st, err
+}
+
+func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
 	err = k.in(ctx, func(tx *sql.Tx) error {
 		b := k.statement("INSERT INTO koan_keys (run, subject, operation, idempotency_key, fingerprint, holder, lease_until, ended, claimed_at, touched_at, tape_now, tape_seed, sets) VALUES (")
 		for _, v := range []any{c.Run, c.Subject, c.Operation, c.Key, c.Fingerprint, c.Holder} {
