@@ -154,10 +154,22 @@ func decodePatch(k *kind, raw json.RawMessage) (*patchInput, error) {
 		in.id, in.shown, _ = d.key(k, v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
-		in.changes = d.model(v, "/changes", false)
+		in.changes = d.model(v, "/changes", true)
+		d.sameID(in)
 	}
 	in.ifVersion = d.version(members)
 	return in, d.err()
+}
+
+// sameID takes the id out of changes that were made of an entity as it was read.
+func (d *decoder) sameID(in *patchInput) {
+	if in.changes == nil || in.changes.id == nil {
+		return
+	}
+	if in.id != nil && in.changes.shown != in.shown {
+		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id does not change")
+	}
+	in.changes.id, in.changes.shown = nil, ""
 }
 
 func decodeDelete(k *kind, raw json.RawMessage) (*deleteInput, error) {

@@ -108,7 +108,7 @@ func (d *decoder) err() error {
 
 // model checks a model or a set of changes. Fields that the system keeps may
 // stand in it, since a model that was read is sent back whole; they are checked
-// and left out. creating tells that id may stand in it.
+// and left out. withID tells that the id may stand in it.
 func (d *decoder) model(v any, at string, withID bool) *model {
 	members, ok := v.(map[string]any)
 	if !ok {

@@ -75,6 +75,22 @@ func TestRefusesBadWrites(t *testing.T) {
 	require.EqualValues(t, 1, a.call("Todo.count", `{}`)["count"], "nothing bad was stored")
 }
 
+func TestPatchTakesAnEntityThatWasRead(t *testing.T) {
+	if forEach(t, TestPatchTakesAnEntityThatWasRead) {
+		return
+	}
+	a := start(t, ent.Entities())
+	read := a.call("Todo.upsert", `{"model":{"title":"one","labels":[]}}`)
+	read["title"] = "two"
+	raw, err := json.Marshal(map[string]any{"id": read["id"], "changes": read})
+	require.NoError(t, err)
+	changed := a.call("Todo.patch", string(raw))
+	require.Equal(t, read["id"], changed["id"])
+	require.Equal(t, "two", changed["title"])
+	label := a.call("Label.upsert", `{"model":{"name":"x"}}`)["id"]
+	require.Equal(t, "y", a.call("Label.patch", fmt.Sprintf(`{"id":%q,"changes":{"id":%s,"name":"y"}}`, label, label))["name"], "a number is the same id")
+}
+
 func TestReportsEverythingWrongAtOnce(t *testing.T) {
 	if forEach(t, TestReportsEverythingWrongAtOnce) {
 		return
