@@ -10,9 +10,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -38,6 +41,9 @@ type file struct {
 		Sets    []string `yaml:"sets"`
 	} `yaml:"tokens"`
 }
+
+// inGo is what the decoder says of Go types, and with them of values.
+var inGo = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
 
 // maxFile bounds a file of tokens, in bytes.
 const maxFile = 1 << 20
@@ -72,7 +78,14 @@ func parse(raw []byte) (*Tokens, error) {
 	var f file
 	d := yaml.NewDecoder(strings.NewReader(string(raw)))
 	d.KnownFields(true)
-	if err := d.Decode(&f); err != nil {
+	var wrong *yaml.TypeError
+	switch err := d.Decode(&f); {
+	case errors.As(err, &wrong):
+		for i, e := range wrong.Errors {
+			wrong.Errors[i] = inGo.ReplaceAllString(e, " is no part of this file: a token has subject, sha256, scopes and sets, below `tokens`")
+		}
+		return nil, errors.New(strings.Join(wrong.Errors, "; "))
+	case err != nil && !errors.Is(err, io.EOF): // an empty file has no tokens
 		return nil, err
 	}
 	t := &Tokens{}

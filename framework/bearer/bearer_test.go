@@ -60,12 +60,13 @@ func TestBrokenFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "none": "tokens: []\n", "no subject": "tokens: [{sha256: " + digest("x") + "}]", "short": "tokens: [{subject: a, sha256: abc}]",
 		"twice":         "tokens: [{subject: a, sha256: " + digest("x") + "}, {subject: b, sha256: " + digest("x") + "}]",
-		"another field": "tokens: [{subject: a, token: secret}]", "no yaml": "tokens: [",
+		"another field": "tokens: [{subject: a, token: secret}]", "a bare token": "tokens: secret", "a list": "[secret]", "no yaml": "tokens: [",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse([]byte(text))
 			require.Error(t, err)
 			require.NotContains(t, err.Error(), "secret")
+			require.NotContains(t, err.Error(), "struct")
 		})
 	}
 	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"))

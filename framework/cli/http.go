@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,11 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, o m
 	cert, key := i.Values().String("server.tlsCert"), i.Values().String("server.tlsKey")
 	if (cert == "") != (key == "") {
 		return usage(errors.New("server.tlsCert and server.tlsKey belong together"))
+	}
+	if cert != "" { // before anything says that it listens
+		if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
+			return usage(fmt.Errorf("server.tlsCert, server.tlsKey: %w", err))
+		}
 	}
 	handler, err := i.HTTPHandler(o)
 	if err != nil {
