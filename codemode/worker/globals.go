@@ -15,6 +15,7 @@ import (
 // base is what is taken from a fresh engine before a script can change it.
 type base struct {
 	stringify   goja.Callable
+	freeze      goja.Callable
 	errorClass  *goja.Object
 	koanError   *goja.Object // KoanError.prototype
 	classes     *goja.Object // those of @codemode/errors, by name
@@ -47,7 +48,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
     classes[name] = named(name, CodemodeError);
   classes.AuthenticationError = named("AuthenticationError", classes.ToolCallError);
   return [KoanError, JSON.stringify, Error,
-    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes)];
+    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes), Object.freeze];
 })()`, false)
 })
 
@@ -63,6 +64,7 @@ func prepare() (*session, error) {
 		return nil, err
 	}
 	s.base.stringify, _ = goja.AssertFunction(parts[1])
+	s.base.freeze, _ = goja.AssertFunction(parts[7])
 	s.base.errorClass = parts[2].(*goja.Object)
 	koan := parts[0].(*goja.Object)
 	s.base.koanError = koan.Get("prototype").(*goja.Object)

@@ -125,7 +125,7 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 		if t.Description != "" {
 			s.export(about, "description", s.vm.ToValue(t.Description))
 		}
-		tools[i] = about
+		tools[i] = s.frozen(about)
 	}
 	meta := s.vm.NewObject()
 	s.export(meta, "serverId", s.vm.ToValue(server.ID))
@@ -133,8 +133,16 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 	if server.Version != "" {
 		s.export(meta, "serverVersion", s.vm.ToValue(server.Version))
 	}
-	s.export(meta, "tools", s.vm.NewArray(tools...))
-	s.export(o, wire.MetaExport, meta)
+	s.export(meta, "tools", s.frozen(s.vm.NewArray(tools...)))
+	s.export(o, wire.MetaExport, s.frozen(meta))
+}
+
+// frozen makes an object one that no script can change.
+func (s *session) frozen(o *goja.Object) *goja.Object {
+	if _, err := s.base.freeze(goja.Undefined(), o); err != nil {
+		panic(err)
+	}
+	return o
 }
 
 // discovery makes the module that says what there is (codemode-run-spec section

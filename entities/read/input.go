@@ -98,7 +98,7 @@ func (in *input) cursor() *tagged {
 	}
 	s, ok := v.(string)
 	if !ok || len(s) > MaxCursor {
-		in.wrong("/cursor", "cursor is the nextCursor of a page", "string", v)
+		in.wrong("/cursor", "cursor is the nextCursor of a page; leave it out to begin with the first", "string", v)
 		return nil
 	}
 	if _, ok := in.members["page"]; ok {
