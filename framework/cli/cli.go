@@ -17,11 +17,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -140,7 +142,7 @@ type command struct {
 
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
-		Use: c.app.Name, Short: c.app.Description, Version: c.app.Version,
+		Use: c.app.Name, Short: c.app.Description, Long: c.long(), Version: c.app.Version,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
@@ -157,12 +159,37 @@ func (c *command) root() *cobra.Command {
 	}
 	root.SetOut(c.app.Stdout)
 	root.SetErr(c.app.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknown(cmd, err) })
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
 	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.provided(p))
 	}
 	return root
+}
+
+// long says what holds for all commands.
+func (c *command) long() string {
+	about := "Each key of the configuration is a flag of every command, as --database; `" + c.app.Name + " keys` lists them."
+	if c.app.Description == "" {
+		return about
+	}
+	return c.app.Description + "\n\n" + about
+}
+
+// unknown says of a flag that there is not which one may have been meant: the
+// command's own, or a key of the configuration.
+func (c *command) unknown(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, s := range c.app.Settings {
+		names = append(names, s.Key)
+	}
+	return fmt.Errorf("%w%s", err, fault.DidYouMean(missing.GetSpecifiedName(), names))
 }
 
 // once starts the app for a command that prints one thing and ends: it logs

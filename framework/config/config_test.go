@@ -74,6 +74,20 @@ func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
 	}
 }
 
+// A word that is nearly one of the app's would otherwise send its data elsewhere.
+func TestAMisspeltSectionIsNoForeignOne(t *testing.T) {
+	for name, src := range map[string]config.Source{
+		"koan.yaml:2: there is no key \"exposer\"; did you mean \"exposure\"?":     {File: write(t, "other: 1\nexposer: code\n")},
+		"koan.yaml:1: there is no key \"codemod\"; did you mean \"codeMode\"?":     {File: write(t, "codemod: {maxSdkCalls: 1}\n")},
+		"KOAN_SANDBX_CPUMS: there is no key \"SANDBX\"; did you mean \"sandbox\"?": {Env: []string{"KOAN_SANDBX_CPUMS=5"}},
+	} {
+		_, err := config.Load(settings, src)
+		require.ErrorContains(t, err, name)
+	}
+	_, err := config.Load(settings, config.Source{File: write(t, "other: {sandbox: 1}\nsand: 2\n"), Env: []string{"KOAN_HOME=/x"}})
+	require.NoError(t, err)
+}
+
 func TestFiles(t *testing.T) {
 	_, err := config.Load(settings, config.Source{File: filepath.Join(t.TempDir(), "none.yaml")})
 	require.NoError(t, err, "the default file may be absent")

@@ -72,8 +72,13 @@ func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
 				problems = append(problems, place+": nested too deeply")
 			case c.known(key):
 				problems = append(problems, c.walk(name, key+".", v, depth+1)...)
+			default:
+				problems = append(problems, c.misspelt(place, key)...)
 			}
 			continue
+		}
+		if !c.known(key) {
+			problems = append(problems, c.misspelt(place, key)...)
 		}
 		if _, declared := c.settings[key]; !c.known(key) || v.Tag == "!!null" && !declared {
 			continue // another program's section may live in the same file; this one may be empty
@@ -113,6 +118,7 @@ func (c *Config) environment(env []string) Problems {
 			key = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "KOAN_"), "_", "."))
 			section, rest, _ := strings.Cut(strings.TrimPrefix(strings.ToUpper(name), "KOAN_"), "_")
 			if _, known := sections["KOAN_"+section]; !known {
+				problems = append(problems, c.misspelt(name, section)...)
 				continue
 			}
 			if !c.open(key) {
@@ -123,6 +129,23 @@ func (c *Config) environment(env []string) Problems {
 		problems = append(problems, c.set(key, val, name)...)
 	}
 	return problems
+}
+
+// misspelt refuses a first part of a key that is almost one of this app's. What is
+// far from all of them is another program's.
+func (c *Config) misspelt(place, key string) Problems {
+	const least = 5 // letters; shorter words are near to many
+	section, _, _ := strings.Cut(key, ".")
+	var names []string
+	for k := range c.settings {
+		first, _, _ := strings.Cut(k, ".")
+		names = append(names, first)
+	}
+	sort.Strings(names)
+	if n := fault.Nearest(section, names); n != "" && len(section) >= least {
+		return Problems{fmt.Sprintf("%s: there is no key %q; did you mean %q?", place, section, n)}
+	}
+	return nil
 }
 
 func envName(key string) string {
