@@ -47,10 +47,15 @@ func Compile(src Source) (*Program, error) {
 // it.
 var errAwait = errors.New("top-level await")
 
+// noAsyncGenerators is what the compiler says of async generators, which the
+// parser takes.
+const noAsyncGenerators = "Async generators are not supported yet"
+
 // worthAnotherTry is false for what the compiler found: the parser took it.
 func worthAnotherTry(err error) bool {
 	var list parser.ErrorList
-	return errors.As(err, &list) || errors.Is(err, errAwait)
+	var ce *goja.CompilerSyntaxError
+	return errors.As(err, &list) || errors.Is(err, errAwait) || errors.As(err, &ce) && ce.Message == noAsyncGenerators
 }
 
 func parse(text string) (*ast.Program, error) {

@@ -1,0 +1,3 @@
+// => ["a","b"]
+async function* names() { yield "a"; yield "b"; }
+Array.fromAsync(names());
