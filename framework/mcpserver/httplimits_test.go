@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -67,14 +68,21 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	o.QueueMax = 1
 	o.MaxBufferBytes = 64 << 20
 	w := serveWeb(t, o, mcpserver.HTTPOptions{WriteTime: 200 * time.Millisecond})
-	c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+	served := make(chan struct{}, 1)
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		defer func() { served <- struct{}{} }()
+		w.handler.ServeHTTP(rw, r)
+	}))
+	defer front.Close()
+	c, err := net.Dial("tcp", front.Listener.Addr().String())
 	require.NoError(t, err)
 	defer c.Close()
 	// The answer carries the id, and so is longer than what the two sockets take.
 	id := strings.Repeat("x", 20<<20)
 	body := `{"jsonrpc":"2.0","id":"` + id + `","method":"tools/list","params":{` + modern("{}") + `}}`
 	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Protocol-Version: %s\r\nMcp-Method: tools/list\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", version, len(body), body)
-	time.Sleep(600 * time.Millisecond)
+	<-served
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
 	n, _ := io.Copy(io.Discard, c)
 	require.Less(t, n, int64(len(id)), "the connection ended in the middle of the answer")
 	require.Equal(t, http.StatusOK, w.now("1", "tools/call", "plant.get-by-id", `"name":"plant.get-by-id","arguments":{"id":"p1"}`).status)
