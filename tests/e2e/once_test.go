@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -187,6 +188,47 @@ func TestOnceInTwoProcessesAtOnce(t *testing.T) {
 	require.Len(t, answers, 1, "%v", answers)
 	require.Equal(t, 1, letters()["race"])
 	require.EqualValues(t, 1, peers[0].execute(`SDK.Entities.Todo.count({ title: "once" })`).Result)
+}
+
+// TestOnceKilledBetweenCommitAndAnswer kills the server when the receipt is in the
+// data and nobody has heard of it.
+func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
+	a, letters := keyed(t)
+	a.serve().close() // which makes the set
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(a.data, "default.db")+"?mode=ro&_busy_timeout=5000")
+	require.NoError(t, err)
+	defer db.Close()
+	code := `SDK.Post.send({ text: SDK.args });` + addTodo
+	for n := range 20 {
+		key := fmt.Sprint("key-", n)
+		in := input{"name": "koan.code.execute", "arguments": input{"code": code, "args": key, "idempotencyKey": key}}
+		p := a.serve()
+		_, c := p.post("tools/call", in)
+		for deadline := time.Now().Add(time.Minute); ; {
+			var there int
+			require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM koan_receipts WHERE idempotency_key = ?", key).Scan(&there))
+			if there == 1 {
+				break
+			}
+			require.True(t, time.Now().Before(deadline))
+		}
+		require.NoError(t, p.cmd.Process.Kill())
+		<-p.done
+		if len(c) > 0 {
+			continue // it was faster
+		}
+		p = a.serve()
+		var got answer
+		for got = p.once(key, code, input{"args": key}); got.code == string(fault.InProgress); got = p.once(key, code, input{"args": key}) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		require.Empty(t, got.code, got.text)
+		require.Equal(t, got, p.once(key, code, input{"args": key}))
+		require.Equal(t, 1, letters()[key])
+		require.EqualValues(t, n+1, p.execute(`SDK.Entities.Todo.count({ title: "once" })`).Result)
+		return
+	}
+	t.Fatal("no kill came between a commit and its answer")
 }
 
 func TestOnceThoughKilled(t *testing.T) {
