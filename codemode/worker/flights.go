@@ -42,7 +42,11 @@ func (s *session) async(name string, length int, c callee, input func(goja.Funct
 		fl := &flight{callee: c, resolve: resolve, reject: reject, origin: s.here()}
 		// An async function throws nothing: what goes wrong rejects its promise.
 		if ex := s.vm.Try(func() { s.launch(fl, input(call, s.takeScratch())) }); ex != nil {
-			if err := reject(ex.Value()); err != nil {
+			why := ex.Value()
+			if o, ok := why.(*goja.Object); ok && s.faults[o] != nil { // of the class that the call's end would have
+				why = s.callError(c, s.faults[o])
+			}
+			if err := reject(why); err != nil {
 				panic(err)
 			}
 		}
