@@ -1,6 +1,7 @@
 package entities_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"testing"
@@ -43,6 +44,26 @@ func TestUpsertsByUniqueKey(t *testing.T) {
 	require.Equal(t, other["id"], id(5), "it has this key by then")
 	require.EqualValues(t, 4, a.call("Slot.count", `{}`)["count"])
 	require.Contains(t, string(a.view.Snapshot().Operation(catalog.EntityID("Slot", "upsert")).Input), "Without id, the one with the same shelf and place is changed")
+}
+
+func TestConflictsAreAtWhatTheCallSays(t *testing.T) {
+	if forEach(t, TestConflictsAreAtWhatTheCallSays) {
+		return
+	}
+	a := start(t, specimen.Entities())
+	a.call("Slot.upsert-many", `{"models":[{"shelf":"A","place":1},{"shelf":"A","place":2}]}`)
+	f := a.fails(fault.Conflict, "Slot.patch", `{"id":"1","changes":{"place":2}}`)
+	require.Equal(t, "/changes/place", f.Path, f.Message)
+	f = a.fails(fault.Conflict, "Slot.update-by-query", `{"filter":{"id":"1"},"changes":{"place":2}}`)
+	require.Equal(t, "/changes/place", f.Path, f.Message)
+	if !postgres(t) { // an index of SQLite takes texts of any length
+		return
+	}
+	long := make([]byte, 6000) // and so that nothing makes it shorter
+	_, err := rand.Read(long)
+	require.NoError(t, err)
+	f = a.fails(fault.InvalidPayload, "Slot.upsert", fmt.Sprintf(`{"model":{"shelf":"%x","place":1}}`, long))
+	require.Equal(t, "/model", f.Path, f.Message)
 }
 
 // ent tells of one validator at a time; callers hear of all.

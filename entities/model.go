@@ -58,6 +58,9 @@ func (m *model) hasEdge(edge string) bool {
 	return slices.ContainsFunc(m.edges, func(e edgeValue) bool { return e.json.Name == edge })
 }
 
+// names tells whether the model says something of a field or an edge.
+func (m *model) names(name string) bool { return m != nil && (m.has(name) || m.hasEdge(name)) }
+
 // rules are what a field's value must obey, compiled once.
 type rules struct {
 	pattern *regexp.Regexp

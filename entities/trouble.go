@@ -58,6 +58,10 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
 	}
 	if err, mine := t.store.backend.Trouble(t.set, err); mine {
+		var refused *fault.Fault
+		if errors.As(err, &refused) && refused.Code == fault.InvalidPayload && refused.Path == "" {
+			return refused.WithPath(at)
+		}
 		return err
 	}
 	// What is left comes from a hook of the app, which has its reasons.
@@ -150,7 +154,7 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		f := fault.Newf(fault.Conflict, "another %s already has this %s", owner, strings.Join(names, " and ")).
 			WithHint("Use another value, or find the %s that has it and change that one.", owner).Because(err)
 		if owner == k.name() && len(names) > 0 {
-			at += "/" + filter.Escape(names[0])
+			at += "/" + filter.Escape(names[max(0, slices.IndexFunc(names, m.names))])
 		}
 		f.Retry = fault.Fix // the same value stays taken
 		return f.WithPath(at)
