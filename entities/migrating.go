@@ -188,7 +188,7 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 // plainly says what the database said: whoever migrates has to know.
 func plainly(set string, err error) error {
 	var known *fault.Fault
-	if errors.As(err, &known) && errors.Unwrap(known) == nil {
+	if errors.As(err, &known) && (errors.Unwrap(known) == nil || strings.Contains(known.Message, errors.Unwrap(known).Error())) {
 		return err
 	}
 	if known != nil {

@@ -132,6 +132,9 @@ func (d *Dir) bad(f migrate.File, format string, args ...any) error {
 		WithHint("Correct the file, or take it out of the directory.")
 }
 
+// outside is Atlas' directive for a file that is not run in a transaction.
+var outside = regexp.MustCompile(`(?m)^[ \t]*--[ \t]*atlas:txmode[ \t]+none[ \t\r]*$`)
+
 func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	f := &file{File: raw}
 	if !fileName.MatchString(raw.Name()) {
@@ -140,7 +143,7 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	if c, ok := raw.(migrate.CheckpointFile); ok && c.IsCheckpoint() {
 		return nil, d.bad(raw, "is a checkpoint, which sets are not started from")
 	}
-	if l, ok := raw.(*migrate.LocalFile); ok && slices.Contains(l.Directive("txmode"), "none") {
+	if outside.Match(raw.Bytes()) { // in any line: Atlas passes by a directive that no empty line follows
 		return nil, d.bad(raw, "asks to run outside of a transaction; a set is migrated as a whole or not at all")
 	}
 	sum := sha256.Sum256(raw.Bytes())

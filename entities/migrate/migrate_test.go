@@ -189,6 +189,7 @@ func TestBadDirectoriesAreRefused(t *testing.T) {
 		"the same version twice":   {map[string]string{"1_a.sql": "SELECT 1;", "1_b.sql": "SELECT 1;"}, "same version as 1_a.sql"},
 		"another database":         {map[string]string{"1_a.sql": "-- koan:schema 00000001 postgres\n\nSELECT 1;"}, "made for postgres, and the database is sqlite3"},
 		"a header that is none":    {map[string]string{"1_a.sql": "-- koan:schema soon\n\nSELECT 1;"}, "first line"},
+		"outside in a later line":  {map[string]string{"1_a.sql": "-- why\n-- atlas:txmode none\nSELECT 1;"}, "outside of a transaction"},
 		"outside a transaction":    {map[string]string{"1_a.sql": "-- atlas:txmode none\n\nSELECT 1;"}, "outside of a transaction"},
 		"a checkpoint":             {map[string]string{"1_a.sql": "-- atlas:checkpoint\n\nSELECT 1;"}, "checkpoint"},
 		"an open quote":            {map[string]string{"1_a.sql": "SELECT 'x;"}, "cannot be read"},
