@@ -59,7 +59,8 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 		return s.failed(ex, op, got, late), nil
 	}
 	if got.err == nil {
-		return s.result(ex, op, got, success(op, got.out), false), nil
+		wraps := catalog.Memo(view, wrapsKey{op.ID}, func() bool { return wrapped(op) })
+		return s.result(ex, op, got, success(got.out, wraps), false), nil
 	}
 	f := fault.From(got.err)
 	switch {
@@ -155,12 +156,16 @@ func unknownTool(v *catalog.View, name string) *fault.Fault {
 	return fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
 }
 
+// wrapsKey is where a view keeps whether an operation's result stands under
+// "result".
+type wrapsKey struct{ id catalog.ID }
+
 // success is the structured content of a successful call: always an object.
-func success(op *catalog.Operation, out json.RawMessage) json.RawMessage {
+func success(out json.RawMessage, wraps bool) json.RawMessage {
 	if len(out) == 0 {
 		out = json.RawMessage("{}")
 	}
-	if out[0] != '{' || wrapped(op) {
+	if wraps || out[0] != '{' {
 		return json.RawMessage(`{"result":` + string(out) + `}`)
 	}
 	return out
@@ -212,7 +217,8 @@ func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 // result puts a body into a tool result: once structured, once as the one text
 // block, unless the operation presents its success otherwise.
 func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body json.RawMessage, failed bool) any {
-	if !json.Valid(body) {
+	body, ok := compacted(body)
+	if !ok {
 		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
 		body, failed = failure(nil, fault.New(fault.Internal, "")), true
 	}
@@ -224,7 +230,6 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 			body, failed = failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}
-	body = compact(body)
 	if len(content) == 0 {
 		content = []any{textContent{"text", string(body)}}
 	}

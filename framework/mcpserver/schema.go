@@ -137,9 +137,17 @@ func moveRefs(v any) any {
 
 // compact takes the blanks out of JSON that a snapshot has checked.
 func compact(raw json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return json.RawMessage("{}")
+	if out, ok := compacted(raw); ok {
+		return out
 	}
-	return b.Bytes()
+	return json.RawMessage("{}")
+}
+
+// compacted takes the blanks out of what may be no JSON.
+func compacted(raw json.RawMessage) (out json.RawMessage, ok bool) {
+	b := bytes.NewBuffer(make([]byte, 0, len(raw)))
+	if json.Compact(b, raw) != nil {
+		return nil, false
+	}
+	return b.Bytes(), true
 }

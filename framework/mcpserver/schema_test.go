@@ -55,10 +55,10 @@ func TestOutputSchemaAdmitsSuccessAndFailure(t *testing.T) {
 			require.Equal(t, "object", root.Type)
 			s := compile(t, raw)
 			for _, good := range c.good {
-				require.True(t, admits(t, s, string(success(op, json.RawMessage(good)))), "%s by %s", good, raw)
+				require.True(t, admits(t, s, string(success(json.RawMessage(good), wrapped(op)))), "%s by %s", good, raw)
 			}
 			for _, bad := range c.bad {
-				require.False(t, admits(t, s, string(success(op, json.RawMessage(bad)))), "%s by %s", bad, raw)
+				require.False(t, admits(t, s, string(success(json.RawMessage(bad), wrapped(op)))), "%s by %s", bad, raw)
 			}
 			for _, f := range []*fault.Fault{
 				fault.New(fault.Internal, ""),
