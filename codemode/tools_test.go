@@ -189,10 +189,10 @@ func TestRights(t *testing.T) {
 
 // In worker processes the same house behaves the same.
 func TestConfined(t *testing.T) {
-	h := newHouse(t, map[string]any{"confined": true, "sandbox.cpuMs": 200})
+	h := newHouse(t, map[string]any{"confined": true, "sandbox.cpuMs": 2000})
 	h.provider.(catalog.Warmer).Warm(context.Background())
 	report := h.provider.(catalog.Reporter).Report(catalog.Boot{Mode: "full", Entities: 1})[0]
-	require.Regexp(t, `^CodeMode: enabled=true mode=full runtime=goja isolation=process(\+seccomp)?(\+landlock)?(\+namespaces)? cpuMs=200 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=1$`, report)
+	require.Regexp(t, `^CodeMode: enabled=true mode=full runtime=goja isolation=process(\+seccomp)?(\+landlock)?(\+namespaces)? cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=1$`, report)
 	r := h.run(twice)
 	require.NoError(t, r.err)
 	require.Equal(t, "first!", h.text("1"))
