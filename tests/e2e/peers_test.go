@@ -62,7 +62,8 @@ func official(t *testing.T, env []string, server ...string) {
 		Body    map[string]any
 	}
 	var seen struct {
-		Tools, Resources                                       []string
+		Tools, Resources, Prompts, Entities, Argument          []string
+		Prompt                                                 string
 		Schemas, Progress, Cancelled, Declarations             bool
 		Count, Missing, Bad, Script, Failing, Validate, Search answer
 		Unknown                                                struct {
@@ -91,6 +92,10 @@ func official(t *testing.T, env []string, server ...string) {
 	require.True(t, seen.Cancelled)
 	require.Contains(t, seen.Resources, "koan://sdk/koan.d.ts")
 	require.True(t, seen.Declarations)
+	require.Equal(t, []string{"write-koan-script"}, seen.Prompts)
+	require.Contains(t, seen.Prompt, "Task: Count.")
+	require.Equal(t, []string{"Todo"}, seen.Entities)
+	require.Equal(t, []string{"Person,Todo"}, seen.Argument)
 }
 
 // typecheck runs tsc --strict over files.
