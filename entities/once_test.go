@@ -2,178 +2,17 @@ package entities_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
-
-// world is what is outside: it notes the key of each call that reaches it.
-type world struct {
-	mu    sync.Mutex
-	keys  []string
-	fails error
-}
-
-func (w *world) seen() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return append([]string{}, w.keys...)
-}
-
-func (w *world) operation(name string, effects catalog.Effects) *catalog.Operation {
-	object := json.RawMessage(`{"type":"object"}`)
-	return &catalog.Operation{
-		ID: catalog.PluginID("world", name), Input: object, Output: object, Effects: effects, Reach: catalog.Everywhere,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.keys = append(w.keys, c.Key())
-			return json.RawMessage(fmt.Sprint(len(w.keys))), w.fails
-		},
-	}
-}
-
-// frail is a ledger that a process stops talking to: it hears nothing of what it
-// says, and goes on.
-type frail struct {
-	run.Ledger
-	mu   sync.Mutex
-	deaf map[string]bool // by method
-}
-
-func (f *frail) cut(methods ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.deaf = map[string]bool{}
-	for _, m := range methods {
-		f.deaf[m] = true
-	}
-}
-
-func (f *frail) is(method string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.deaf[method]
-}
-
-var errDead = errors.New("nobody is there to say it")
-
-func (f *frail) Renew(ctx context.Context, h run.Hold) error {
-	if f.is("renew") {
-		return errDead
-	}
-	return f.Ledger.Renew(ctx, h)
-}
-
-func (f *frail) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
-	if f.is("settle") {
-		return errDead
-	}
-	return f.Ledger.Settle(ctx, h, i)
-}
-
-func (f *frail) End(ctx context.Context, h run.Hold, e run.Ending) error {
-	if f.is("end") {
-		return errDead
-	}
-	return f.Ledger.End(ctx, h, e)
-}
-
-const lease = 400 * time.Millisecond
-
-// process is one process of the app: several of them share a place.
-type process struct {
-	*app
-	ledger *frail
-	world  *world
-}
-
-func newProcess(t *testing.T, place string, w *world, o run.Options) *process {
-	t.Helper()
-	if o.KeyLease == 0 {
-		o.KeyLease = lease
-	}
-	a := startIn(t, place, ent.Entities())
-	p := &process{app: a, ledger: &frail{Ledger: a.provider.Ledger()}, world: w}
-	a.engine = run.NewEngine(o)
-	a.engine.KeepKeys(p.ledger)
-	return p
-}
-
-// job is what a keyed run does: calls of the process by their ids.
-type job func(call func(id, input string) (string, error), a *run.Attempt) (string, error)
-
-// once runs a job under a key.
-func (p *process) once(key string, spec run.Spec, fn job) (string, *run.Outcome, error) {
-	spec.IdempotencyKey = key
-	spec.Reply = func(ret run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
-		if err != nil {
-			b, _ := json.Marshal(fault.From(err))
-			return b, err
-		}
-		b, err := json.Marshal(map[string]any{"result": ret.Result, "attempt": o.Attempts, "made": uuid.NewString()})
-		return b, err
-	}
-	op := &catalog.Operation{
-		ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			r, err := run.Open(ctx, spec)
-			if err != nil {
-				return nil, err
-			}
-			o, err := r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
-				out, err := fn(func(id, input string) (string, error) {
-					parsed, err := catalog.ParseID(id)
-					if err != nil {
-						return "", err
-					}
-					raw, err := a.Invoke(ctx, a.Next(), parsed, json.RawMessage(input))
-					return string(raw), err
-				}, a)
-				return run.Return{Result: json.RawMessage(`"` + out + `"`)}, err
-			})
-			return o.Reply, err
-		},
-	}
-	outside := catalog.Effects{Outside: true}
-	again := catalog.Effects{Outside: true, Idempotent: true}
-	s, err := catalog.NewSnapshot(p.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{op, p.world.operation("send", outside), p.world.operation("put", again)}})
-	require.NoError(p, err)
-	out, o, err := p.engine.Invoke(context.Background(), run.Request{View: s.View(p.as, exposure.Full, false), Principal: p.as, ID: op.ID, Surface: "app"})
-	return string(out), o, err
-}
-
-const (
-	upsert = "koan::Todo.upsert"
-	send   = "plugin::world.send"
-	put    = "plugin::world.put"
-)
-
-// adds is a job that makes one todo.
-func adds(title string) job {
-	return func(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {
-		_, err := call(upsert, `{"model":{"title":"`+title+`"}}`)
-		return title, err
-	}
-}
-
-func (p *process) count(title string) int {
-	p.Helper()
-	return int(p.call("Todo.count", `{"filter":{"title":"`+title+`"}}`)["count"].(float64))
-}
 
 func TestOnceGivesTheFirstResult(t *testing.T) {
 	if forEach(t, TestOnceGivesTheFirstResult) {
@@ -507,8 +346,10 @@ func TestOnceCutOff(t *testing.T) {
 	time.Sleep(lease + 100*time.Millisecond)
 	one.ledger.cut()
 	for range 2 {
-		_, _, err = two.once("open", atomic, sends(send, `{}`))
+		_, told, err := two.once("open", atomic, sends(send, `{}`))
 		require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(err))
+		require.Len(t, told.OutsideEffects, 1)
+		require.Equal(t, "world.send", told.OutsideEffects[0].ToolName)
 		call := fault.From(err).Details.(map[string]any)["call"].(map[string]any)
 		require.Equal(t, send, call["operation"])
 		require.Equal(t, o.Run+":1", call["key"])
@@ -521,10 +362,56 @@ func TestOnceCutOff(t *testing.T) {
 	// On another way than before the cut.
 	_, _, err = two.once("elsewhere", atomic, sends(put, `{"n":2}`))
 	require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(err))
-	_, _, err = two.once("without", atomic, adds("b"))
+	_, o, err = two.once("without", atomic, adds("b"))
 	require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(err))
+	require.Len(t, o.OutsideEffects, 1, "what was done before the cut is told")
 	require.Zero(t, two.count("b"), "nothing was committed")
 	require.Len(t, w.seen(), 5)
+}
+
+// TestOnceOverAttempts: an attempt that gives way to a slow call outside, and one
+// whose snapshot is stale, hold the same key.
+func TestOnceOverAttempts(t *testing.T) {
+	if forEach(t, TestOnceOverAttempts) {
+		return
+	}
+	place, w := place(t), &world{slow: 50 * time.Millisecond}
+	one, two := newProcess(t, place, w, run.Options{Lock: time.Millisecond}), newProcess(t, place, w, run.Options{})
+	one.call("Todo.upsert", `{"model":{"id":"x","title":"counter"}}`)
+	work := func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
+		if _, err := call("koan::Todo.get-by-id", `{"id":"x"}`); err != nil {
+			return "", err
+		}
+		if a.Number() == 1 {
+			two.call("Todo.patch", `{"id":"x","changes":{"notes":"faster"}}`)
+		}
+		if _, err := call("koan::Todo.patch", `{"id":"x","changes":{"title":"a"}}`); err != nil {
+			return "", err
+		}
+		_, err := call(send, `{}`)
+		return "", err
+	}
+	first, o, err := one.once("k", atomic, work)
+	require.NoError(t, err)
+	require.Greater(t, o.Attempts, 1)
+	require.Len(t, w.seen(), 1, "the call is on the tape")
+	again, _, err := two.once("k", atomic, work)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+}
+
+func TestNoKeysInDatabasesOfTheApp(t *testing.T) {
+	if forEach(t, TestNoKeysInDatabasesOfTheApp) {
+		return
+	}
+	source, db := ownDatabase(t)
+	a, _ := served(t, source, ent.Entities())
+	require.Nil(t, a.provider.Ledger())
+	a.call("Todo.upsert", `{"model":{"title":"a"}}`)
+	_, err := db.Exec("SELECT count(*) FROM koan_receipts")
+	require.NoError(t, err)
+	_, err = db.Exec("SELECT count(*) FROM koan_replies")
+	require.Error(t, err, "no table is there that is not needed")
 }
 
 func TestOnceCallByCall(t *testing.T) {

@@ -139,11 +139,13 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			tape.RecordOutside(i.Position, digest, i.Output, failed)
 			h.effects++
 		case i.Closed || !r.repeatable(i.Operation):
+			r.left(r.traced(i))
 			return giveUp(h.unknown(i, "the run with this key was cut off in the middle of a call outside"))
 		default:
 			tape.Occurrence(i.Position, digest)
 		}
 		h.before[i.Position] = i
+		r.left(r.traced(i))
 	}
 	r.tape, h.earlier, h.noted = tape, st.Sets, slices.Clone(st.Sets)
 	return false, nil
@@ -157,6 +159,24 @@ func (i Intent) digest() (out [32]byte, err error) {
 	}
 	copy(out[:], raw)
 	return out, err
+}
+
+// traced is a holder's call before as the run's result lists it.
+func (r *Run) traced(i Intent) CallRecord {
+	rec := CallRecord{ToolName: i.Operation, OK: i.Closed && i.Fault == nil}
+	if id, err := catalog.ParseID(i.Operation); err == nil {
+		rec.ServerID = catalog.ServerID(id)
+		if op := r.request.View.Snapshot().Operation(id); op != nil {
+			rec.ToolName = r.request.View.Snapshot().ToolName(id)
+		}
+	}
+	switch {
+	case i.Fault != nil:
+		rec.Error = shortened(i.Fault.Error())
+	case !i.Closed:
+		rec.Error = "nobody knows how it ended"
+	}
+	return rec
 }
 
 // repeatable tells whether a call may be made twice.

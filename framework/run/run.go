@@ -163,7 +163,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 
 // spared ends a run that did not have to run, or could not.
 func (r *Run) spared(out *Outcome, err error) (*Outcome, error) {
-	out.Metrics, out.Wall = r.metrics, time.Since(r.started)
+	out.Metrics, out.OutsideEffects, out.Wall = r.metrics, r.outside, time.Since(r.started)
 	if err != nil && out.Reply == nil {
 		err = r.failed(out, err)
 	}
