@@ -29,7 +29,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		Use:     "new DIR",
 		Short:   "Write a small complete app: entities, a script, a test, a Makefile",
 		Example: "  koan new todo && cd todo && make test && make serve",
-		Args:    cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("name one folder: %s", cmd.UseLine())
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.dir = args[0]
 			failure = create(o, stdout)

@@ -177,6 +177,16 @@ func (c *command) long() string {
 	return c.app.Description + "\n\n" + about
 }
 
+// exactly refuses another number of arguments in the command's own words.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return fmt.Errorf("%d arguments given; use it as: %s", len(args), cmd.UseLine())
+	}
+}
+
 // unknown says of a flag that there is not which one may have been meant: the
 // command's own, or a key of the configuration.
 func (c *command) unknown(cmd *cobra.Command, err error) error {

@@ -24,7 +24,7 @@ func (c *command) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE|-",
 		Short: "Check a script without running it",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := c.readScript(args[0])
 			if err != nil {

@@ -27,7 +27,7 @@ func (c *command) provided(p *catalog.Command) *cobra.Command {
 		c.group(cmd)
 		return cmd
 	}
-	cmd.Args = cobra.ExactArgs(len(p.Args))
+	cmd.Args = exactly(len(p.Args))
 	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
 	bools, texts := map[string]*bool{}, map[string]*string{}
 	for _, f := range p.Flags {

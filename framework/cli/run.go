@@ -92,7 +92,7 @@ func (c *command) run() *cobra.Command {
 		Long: "Runs one script as one run. Standard output gets exactly one line of JSON of at most 64 KiB;\n" +
 			"what the script logs goes to standard error. The exit status is 0 when the script succeeded, else 1.",
 		Example: "  " + c.app.Name + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runScript(cmd.Context(), args[0], f)
 		},

@@ -108,7 +108,7 @@ func TestWrongUse(t *testing.T) {
 		"unknown flag":             {[]string{"run", "-", "--fast"}, "fast"},
 		"misspelt flag":            {[]string{"run", "-", "--dryrun"}, `did you mean "dry-run"?`},
 		"misspelt key":             {[]string{"run", "-", "--databse", "x"}, `did you mean "database"?`},
-		"no file":                  {[]string{"run"}, "arg"},
+		"no file":                  {[]string{"run"}, "run FILE"},
 		"file that is not there":   {[]string{"run", "none.js"}, "none.js"},
 		"args that are no JSON":    {[]string{"run", "-", "--args", "{"}, "--args"},
 		"unknown key":              {[]string{"run", "-", "--codeMode.maxSdkCals", "1"}, "maxSdkCalls"},
