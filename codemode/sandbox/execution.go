@@ -341,7 +341,7 @@ func (e *execution) death(err error) error {
 	case killedClose:
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:
-		e.result.Fault = worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
+		e.result.Fault = worker.Overdue(time.Duration(e.job.Limits.CPUMs)*time.Millisecond, e.cpuUsed)
 	case killedMemory:
 		e.result.Fault = worker.MemoryExceeded(e.job.Limits.MemoryBytes)
 	default:

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 func TestTurns(t *testing.T) {
@@ -16,4 +18,12 @@ func TestTurns(t *testing.T) {
 	require.Equal(t, 150*time.Millisecond, w.due(400*time.Millisecond), "among four times as many jobs as cores, a sixth")
 	jobs = runtime.NumCPU()
 	require.Equal(t, 250*time.Millisecond, w.due(500*time.Millisecond))
+}
+
+func TestOverdueSaysWhatWasUsed(t *testing.T) {
+	require.Contains(t, worker.Overdue(time.Second, time.Second).Message, "used more than 1000 ms")
+	f := worker.Overdue(time.Second, 200*time.Millisecond)
+	require.Contains(t, f.Message, "got 200 ms")
+	require.Contains(t, f.Hint, "less is running")
+	require.Equal(t, map[string]any{"limit": "cpu", "limitMs": int64(1000)}, f.Details)
 }

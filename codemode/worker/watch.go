@@ -87,10 +87,11 @@ func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64) {
 			return
 		case <-timer.C:
 		}
-		left := min(cpu-w.used(), Starved*cpu-w.Active())
+		used := w.used()
+		left := min(cpu-used, Starved*cpu-w.Active())
 		switch {
 		case left <= 0:
-			vm.Interrupt(&stop{CPUExceeded(cpu)})
+			vm.Interrupt(&stop{Overdue(cpu, used)})
 			return
 		case w.gauges.Memory != nil && w.gauges.Memory() > memoryLimit:
 			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
@@ -106,6 +107,18 @@ func (w *watch) stop() { close(w.done) }
 func CPUExceeded(limit time.Duration) *fault.Fault {
 	return fault.Newf(fault.Timeout, "the script used more than %d ms of CPU time, calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
 		WithDetails(map[string]any{"limit": "cpu", "limitMs": limit.Milliseconds()})
+}
+
+// Overdue is the fault of a script that passed its CPU limit: by what it used, or
+// by the time in which something outside kept the CPU from it. Then it is not told
+// that it used what it did not.
+func Overdue(limit, used time.Duration) *fault.Fault {
+	f := CPUExceeded(limit)
+	if used >= limit {
+		return f
+	}
+	f.Message = fmt.Sprintf("the machine is busy: in the time of %d ms of CPU (sandbox.cpuMs) the script got %d ms", limit.Milliseconds(), used.Milliseconds())
+	return f.WithHint("Run it again when less is running; if that does not help, do less in one run.")
 }
 
 // MemoryExceeded is the fault of a script that used more memory than it may.
