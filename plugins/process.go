@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -217,7 +216,7 @@ func (c *child) over() bool {
 
 // Diagnose adds what may be wrong with an executable that says nothing.
 func (c *child) Diagnose(context.Context) string {
-	return fmt.Sprintf("%s is no Koan plugin, or was built for another system, or ended before the handshake", c.cmd.Path)
+	return "(it is no Koan plugin, or was built for another system, or ended before the handshake)"
 }
 
 func (c *child) Stdout() io.ReadCloser { return c.stdout }
