@@ -93,7 +93,8 @@ func (f *frail) End(ctx context.Context, h run.Hold, e run.Ending) error {
 	return f.Ledger.End(ctx, h, e)
 }
 
-const lease = 400 * time.Millisecond
+// lease is short, and long enough for a machine that has much else to do.
+const lease = time.Second
 
 // process is one process of the app: several of them share a place.
 type process struct {
