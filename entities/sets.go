@@ -37,6 +37,16 @@ func checkSet(r *catalog.Resource, set string) error {
 	if len(sets) == 0 {
 		sets = []string{defaultSet}
 	}
-	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, sets)).
-		WithHint("The sets of %s are %s.", r.Name, strings.Join(sets, ", ")).WithPath("/set")
+	var named []string // a pattern is no name to mean
+	for _, s := range sets {
+		if !strings.Contains(s, "*") {
+			named = append(named, s)
+		}
+	}
+	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
+	if len(named) < len(sets) && !backend.ValidSet.MatchString(set) {
+		hint += " A name has at most 48 of a-z, 0-9, _ and -."
+	}
+	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).
+		WithHint("%s", hint).WithPath("/set")
 }

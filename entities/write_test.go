@@ -75,6 +75,15 @@ func TestRefusesBadWrites(t *testing.T) {
 	require.EqualValues(t, 1, a.call("Todo.count", `{}`)["count"], "nothing bad was stored")
 }
 
+func TestNamesOfSetsThatAPatternDoesNotTake(t *testing.T) {
+	a := start(t, ent.Entities())
+	for _, set := range []string{"tenant-*", "tenant-a.b", "tenant-" + strings.Repeat("a", 48), "TENANT-a"} {
+		f := a.fails(fault.UnknownSet, "Todo.count", fmt.Sprintf(`{"set":%q}`, set))
+		require.NotContains(t, f.Message, "did you mean", set)
+		require.Contains(t, f.Hint, "at most 48 of a-z", set)
+	}
+}
+
 func TestPatchTakesAnEntityThatWasRead(t *testing.T) {
 	if forEach(t, TestPatchTakesAnEntityThatWasRead) {
 		return
