@@ -49,7 +49,10 @@ func postPlugin() kit.Plugin {
 	}
 }
 
-// keyed is an app with short leases and the post, on the database that the test
+// shortLease is for tests that kill servers and do not want to wait.
+const shortLease = "KOAN_RUN_KEYLEASEMS=1000"
+
+// keyed is an app with the post, on the database that the test
 // runs on.
 func keyed(t *testing.T) (a *app, letters func() map[string]int) {
 	t.Helper()
@@ -62,7 +65,7 @@ func keyed(t *testing.T) (a *app, letters func() map[string]int) {
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, postDomain)))
 	file := filepath.Join(t.TempDir(), "letters")
-	a.env = append(a.env, "KOAN_PLUGINS_DIR="+dir, "KOAN_PLUGINS_POST_FILE="+file, "KOAN_RUN_KEYLEASEMS=500")
+	a.env = append(a.env, "KOAN_PLUGINS_DIR="+dir, "KOAN_PLUGINS_POST_FILE="+file)
 	return a, func() map[string]int {
 		raw, err := os.ReadFile(file)
 		if !os.IsNotExist(err) {
@@ -194,6 +197,7 @@ func TestOnceInTwoProcessesAtOnce(t *testing.T) {
 // data and nobody has heard of it.
 func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
 	a, letters := keyed(t)
+	a.env = append(a.env, shortLease)
 	a.serve().close() // which makes the set
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(a.data, "default.db")+"?mode=ro&_busy_timeout=5000")
 	require.NoError(t, err)
@@ -245,6 +249,7 @@ func TestOnceThoughKilled(t *testing.T) {
 func onceThoughKilled(t *testing.T, times int) {
 	t.Helper()
 	a, letters := keyed(t)
+	a.env = append(a.env, shortLease)
 	const local = `SDK.Entities.Todo.upsert({ title: SDK.args.n }); SDK.Entities.Todo.collection({ pageSize: 5 }); SDK.Out.answer(Math.random())`
 	const posting = `SDK.Entities.Todo.upsert({ title: SDK.args.n }); SDK.Post.send({ text: SDK.args.n }); SDK.Out.answer(Math.random())`
 	code := func(name string) string {
