@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -131,4 +132,33 @@ func TestClientsHaveTheirOwnExposure(t *testing.T) {
 		}
 	}
 	group.Wait()
+}
+
+// TestClientsThatUseTheSameIDs hear of their own calls only.
+func TestClientsThatUseTheSameIDs(t *testing.T) {
+	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{})
+	const steps = `"name":"lab.steps","_meta":{"progressToken":1}`
+	inSession := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + steps + `}}`
+	alone := strings.Replace(modernBody("1", "tools/call", `"name":"lab.steps"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+	answers := make(chan answer, 8)
+	for i := range cap(answers) {
+		body, header := alone, modernHeader("tools/call", "lab.steps")
+		if i%2 == 0 {
+			body, header = inSession, w.hello()
+		}
+		go func() { answers <- w.post(body, header...) }()
+	}
+	for range cap(answers) {
+		all := (<-answers).messages(t)
+		require.Greater(t, len(all), 1)
+		require.Equal(t, "1", string(all[len(all)-1].ID))
+		last := 0.0
+		for _, m := range all[:len(all)-1] {
+			var p struct{ Progress float64 }
+			require.Equal(t, "notifications/progress", m.Method)
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			require.Greater(t, p.Progress, last, "another one's progress would fall back")
+			last = p.Progress
+		}
+	}
 }
