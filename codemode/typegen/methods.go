@@ -111,7 +111,7 @@ var inputs = []struct {
 	{"limit", text("number")},
 	{"page", text("number")},
 	{"pageSize", text("number")},
-	{"cursor", text("string")},
+	{"cursor", text("string | null")},
 	{"count", text("boolean")},
 	{"fields", text("Fields")},
 	{"with", func(t typeNames) string { return "With<" + t.model + ", " + t.relation + ">" }},

@@ -69,13 +69,13 @@ func (w *walk) fetch() {
 	s := w.b.s
 	w.page++
 	in := s.newInput()
-	_, from := s.ownOption(w.params, "cursor") // the script starts behind a page that it has
+	given, from := s.ownOption(w.params, "cursor") // the script starts behind a page that it has
 	switch {
 	case w.cursor != nil:
 		in.without = "cursor"
 		in.options(w.params)
 		in.add("cursor", w.cursor)
-	case from:
+	case from && !goja.IsNull(given):
 		in.options(w.params)
 	default:
 		in.options(w.params)

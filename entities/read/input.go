@@ -90,15 +90,16 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 	return c, in.err()
 }
 
-// cursor reads a cursor; nil where there is none.
+// cursor reads a cursor; nil where there is none. Null is none: a loop that begins
+// with it and goes on with nextCursor is what people write.
 func (in *input) cursor() *tagged {
-	v, ok := in.members["cursor"]
-	if !ok {
+	v := in.members["cursor"]
+	if v == nil {
 		return nil
 	}
 	s, ok := v.(string)
 	if !ok || len(s) > MaxCursor {
-		in.wrong("/cursor", "cursor is the nextCursor of a page; leave it out to begin with the first", "string", v)
+		in.wrong("/cursor", "cursor is the nextCursor of a page; leave it out, or null, to begin with the first", "string", v)
 		return nil
 	}
 	if _, ok := in.members["page"]; ok {

@@ -89,6 +89,7 @@ func TestCollection(t *testing.T) {
 			`{"items":[{"id":"nobody","title":"Anonymous"}],"page":2,"pageSize":3,"nextCursor":null,"truncated":false}`,
 		},
 		{"beyond the end", "Book", `{"pageSize":3,"page":9,"fields":["title"]}`, `{"items":[],"page":9,"pageSize":3,"totalCount":4,"nextCursor":null,"truncated":false}`},
+		{"a cursor that begins", "Book", `{"pageSize":3,"page":9,"cursor":null,"fields":["title"]}`, `{"items":[],"page":9,"pageSize":3,"totalCount":4,"nextCursor":null,"truncated":false}`},
 		{
 			"sorted down, ties by id", "Book", `{"sort":["-createdAt","-inPrint"],"fields":["inPrint"],"count":false}`,
 			`{"items":[{"id":"emma","inPrint":true},{"id":"dune","inPrint":false},{"id":"messiah","inPrint":false},{"id":"nobody","inPrint":false}],"page":1,"pageSize":50,"nextCursor":null,"truncated":false}`,

@@ -21,7 +21,7 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"sort":     names("Fields; `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
 		"page":     object{"type": "integer", "minimum": 1, "maximum": MaxPage, "default": 1},
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
-		"cursor":   object{"type": "string", "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set."},
+		"cursor":   object{"type": []string{"string", "null"}, "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set; null begins."},
 		"count":    object{"type": "boolean", "description": "totalCount: with pages unless false, which is faster; with a cursor only if true."},
 		"fields":   fieldsSchema(e, g),
 		"set":      SetSchema(&e.Resource),

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-LqlVesbaOZOZ83BXU8VquMMz8hBHi0DXwJ2w7p2a6cY=
+// integrity of what follows this line: sha256-ugrcNmj39juX7Vgd/qRklRIvxYYGTQPQmw1uiH5eALg=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -41,7 +41,7 @@ declare namespace SDK {
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
-  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
+  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> {
     collection(query?: Query<T, R, S> | S): Page<T>;
     /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-DFCFNkiWPtHT5D+npjsSYFj3XIqYa72zeNkasqDvo8A=
+// integrity of what follows this line: sha256-qsAyI17tnLkC2TNleK+ShLStVTSZJC/kwmn3S6Ds6Xs=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -139,7 +139,7 @@ declare namespace SDK {
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
-  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
+  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
   interface Entity<T, R extends string, S extends string, I = T> extends ReadOnlyEntity<T, R, S, I> {
     /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
     /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): T;
