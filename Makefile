@@ -54,7 +54,7 @@ format: ## Format what is written by hand
 # One package at a time: what is held against a limit of time must not fight with
 # other tests for the cores.
 unit: ## All tests, with a count at the end
-	$(TOOL) gotestsum --format pkgname --hide-summary skipped -- -count=1 -p 1 -timeout 10m ./...
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --hide-summary skipped -- -count=1 -p 1 -timeout 10m ./...
 
 race: ## The tests of what runs concurrently, under the race detector
 	$(GO) test -race -count=1 -timeout 10m $(RACY)
