@@ -23,6 +23,7 @@ const (
 	headerTime  = 10 * time.Second
 	headerBytes = 64 << 10
 	idleTime    = 2 * time.Minute
+	flushTime   = 2 * time.Second // for the last answers of a server that ends
 )
 
 // listen gives what serves over HTTP. An address that other machines reach is
@@ -93,9 +94,10 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, o m
 		err = nil
 		ending.Store(true)
 	}
-	rest, cancel := context.WithTimeout(context.Background(), stopTime)
+	// Calls get their time by themselves; what was cut off then still has to be told.
+	handler.Shutdown(context.Background())
+	rest, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
-	handler.Shutdown(rest)
 	if serr := server.Shutdown(rest); serr != nil {
 		_ = server.Close()
 	}

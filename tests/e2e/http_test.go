@@ -183,3 +183,29 @@ func TestHTTPBoundsItsCallers(t *testing.T) {
 	require.InDelta(t, 10, wait, 10)
 	require.Contains(t, string(body), `"rate_limited"`)
 }
+
+// TestHTTPTellsWhatItsEndCutOff: a call that outlives the patience of a server that
+// ends is cancelled, and its client hears so.
+func TestHTTPTellsWhatItsEndCutOff(t *testing.T) {
+	t.Parallel()
+	w := withNap(t).web()
+	done := make(chan map[string]any, 1)
+	go func() {
+		_, body := w.call("koan.code.execute", `{"code":"import { take } from '@codemode/servers/nap'; await take({ms: 25000})"}`)
+		done <- body
+	}()
+	time.Sleep(time.Second)
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		resp, err := http.Get(strings.TrimSuffix(w.url, "/mcp") + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusServiceUnavailable
+	}, 5*time.Second, 20*time.Millisecond)
+	require.NoError(t, w.cmd.Wait(), "%s", w.stderr)
+	body := <-done
+	require.Equal(t, false, body["success"], "%v", body)
+	require.Equal(t, "cancelled", body["error"].(map[string]any)["code"])
+}
