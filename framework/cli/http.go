@@ -26,27 +26,48 @@ const (
 	flushTime   = 2 * time.Second // for the last answers of a server that ends
 )
 
-// listen gives what serves over HTTP. An address that other machines reach is
-// refused as wrong use unless somebody says who calls, or that nobody has to.
+// listen gives what serves over HTTP. What is wrong with it is known before the app
+// starts: an address that other machines reach is refused unless somebody says who
+// calls, or that nobody has to.
 func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--http: %q is no address; name a host and a port, as 127.0.0.1:8080", address))
 	}
-	return func(ctx context.Context, i Instance, _ io.Writer) error {
-		o := mcpserver.HTTPOptions{}
-		if path := i.Values().String("server.tokensFile"); path != "" {
-			tokens, err := bearer.Load(path)
-			if err != nil {
-				return usage(fmt.Errorf("server.tokensFile: %w", err))
-			}
-			o.Authenticate = tokens.Authenticate
-		} else if !local(host) && !insecure {
-			return usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
-				WithHint("Set server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+	configured, err := c.app.Configure(c.source(nil))
+	if err != nil {
+		return nil, usage(err)
+	}
+	v := configured.Settings()
+	if err := pair(v.String("server.tlsCert"), v.String("server.tlsKey")); err != nil {
+		return nil, usage(err)
+	}
+	o := mcpserver.HTTPOptions{}
+	if path := v.String("server.tokensFile"); path != "" {
+		tokens, err := bearer.Load(path)
+		if err != nil {
+			return nil, usage(fmt.Errorf("server.tokensFile: %w", err))
 		}
-		return c.serveHTTP(ctx, i, address, o)
-	}, nil
+		o.Authenticate = tokens.Authenticate
+	} else if !local(host) && !insecure {
+		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
+			WithHint("Set server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+	}
+	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, o) }, nil
+}
+
+// pair checks the files of TLS, where there are any.
+func pair(cert, key string) error {
+	if cert == "" && key == "" {
+		return nil
+	}
+	if cert == "" || key == "" {
+		return errors.New("server.tlsCert and server.tlsKey belong together")
+	}
+	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
+		return fmt.Errorf("server.tlsCert, server.tlsKey: %w", err)
+	}
+	return nil
 }
 
 // local tells whether only this machine reaches a host.
@@ -57,14 +78,6 @@ func local(host string) bool {
 
 func (c *command) serveHTTP(ctx context.Context, i Instance, address string, o mcpserver.HTTPOptions) error {
 	cert, key := i.Values().String("server.tlsCert"), i.Values().String("server.tlsKey")
-	if (cert == "") != (key == "") {
-		return usage(errors.New("server.tlsCert and server.tlsKey belong together"))
-	}
-	if cert != "" { // before anything says that it listens
-		if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
-			return usage(fmt.Errorf("server.tlsCert, server.tlsKey: %w", err))
-		}
-	}
 	handler, err := i.HTTPHandler(o)
 	if err != nil {
 		return failed(err)

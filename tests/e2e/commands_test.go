@@ -128,6 +128,7 @@ func TestWrongUse(t *testing.T) {
 			require.Equal(t, 2, r.status, r.stderr)
 			require.Empty(t, r.stdout)
 			require.Contains(t, r.stderr, c.want)
+			require.NoFileExists(t, filepath.Join(a.data, "default.db"), "nothing was started")
 		})
 	}
 }
