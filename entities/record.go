@@ -74,7 +74,7 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 	recall := func(name string, made any, set func(any) error) error {
 		key := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(number) + "/" + name
 		v, err := t.attempt.Tape().Value(at, key, func() (any, error) { return made, nil })
-		if err != nil || t.attempt.Number() == 1 {
+		if err != nil || t.attempt.Fresh() {
 			return err
 		}
 		return set(v)

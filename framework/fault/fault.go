@@ -162,6 +162,12 @@ func Decode(raw json.RawMessage) (*Fault, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, fmt.Errorf("fault: %w", err)
 	}
+	if _, several := f.Details.([]any); several {
+		var list struct{ Details []Detail }
+		if err := json.Unmarshal(raw, &list); err == nil {
+			f.Details = list.Details
+		}
+	}
 	e, ok := registry[f.Code]
 	if !ok {
 		return New(Internal, "unknown fault code "+string(f.Code)), nil

@@ -22,7 +22,8 @@ type Tape interface {
 	// Seed seeds the run's random numbers: the same in every attempt.
 	Seed() uint64
 	// Value gives what is recorded at a position and slot, or records what gen
-	// makes. A gen that fails records nothing.
+	// makes. A gen that fails records nothing. On a thawed tape gen may be called and
+	// what it makes be dropped: it tells the type of what is kept.
 	Value(at Position, slot string, gen func() (any, error)) (any, error)
 	// Occurrence counts, from 0, the different calls that attempts made at a position:
 	// one that took another way makes another call there.
@@ -35,8 +36,9 @@ type Tape interface {
 }
 
 type memoryTape struct {
-	now  time.Time
-	seed uint64
+	now    time.Time
+	seed   uint64
+	thawed bool // it was on another run's way before
 
 	mu      sync.Mutex
 	values  map[string]any
@@ -71,16 +73,22 @@ func (t *memoryTape) Value(at Position, slot string, gen func() (any, error)) (a
 	t.mu.Lock()
 	v, ok := t.values[key]
 	t.mu.Unlock()
-	if ok {
+	written, thawed := v.(*kept)
+	if ok && !thawed {
 		return v, nil
 	}
 	v, err := gen()
 	if err != nil {
 		return nil, err
 	}
+	if thawed { // what is generated now only tells the type
+		if v, err = written.like(v); err != nil {
+			return nil, err
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if first, ok := t.values[key]; ok {
+	if first, ok := t.values[key]; ok && first != any(written) {
 		return first, nil
 	}
 	t.values[key] = v
