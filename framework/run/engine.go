@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/schema"
 )
 
 // Options configure an Engine.
@@ -39,7 +39,7 @@ type Options struct {
 type Engine struct {
 	opts    Options
 	ledger  Ledger // nil where keys are not kept
-	schemas schemas
+	schemas schema.Cache
 }
 
 type discard struct{}
@@ -301,7 +301,7 @@ func (e *Engine) check(op *catalog.Operation, input json.RawMessage) error {
 	if op.Check != nil {
 		return op.Check(input)
 	}
-	return e.schemas.check(op.Input, input)
+	return e.schemas.Check(op.Input, input)
 }
 
 func forbidden(scope string) error {
@@ -320,9 +320,6 @@ type counter struct{ n atomic.Int64 }
 func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
 
 func newTrace() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
-
-// schemas compiles each input schema once.
-type schemas struct{ compiled sync.Map }
 
 // heldKey marks a context whose call holds the attempt's serial lock.
 type heldKey struct{ a *Attempt }

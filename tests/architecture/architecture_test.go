@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure"}
+var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask"}
 
 func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
@@ -127,7 +127,9 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/exposure": {},
 		"framework/journal":  {},
 		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
-		"framework/run":      {"framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
+		"framework/schema":   {"framework/fault"},
+		"framework/ask":      {"framework/fault", "framework/schema"},
+		"framework/run":      {"framework/ask", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {

@@ -1,4 +1,9 @@
-package run
+// Package schema validates JSON by JSON Schema 2020-12, and says everything that is
+// wrong with it in the house's words.
+//
+// What belongs here: compiling, validating and naming violations. What must never:
+// which schema anything has.
+package schema
 
 import (
 	"bytes"
@@ -8,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -17,12 +23,24 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// check validates input against a JSON Schema and reports every violation.
-func (s *schemas) check(schema, input json.RawMessage) error {
-	compiled, err := s.get(schema)
+// Cache compiles each schema once. Its zero value is ready, and safe for concurrent
+// use.
+type Cache struct{ compiled sync.Map }
+
+// Check validates input against a schema and reports every violation as one
+// invalid_payload. A schema that is none gives schema_unavailable.
+func (c *Cache) Check(schema, input json.RawMessage) error {
+	compiled, err := c.get(schema)
 	if err != nil {
 		return fault.New(fault.SchemaUnavailable, "").Because(err)
 	}
+	return check(compiled, input)
+}
+
+// Check is Cache.Check for a schema that is used once.
+func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema, input) }
+
+func check(compiled *jsonschema.Schema, input json.RawMessage) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
 	if err != nil {
 		return fault.Invalid(fault.Detail{Message: "the input is not JSON: " + err.Error()})
@@ -65,25 +83,25 @@ func hugeNumber(v any, at string) (path string, bad bool) {
 	return "", false
 }
 
-func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
+func (c *Cache) get(schema json.RawMessage) (*jsonschema.Schema, error) {
 	key := string(schema)
-	if c, ok := s.compiled.Load(key); ok {
-		return c.(*jsonschema.Schema), nil
+	if known, ok := c.compiled.Load(key); ok {
+		return known.(*jsonschema.Schema), nil
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{}) // a schema must not make us read files or the network
-	if err := c.AddResource("schema.json", doc); err != nil {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{}) // a schema must not make us read files or the network
+	if err := compiler.AddResource("schema.json", doc); err != nil {
 		return nil, err
 	}
-	compiled, err := c.Compile("schema.json")
+	compiled, err := compiler.Compile("schema.json")
 	if err != nil {
 		return nil, err
 	}
-	s.compiled.Store(key, compiled)
+	c.compiled.Store(key, compiled)
 	return compiled, nil
 }
 
