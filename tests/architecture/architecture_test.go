@@ -128,6 +128,7 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/journal":  {},
 		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
 		"framework/schema":   {"framework/fault"},
+		"framework/seal":     {},
 		"framework/ask":      {"framework/fault", "framework/schema"},
 		"framework/run":      {"framework/ask", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
