@@ -69,7 +69,7 @@ type Host interface {
 // declares it; package config reads, merges and checks it.
 type Setting struct {
 	Key     string // "codeMode.maxSdkCalls"
-	Default any    // bool, int, string, []string or time.Duration decides the type
+	Default any    // bool, int, string, []string or []map[string]string decides the type
 	Min     int    // for int: inclusive range, both 0 means unbounded
 	Max     int
 	OneOf   []string // for string: the values allowed, empty means any

@@ -6,12 +6,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -92,6 +95,13 @@ func (c *Config) set(key string, raw any, place string) Problems {
 		return Problems{place + ": there is no key " + strconv.Quote(key) + c.near(key)}
 	}
 	v, err := convert(s, raw)
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var problems Problems
+		for _, e := range several.Unwrap() {
+			problems = append(problems, place+": "+key+" "+e.Error())
+		}
+		return problems
+	}
 	if err != nil {
 		return Problems{place + ": " + key + " " + err.Error()}
 	}
@@ -141,6 +151,12 @@ func convert(s catalog.Setting, raw any) (any, error) {
 		v = n
 	case []string:
 		v = list(raw)
+	case []map[string]string:
+		records, err := mappings(raw)
+		if err != nil {
+			return nil, err
+		}
+		v = records
 	case string:
 		text := fmt.Sprint(raw)
 		if len(s.OneOf) > 0 && !contains(s.OneOf, text) {
@@ -173,6 +189,38 @@ func list(raw any) []string {
 		}
 	}
 	return out
+}
+
+// mappings reads a list of mappings of plain values; as text it is YAML, as
+// "[{entity: Todo, mode: never}]".
+func mappings(raw any) ([]map[string]string, error) {
+	if text, ok := raw.(string); ok {
+		raw = nil
+		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
+			return nil, fmt.Errorf("must be a list of mappings, as [{a: b}]: %w", err)
+		}
+	}
+	items, ok := raw.([]any)
+	if !ok && raw != nil {
+		return nil, errors.New("must be a list of mappings, as [{a: b}]")
+	}
+	out := []map[string]string{}
+	for i, item := range items {
+		members, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("must be a list of mappings, and item %d is none", i+1)
+		}
+		record := map[string]string{}
+		for name, value := range members {
+			switch value.(type) {
+			case nil, []any, map[string]any:
+				return nil, fmt.Errorf("must have plain values: %q of item %d is none", name, i+1)
+			}
+			record[name] = fmt.Sprint(value)
+		}
+		out = append(out, record)
+	}
+	return out, nil
 }
 
 func contains(list []string, s string) bool {
@@ -210,6 +258,9 @@ func (c *Config) String(key string) string { return value[string](c, key) }
 
 // Strings gives a list.
 func (c *Config) Strings(key string) []string { return value[[]string](c, key) }
+
+// Records gives a list of mappings.
+func (c *Config) Records(key string) []map[string]string { return value[[]map[string]string](c, key) }
 
 // Duration gives a whole number of milliseconds as a duration.
 func (c *Config) Duration(key string) time.Duration {

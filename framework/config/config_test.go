@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,38 @@ func TestAMisspeltSectionIsNoForeignOne(t *testing.T) {
 	}
 	_, err := config.Load(settings, config.Source{File: write(t, "other: {sandbox: 1}\nsand: 2\n"), Env: []string{"KOAN_HOME=/x"}})
 	require.NoError(t, err)
+}
+
+func TestMappings(t *testing.T) {
+	rules := append([]catalog.Setting{{Key: "approval.rules", Default: []map[string]string{}, Check: func(v any) error {
+		var wrong []error
+		for _, r := range v.([]map[string]string) {
+			if r["mode"] == "" {
+				wrong = append(wrong, errors.New("no mode in "+r["entity"]))
+			}
+		}
+		return errors.Join(wrong...)
+	}}}, settings...)
+	want := []map[string]string{{"entity": "Todo", "rows": "5", "mode": "never"}, {"mode": "writes"}}
+	for name, src := range map[string]config.Source{
+		"file":        {File: write(t, "approval:\n  rules:\n    - {entity: Todo, rows: 5, mode: never}\n    - mode: writes\n")},
+		"environment": {Env: []string{"KOAN_APPROVAL_RULES=[{entity: Todo, rows: 5, mode: never}, {mode: writes}]"}},
+		"flag":        {Flags: map[string]string{"approval.rules": `[{"entity": "Todo", "rows": 5, "mode": "never"}, {"mode": "writes"}]`}},
+	} {
+		c, err := config.Load(rules, src)
+		require.NoError(t, err, name)
+		require.Equal(t, want, c.Records("approval.rules"), name)
+	}
+	c, err := config.Load(rules, config.Source{File: write(t, "approval: {rules: }\n")})
+	require.NoError(t, err)
+	require.Empty(t, c.Records("approval.rules"))
+	for text, problem := range map[string]string{
+		"{mode: never}": "must be a list of mappings", "[1]": "item 1 is none", "[{mode: [a]}]": `"mode" of item 1 is none`, "[": "must be a list of mappings", "[{1: a}]": "item 1 is none",
+		"[{entity: A}, {entity: B}]": "--approval.rules: approval.rules no mode in B",
+	} {
+		_, err := config.Load(rules, config.Source{Flags: map[string]string{"approval.rules": text}})
+		require.ErrorContains(t, err, problem)
+	}
 }
 
 func TestFiles(t *testing.T) {
