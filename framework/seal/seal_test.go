@@ -27,7 +27,6 @@ func TestWhatIsSealedComesBack(t *testing.T) {
 		got, err := b.Open(sealed, "ask", "ann")
 		require.NoError(t, err, "another replica with the same secret opens it")
 		require.Equal(t, content, string(got))
-		require.NotContains(t, sealed, content[:min(len(content), 1)]+"ong")
 		require.NotEqual(t, sealed, a.Seal([]byte(content), time.Now().Add(time.Minute), "ask", "ann"))
 	}
 }
