@@ -98,7 +98,7 @@ func (e *execution) run(ctx context.Context) error {
 	e.spec = run.Spec{
 		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		CodeDigest: run.Digest([]byte(e.in.Code)), CorrelationID: e.in.CorrelationID,
+		Code: e.in.Code, CodeDigest: run.Digest([]byte(e.in.Code)), Runtime: e.p.config.runtime, CorrelationID: e.in.CorrelationID,
 	}
 	if err := e.once(); err != nil {
 		return err

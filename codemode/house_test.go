@@ -267,6 +267,8 @@ type records struct {
 	all []journal.Record
 }
 
+func (r *records) Begin(context.Context, journal.Record) {}
+
 func (r *records) Append(_ context.Context, rec journal.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -57,6 +57,7 @@ type Instance struct {
 	log     *slog.Logger
 	engine  *run.Engine
 	testing bool
+	hiding  *journal.Redactor
 
 	snapshot atomic.Pointer[catalog.Snapshot]
 	changing sync.Mutex
@@ -87,6 +88,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.tokensFile", Default: "", Help: "YAML file with the digests of the bearer tokens that may call over HTTP"},
 		{Key: "server.tlsCert", Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Default: "", Help: "PEM file with its key"},
+		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what is taken out of the journal, logs and error texts, beside tokens, keys, passwords and card numbers; of a pattern with groups, the groups", Check: redactable},
 		{Key: "log.level", Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
 	}
 	for _, p := range a.Providers {
@@ -107,6 +109,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	values := i.values
 	i.engine = run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+		Redactor: i.hiding, ToolVersion: i.app.Version,
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 	})
 	if err := i.start(ctx); err != nil {
@@ -133,6 +136,10 @@ func configured(app App, o Options) (*Instance, error) {
 		_ = level.UnmarshalText([]byte(values.String("log.level"))) // one of four checked words
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	}
+	if i.hiding, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
+		return nil, err
+	}
+	i.log = slog.New(i.hiding.Handler(i.log.Handler()))
 	return i, nil
 }
 
@@ -145,6 +152,11 @@ func (i *Instance) start(ctx context.Context) error {
 		if k, ok := p.(run.LedgerKeeper); ok {
 			if l := k.Ledger(); l != nil {
 				i.engine.KeepKeys(l)
+			}
+		}
+		if k, ok := p.(run.JournalKeeper); ok {
+			if s := k.Journal(); s != nil {
+				i.engine.KeepJournal(s)
 			}
 		}
 	}
@@ -175,7 +187,28 @@ func (i *Instance) offer() error {
 		return err
 	}
 	i.snapshot.Store(s)
+	i.hiding.Hide(sensitive(s))
 	return nil
+}
+
+// sensitive names the fields that nobody may read.
+func sensitive(s *catalog.Snapshot) []string {
+	var out []string
+	for _, r := range s.Resources() {
+		for i := range r.Fields {
+			if r.Fields[i].Sensitive {
+				out = append(out, r.Fields[i].Name)
+			}
+		}
+	}
+	return out
+}
+
+// redactable refuses what is no pattern.
+func redactable(v any) error {
+	patterns, _ := v.([]string)
+	_, err := journal.NewRedactor(patterns)
+	return err
 }
 
 // checkExposure refuses a mode that would offer nothing, and warns of entities

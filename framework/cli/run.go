@@ -15,7 +15,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -144,11 +143,12 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	if err == nil && outcome.Repeated && len(out)+overhead > maxLine {
 		err = tooLong(len(out)) // the first time it went another way than this
 	}
-	l, err := c.line(code, redacted(out), outcome, err, time.Since(start))
+	out, _ = i.Engine().Redactor().JSON(out) // before its digest is made
+	l, err := c.line(code, out, outcome, err, time.Since(start))
 	if err != nil {
 		return failed(err)
 	}
-	c.printLogs(redacted(out))
+	c.printLogs(out)
 	text, err := json.Marshal(l)
 	if err != nil {
 		return failed(err)
@@ -220,7 +220,7 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 		f := fault.From(callErr)
 		entry, _ := fault.Lookup(f.Code)
 		l.Result.Error = &lineError{
-			Type: entry.Class, Message: clip(journal.Redact(f.Message), 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
+			Type: entry.Class, Message: clip(f.Message, 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
 			Hint: f.Hint, Line: f.Line, Column: f.Column,
 		}
 		l.OutputDigest = run.Digest([]byte("null"))
@@ -254,15 +254,6 @@ func (c *command) printLogs(out json.RawMessage) {
 		}
 		fmt.Fprint(c.app.Stderr, text)
 	}
-}
-
-// redacted takes secrets out of what leaves through the terminal, before its
-// digest is made.
-func redacted(out json.RawMessage) json.RawMessage {
-	if out == nil {
-		return nil
-	}
-	return json.RawMessage(journal.Redact(string(out)))
 }
 
 // canonicalJSON gives JSON with sorted keys and no blanks, so that equal data

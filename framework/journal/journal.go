@@ -1,8 +1,9 @@
-// Package journal is what ran: the record of a run and the sink it goes to.
+// Package journal is what ran: the record of a run, the sink it goes to, and what
+// is taken out of texts before anybody keeps or sends them.
 //
-// What belongs here: the shape of records. What must never: where they are kept
-// (entities/ledger for durable ones), and any decision that depends on them; the
-// truth of a commit is its receipt.
+// What belongs here: the shape of records, and redaction. What must never: where
+// records are kept (entities/ledger for durable ones), and any decision that
+// depends on them; the truth of a commit is its receipt.
 package journal
 
 import (
@@ -11,32 +12,115 @@ import (
 	"time"
 )
 
-// Record is one run as the journal keeps it.
+// Outcomes of a run that are no fault's code.
+const (
+	OK = "ok"
+	// CutOff is a run whose process died before it ended: nobody was told anything,
+	// and nothing of it is in the data unless Committed says so.
+	CutOff = "cut_off"
+)
+
+// States of Approval.
+const (
+	NotRequired = "none"
+	Required    = "required" // the run ended with a plan that waits for somebody
+	Approved    = "approved"
+	Denied      = "denied"
+)
+
+// Record is one run as the journal keeps it. Nothing in it is a value of the app's
+// data: of inputs and changes it has digests and counts. Texts are redacted.
 type Record struct {
-	Run            string
-	Trace          string
-	Started        time.Time
-	Duration       time.Duration
-	Surface        string // "mcp", "run", "app"
-	Subject        string
-	Operation      string // catalog ID of what was called
-	CodeDigest     string // "sha256:…" of a script, "" for others
-	Set            string
-	Attempts       int
-	Calls          int
-	Outcome        string // "ok" or a fault's code
-	Committed      bool
-	DryRun         bool
-	Created        int
-	Updated        int
-	Deleted        int
+	Run           string // its id, a UUID of version 7
+	Trace         string // W3C trace id, 32 hexadecimal digits
+	CorrelationID string // the caller's own word for what the run belongs to
+	Started       time.Time
+	Duration      time.Duration // by the clock
+
+	Surface   string // "mcp", "run", "rest", "app"
+	Subject   string // who called
+	Operation string // catalog ID of what was called
+	Tool      string // its name as tools have it
+	Set       string // default set of the calls
+	Keyed     bool   // it had an idempotency key
+	RepeatOf  string // the run whose reply it gave again, running nothing itself
+
+	Code        string // of a script, redacted; "" for others
+	CodeDigest  string // "sha256:…" of the script as it came
+	InputDigest string // "sha256:…" of the whole input
+	ResultBytes int    // of the result, as JSON
+	Runtime     string // that ran the script: "goja"
+
+	Attempts int
+	Calls    int    // calls to providers in the last attempt
+	Trail    []Call // these calls, in the order of their ends
+
+	Outcome   string // OK, CutOff, or a fault's code
+	Message   string // of the fault, redacted
+	Line      int    // of the script, from 1; 0 is unknown
+	Committed bool   // anything of its writes is in the data
+	DryRun    bool
+	Atomic    bool
+	Created   int // entities
+	Updated   int
+	Deleted   int
+	Changes   []Count // the same by entity and set
+	// ChangesDigest is over the changes as JSON, of dry, planned and requested ones
+	// with their before and after.
+	ChangesDigest string
+	Outside       int // calls that had an effect outside this system
+
+	Approval   Approval
+	Redactions int // secrets that were taken out of code, message, logs and calls' errors
+
 	CatalogVersion string
-	CorrelationID  string
+	ToolVersion    string // of the build
+	// Repaired tells that the process that ran it did not write this record: it was
+	// made from the note of its start and from receipts.
+	Repaired bool
+	// Lost is how many records before this one were dropped because the journal could
+	// not be written in time.
+	Lost int
 }
 
-// Sink takes records. Append must not block a run for long, and must not fail
-// it.
+// Call is one call of a run.
+type Call struct {
+	Position    string // number in the order of issue, "3.1" for what 3 nested
+	Operation   string // catalog ID
+	Tool        string
+	Entity      string // that it was about, "" for none
+	Set         string
+	Started     time.Duration // after the run's start
+	Duration    time.Duration
+	Outcome     string // OK or a fault's code
+	InputDigest string // "sha256:…"
+	OutputBytes int
+	Outside     bool // it had an effect outside this system
+}
+
+// Count is how many entities of one kind a run changed in one set.
+type Count struct {
+	Entity  string `json:"entity"`
+	Set     string `json:"set"`
+	Created int    `json:"created"`
+	Updated int    `json:"updated"`
+	Deleted int    `json:"deleted"`
+}
+
+// Approval is whether somebody had to agree to a run's effect, and who did.
+type Approval struct {
+	State string // NotRequired (also ""), Required, Approved, Denied
+	Plan  string // id of the plan
+	By    string // subject of who decided
+}
+
+// Sink takes records. Its methods do not block a run for long, and do not fail it.
 type Sink interface {
+	// Begin notes that a run starts, so that it can be found should its process die:
+	// for scripts, with what is known of them then. It is called before the first
+	// attempt, and at most once for each Append.
+	Begin(ctx context.Context, r Record)
+	// Append keeps a run that has ended.
 	Append(ctx context.Context, r Record)
 }
 
@@ -45,9 +129,29 @@ type Log struct{ Logger *slog.Logger }
 
 var _ Sink = Log{}
 
+// Begin does nothing: a log has no use for what has not happened.
+func (Log) Begin(context.Context, Record) {}
+
 // Append writes the record.
 func (l Log) Append(ctx context.Context, r Record) {
 	l.Logger.DebugContext(ctx, "run", "run", r.Run, "surface", r.Surface, "subject", r.Subject, "operation", r.Operation,
 		"attempts", r.Attempts, "calls", r.Calls, "outcome", r.Outcome, "committed", r.Committed, "dryRun", r.DryRun,
 		"created", r.Created, "updated", r.Updated, "deleted", r.Deleted, "ms", r.Duration.Milliseconds())
+}
+
+// Both gives records to two sinks.
+type Both [2]Sink
+
+var _ Sink = Both{}
+
+// Begin implements Sink.
+func (b Both) Begin(ctx context.Context, r Record) {
+	b[0].Begin(ctx, r)
+	b[1].Begin(ctx, r)
+}
+
+// Append implements Sink.
+func (b Both) Append(ctx context.Context, r Record) {
+	b[0].Append(ctx, r)
+	b[1].Append(ctx, r)
 }

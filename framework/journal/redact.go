@@ -1,44 +1,270 @@
 package journal
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
 )
 
 // Redacted stands in the place of a secret.
 const Redacted = "[redacted]"
 
-// secrets are shapes that are hardly ever anything else. None of them crosses a
-// quote, so that JSON stays JSON.
-var secrets = []struct {
+// secret is a shape that is hardly ever anything else. None crosses a quote.
+type secret struct {
+	// marks are what a text has somewhere, in lower case, where the shape matches at
+	// all: to look for them is a hundred times faster than the shape. None means that
+	// the shape is always looked for.
+	marks []string
 	shape *regexp.Regexp
 	keep  string // what of the match stays, before Redacted
-}{
-	{regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                         // JSON web tokens
-	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}`), ""},                                                     // API keys
-	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[\w-]{16,})`), ""},          // forges, chat
-	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), ""},                                                                                        // cloud keys
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                       // key files
-	{regexp.MustCompile(`(?i)(\b(?:password|passwd|secret|api[_-]?key|access[_-]?token)(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?)[^\s"'\\,;&}]{4,}`), "$1"}, // name=value
-	{regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"},                                                                  // URLs with a password
 }
+
+var secrets = []secret{
+	{[]string{"bearer ", "basic "}, regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                                                                                         // JSON web tokens
+	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"}, regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}`), ""},                                                                                  // API keys
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), ""}, // forges, chat
+	{[]string{"akia", "asia"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), ""},                                                                                                                                               // cloud keys
+	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                                                                          // key files
+	{names, regexp.MustCompile(`(?i)(\b(?:` + strings.Join(names, "|") + `)(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?)[^\s"'\\,;&}]{4,}`), "$1"},                                                                                              // name=value
+	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"},                                                                                                                                  // URLs with a password
+}
+
+// names are of things that are secret wherever they stand.
+var names = []string{"password", "passwd", "secret", "api_key", "api-key", "apikey", "access_token", "access-token", "accesstoken"}
 
 // cards are payment cards by their issuers' prefixes, 15 or 16 digits long. Other
 // numbers, barcodes among them, are left alone.
 var cards = regexp.MustCompile(`\b(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|65\d{2}|3[47]\d{2})[ -]?\d{4}[ -]?\d{4}[ -]?\d{3,4}\b`)
 
-// Redact replaces tokens, keys, passwords in URLs and payment card numbers in
-// text. It works on JSON text too: what it puts in needs no escaping.
-func Redact(text string) string {
-	for _, s := range secrets {
-		text = s.shape.ReplaceAllString(text, s.keep+Redacted)
-	}
-	return cards.ReplaceAllStringFunc(text, func(number string) string {
-		if luhn(number) {
-			return Redacted
+// leastDigits is how many digits a payment card has at least.
+const leastDigits = 15
+
+// Redactor takes secrets out of texts: tokens, keys, passwords, payment cards,
+// what an app's own patterns match, and the values of fields that its schema calls
+// sensitive. A nil one knows the general shapes only. It is safe for concurrent use.
+type Redactor struct {
+	own    []*regexp.Regexp
+	fields atomic.Pointer[secret]
+}
+
+// NewRedactor makes one that knows more patterns, as package regexp has them: what
+// matches is taken out, or the parts in groups where a pattern has groups. The error
+// names every pattern that is none, or that matches a text without anything in it.
+func NewRedactor(patterns []string) (*Redactor, error) {
+	r := &Redactor{}
+	var wrong []string
+	for _, p := range patterns {
+		shape, err := regexp.Compile(p)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("%q is no regular expression: %v", p, err))
+		case shape.MatchString(""):
+			wrong = append(wrong, fmt.Sprintf("%q matches everywhere", p))
+		default:
+			r.own = append(r.own, shape)
 		}
-		return number
-	})
+	}
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(wrong, "; "))
+	}
+	return r, nil
+}
+
+// Hide takes out what stands behind the names of sensitive fields from now on:
+// pin: "1234", pin=1234.
+func (r *Redactor) Hide(fields []string) {
+	if len(fields) == 0 {
+		r.fields.Store(nil)
+		return
+	}
+	fields = slices.Compact(slices.Sorted(slices.Values(fields)))
+	s := &secret{}
+	quoted := make([]string, len(fields))
+	for i, f := range fields {
+		s.marks = append(s.marks, strings.ToLower(f))
+		quoted[i] = regexp.QuoteMeta(f)
+	}
+	s.shape = regexp.MustCompile(`(?i)(\b(?:` + strings.Join(quoted, "|") + "\\b)(?:\\\\?[\"'`])?\\s*[=:]\\s*)(?:(\\\\?[\"'`])[^\"'`\\\\]+|[^\\s\"'`\\\\,;&(){}\\[\\]]+)")
+	s.keep = "$1$2"
+	r.fields.Store(s)
+}
+
+// Text gives a text without its secrets, and how many there were.
+func (r *Redactor) Text(text string) (string, int) {
+	if len(text) < 2 {
+		return text, 0
+	}
+	text, n := r.shapes(text)
+	if r == nil {
+		return text, n
+	}
+	if s := r.fields.Load(); s != nil {
+		var more int
+		text, more = s.take(text, strings.ToLower(text))
+		n += more
+	}
+	return text, n
+}
+
+// shapes takes out what is a secret by its shape.
+func (r *Redactor) shapes(text string) (string, int) {
+	n := 0
+	lower := strings.ToLower(text)
+	for i := range secrets {
+		var found int
+		text, found = secrets[i].take(text, lower)
+		n += found
+	}
+	if digits(text) >= leastDigits {
+		text = cards.ReplaceAllStringFunc(text, func(number string) string {
+			if !luhn(number) {
+				return number
+			}
+			n++
+			return Redacted
+		})
+	}
+	if r == nil {
+		return text, n
+	}
+	for _, shape := range r.own {
+		var found int
+		text, found = cut(shape, text)
+		n += found
+	}
+	return text, n
+}
+
+// take takes a secret out of a text that is given in lower case too.
+func (s *secret) take(text, lower string) (string, int) {
+	if !slices.ContainsFunc(s.marks, func(m string) bool { return strings.Contains(lower, m) }) {
+		return text, 0
+	}
+	n := 0
+	for _, found := range s.shape.FindAllString(text, -1) {
+		if !strings.HasSuffix(found, Redacted) { // else somebody was here before
+			n++
+		}
+	}
+	if n == 0 {
+		return text, 0
+	}
+	return s.shape.ReplaceAllString(text, s.keep+Redacted), n
+}
+
+// cut takes out what an app's own pattern matches, or its groups.
+func cut(shape *regexp.Regexp, text string) (string, int) {
+	found := shape.FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		return text, 0
+	}
+	var b strings.Builder
+	last, n := 0, 0
+	for _, m := range found {
+		spans := m[:2]
+		if len(m) > 2 {
+			spans = m[2:]
+		}
+		for i := 0; i < len(spans); i += 2 {
+			if spans[i] < last || spans[i] == spans[i+1] { // a group within another, or of a part that is not there
+				continue
+			}
+			b.WriteString(text[last:spans[i]])
+			b.WriteString(Redacted)
+			last = spans[i+1]
+			n++
+		}
+	}
+	b.WriteString(text[last:])
+	return b.String(), n
+}
+
+// JSON gives JSON text without the secrets in its strings and numbers, and how many
+// there were. It stays JSON. Values of sensitive fields are not looked for: they
+// stand in no result.
+func (r *Redactor) JSON(raw []byte) ([]byte, int) {
+	if _, n := r.shapes(string(raw)); n == 0 {
+		return raw, 0
+	}
+	var out bytes.Buffer
+	n, key := 0, ""
+	for i := 0; i < len(raw); {
+		end := scalar(raw, i)
+		if end == i {
+			if c := raw[i]; c == ',' || c == '{' || c == '[' || c == '}' || c == ']' {
+				key = ""
+			}
+			out.WriteByte(raw[i])
+			i++
+			continue
+		}
+		value, found := r.value(raw[i:end], key)
+		out.Write(value)
+		n += found
+		key = ""
+		if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			_ = json.Unmarshal(raw[i:end], &key)
+		}
+		i = end
+	}
+	return out.Bytes(), n
+}
+
+// scalar gives the end of the string or number that begins at i, or i.
+func scalar(raw []byte, i int) int {
+	if raw[i] == '"' {
+		for j := i + 1; j < len(raw); j++ {
+			switch raw[j] {
+			case '\\':
+				j++
+			case '"':
+				return j + 1
+			}
+		}
+		return len(raw)
+	}
+	j := i
+	for j < len(raw) && (raw[j] >= '0' && raw[j] <= '9' || j > i && strings.IndexByte("+-.eE", raw[j]) >= 0 || raw[j] == '-') {
+		j++
+	}
+	return j
+}
+
+// value gives a string or number without its secrets; key is what it is the value
+// of.
+func (r *Redactor) value(raw []byte, key string) ([]byte, int) {
+	text := string(raw)
+	if raw[0] == '"' && json.Unmarshal(raw, &text) != nil {
+		return raw, 0
+	}
+	if key != "" && text != "" && slices.Contains(names, strings.ToLower(key)) && len(text) >= 4 {
+		return []byte(`"` + Redacted + `"`), 1
+	}
+	clean, n := r.shapes(text)
+	if n == 0 {
+		return raw, 0
+	}
+	out, err := json.Marshal(clean)
+	if err != nil {
+		return raw, 0
+	}
+	return out, n
+}
+
+// digits counts the digits of a text, as far as it matters.
+func digits(text string) int {
+	n := 0
+	for i := 0; i < len(text) && n < leastDigits; i++ {
+		if text[i] >= '0' && text[i] <= '9' {
+			n++
+		}
+	}
+	return n
 }
 
 // luhn tells whether a number's digits have a payment card's check digit.

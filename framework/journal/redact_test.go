@@ -1,7 +1,10 @@
 package journal_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,18 +29,83 @@ func TestRedact(t *testing.T) {
 		"a secret garden, a password":                                             "a secret garden, a password",
 		"sha256:a6291cfd1f23e87ad0ce62e21844ac31ca818f1c458ecb27d8a83850e4e9aa42": "sha256:a6291cfd1f23e87ad0ce62e21844ac31ca818f1c458ecb27d8a83850e4e9aa42",
 	}
+	var general *journal.Redactor
 	for in, want := range cases {
-		require.Equal(t, want, journal.Redact(in))
+		got, n := general.Text(in)
+		require.Equal(t, want, got)
+		require.Equal(t, want != in, n == 1, in)
+		again, n := general.Text(got)
+		require.Equal(t, want, again)
+		require.Zero(t, n, in)
 	}
 }
 
+func TestRedactWhatTheAppKnows(t *testing.T) {
+	r, err := journal.NewRedactor([]string{`\bEMP-\d{4}\b`, `ssn (\d{3})-(\d{2})`, `(x)|(y)`})
+	require.NoError(t, err)
+	r.Hide([]string{"pin", "doorCode"})
+	cases := map[string]string{
+		"EMP-1234, EMP-12345":                  "[redacted], EMP-12345",
+		"ssn 123-45.":                          "ssn [redacted]-[redacted].",
+		"upsert({pin: 1234, name: 'Ann'})":     "upsert({pin: [redacted], name: 'Ann'})",
+		"upsert({ 'doorCode' : 'open it' })":   "upsert({ 'doorCode' : '[redacted]' })",
+		`{"doorcode":"a b","spin":"kept"}`:     `{"doorcode":"[redacted]","spin":"kept"}`,
+		`"{\"pin\":\"a b\",\"name\":\"Ann\"}"`: `"{\"pin\":\"[redacted]\",\"name\":\"Ann\"}"`,
+	}
+	for in, want := range cases {
+		got, n := r.Text(in)
+		require.Equal(t, want, got)
+		require.Positive(t, n)
+	}
+	_, err = journal.NewRedactor([]string{"(", "a*", "fine"})
+	require.ErrorContains(t, err, `"(" is no regular expression`)
+	require.ErrorContains(t, err, `"a*" matches everywhere`)
+}
+
+func TestRedactJSON(t *testing.T) {
+	var general *journal.Redactor
+	cases := map[string]string{
+		`{"a":[1,"Bearer abcdefgh12345678"],"card":4111111111111111}`: `{"a":[1,"Bearer [redacted]"],"card":"[redacted]"}`,
+		`{"password":123456,"passwordAge":3,"n":-1.5e3}`:              `{"password":"[redacted]","passwordAge":3,"n":-1.5e3}`,
+		`{"password":{"x":"kept"},"secret":[1234,"kept"]}`:            `{"password":{"x":"kept"},"secret":[1234,"kept"]}`,
+		`"say \"password=hunter22\""`:                                 `"say \"password=[redacted]\""`,
+		`{"barcode":"2000000000039"}`:                                 `{"barcode":"2000000000039"}`,
+	}
+	for in, want := range cases {
+		got, _ := general.JSON([]byte(in))
+		require.Equal(t, want, string(got))
+	}
+}
+
+func TestRedactLogs(t *testing.T) {
+	var b bytes.Buffer
+	r, err := journal.NewRedactor(nil)
+	require.NoError(t, err)
+	log := slog.New(r.Handler(slog.NewTextHandler(&b, nil))).With("url", "postgres://app:s3cret@db/x").WithGroup("g")
+	log.Warn("token Bearer abcdefgh12345678", "n", 1, "error", errors.New("password=hunter22"), slog.Group("in", "key", "AKIAABCDEFGHIJKLMNOP"))
+	require.NotRegexp(t, "s3cret|abcdefgh|hunter22|AKIA", b.String())
+	require.Contains(t, b.String(), "g.n=1")
+}
+
 func FuzzRedactKeepsJSON(f *testing.F) {
-	for _, s := range []string{"Bearer abcdefgh12345678", "password=\"abcd1234\"", "-----BEGIN PRIVATE KEY-----\nabc", "4111 1111 1111 1111", "https://a:b@c/d", `api_key: 'x"y\z'`} {
+	for _, s := range []string{
+		`{"a":"Bearer abcdefgh12345678"}`, `{"password":12345}`, `["-----BEGIN PRIVATE KEY-----\nabc"]`, `[4111111111111111,"4111 1111 1111 1111"]`,
+		`"https://a:b@c/d"`, `{"x":"api_key: 'x\"y\\z'"}`, `{"password":[1234,5678],"secret":null}`,
+	} {
 		f.Add(s)
 	}
+	r, err := journal.NewRedactor([]string{"b(.)d", "[0-9]{3}"})
+	require.NoError(f, err)
+	r.Hide([]string{"pin"})
 	f.Fuzz(func(t *testing.T, s string) {
-		raw, err := json.Marshal(map[string]string{"text": s})
+		_, _ = r.Text(s)
+		text, err := json.Marshal(map[string]string{"text": s})
 		require.NoError(t, err)
-		require.True(t, json.Valid([]byte(journal.Redact(string(raw)))), "%s", raw)
+		out, _ := r.JSON(text)
+		require.True(t, json.Valid(out), "%s", out)
+		if json.Valid([]byte(s)) {
+			out, _ := r.JSON([]byte(s))
+			require.True(t, json.Valid(out), "%s from %s", out, s)
+		}
 	})
 }

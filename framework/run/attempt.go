@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Attempt is one try of a run, with its own transactions. Its methods may be
@@ -31,6 +32,7 @@ type Attempt struct {
 	mu      sync.Mutex
 	next    int
 	calls   []CallRecord
+	trail   []journal.Call // the same for the journal
 	sdk     int
 	end     error // why nothing more may be called
 	writing bool  // a transaction holds a write lock

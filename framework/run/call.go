@@ -100,7 +100,7 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {
-		rec.Error = shortened(err.Error())
+		rec.Error = shortened(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }

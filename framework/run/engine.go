@@ -32,7 +32,10 @@ type Options struct {
 	KeyRetention time.Duration
 	KeyBytes     int
 	Journal      journal.Sink // nil drops records
-	Log          *slog.Logger // nil is slog.Default
+	// Redactor takes secrets out of faults, and of what the journal keeps.
+	Redactor    *journal.Redactor // nil knows the general shapes
+	ToolVersion string            // of the build, for the journal
+	Log         *slog.Logger      // nil is slog.Default
 }
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
@@ -44,6 +47,7 @@ type Engine struct {
 
 type discard struct{}
 
+func (discard) Begin(context.Context, journal.Record)  {}
 func (discard) Append(context.Context, journal.Record) {}
 
 // NewEngine makes an engine.
@@ -131,19 +135,23 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
-	c := &call{engine: e, request: req, op: op, input: req.Input}
-	if missing := req.Principal.Missing(op.Scopes); missing != "" {
-		return nil, nil, forbidden(missing)
+	c, started := &call{engine: e, request: req, op: op, input: req.Input}, time.Now()
+	out, err := e.openCode(ctx, c)
+	if c.opened == nil || c.opened.finished == nil {
+		e.recordRefused(ctx, req, op, started, out, err)
+		return out, nil, err
 	}
-	if err := e.check(op, req.Input); err != nil {
-		return nil, nil, err
+	return out, c.opened.finished, err
+}
+
+func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
+	if missing := c.request.Principal.Missing(c.op.Scopes); missing != "" {
+		return nil, forbidden(missing)
 	}
-	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)
-	var outcome *Outcome
-	if c.opened != nil {
-		outcome = c.opened.finished
+	if err := e.check(c.op, c.input); err != nil {
+		return nil, err
 	}
-	return out, outcome, err
+	return e.handle(context.WithValue(ctx, callKey{}, c), c)
 }
 
 // Open opens the run of a code operation; ctx is the one its handler got. It
@@ -171,8 +179,9 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 }
 
 func (e *Engine) newRun(req Request, op *catalog.Operation, spec Spec) *Run {
+	id := newRunID()
 	return &Run{
-		ID: uuid.Must(uuid.NewV7()).String(), Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
+		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
 }
@@ -194,6 +203,7 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 		err = f
 	}
 	a.note(c.trace(id, start, err))
+	a.keep(c, id, start, len(out), err)
 	return out, err
 }
 

@@ -172,7 +172,7 @@ func (r *Run) traced(i Intent) CallRecord {
 	}
 	switch {
 	case i.Fault != nil:
-		rec.Error = shortened(i.Fault.Error())
+		rec.Error = shortened(r.Redact(i.Fault.Error()))
 	case !i.Closed:
 		rec.Error = "nobody knows how it ended"
 	}

@@ -25,7 +25,9 @@ type Spec struct {
 	Record        bool     // keep before and after of every change; implied by DryRun
 	MaxCalls      int      // calls to providers per attempt; 0 is unlimited
 	Only          []string // nil permits everything, else entities, "plugin:domain", "server:id"
+	Code          string   // of a script, for the journal
 	CodeDigest    string   // "sha256:…"
+	Runtime       string   // what runs the script: "goja"
 	CorrelationID string
 	// IdempotencyKey makes the run happen once: whoever calls again with the same key
 	// gets what it gave. Fingerprint is all of the input that decides what it does. A
@@ -104,6 +106,14 @@ type Run struct {
 	op       *catalog.Operation
 	finished *Outcome
 
+	// What the journal keeps.
+	fresh       string // the id that the run had before its key gave it another
+	code        string // redacted
+	trail       []journal.Call
+	resultBytes int
+	redactions  int
+	approval    journal.Approval
+
 	hold *hold // of the run's idempotency key
 
 	narrow   sync.Once
@@ -129,12 +139,13 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	if r.spec.IdempotencyKey != "" {
 		done, err := r.claim(ctx, out)
 		if done {
-			return r.spared(out, err)
+			return r.spared(ctx, out, err)
 		}
 		var stop func()
 		ctx, stop = r.hold.keep(ctx)
 		defer stop()
 	}
+	r.begin(ctx)
 	err := r.attempts(ctx, body, out)
 	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
 		err = ErrLost
@@ -157,23 +168,24 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 		}
 	}
 	r.finished = out
-	r.record(ctx, out, err)
+	r.record(ctx, r.ID, out, err)
 	return out, err
 }
 
 // spared ends a run that did not have to run, or could not.
-func (r *Run) spared(out *Outcome, err error) (*Outcome, error) {
+func (r *Run) spared(ctx context.Context, out *Outcome, err error) (*Outcome, error) {
 	out.Metrics, out.OutsideEffects, out.Wall = r.metrics, r.outside, time.Since(r.started)
 	if err != nil && out.Reply == nil {
 		err = r.failed(out, err)
 	}
 	r.finished = out
+	r.record(ctx, r.fresh, out, err)
 	return out, err
 }
 
 // failed makes the reply of a failure.
 func (r *Run) failed(out *Outcome, err error) error {
-	f := fault.From(err)
+	f := r.redacted(fault.From(err))
 	if r.spec.Reply == nil {
 		return f
 	}
@@ -208,6 +220,7 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 	r.pending.Wait()
 	out.Calls, out.SDKCalls = last.trace()
 	r.mu.Lock()
+	r.trail = last.trail
 	out.OutsideEffects = r.outside
 	if !r.spec.Atomic && r.wrote {
 		out.Committed, out.Changes = true, r.applied
@@ -234,6 +247,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	if err == nil {
 		err = ctx.Err()
 	}
+	r.resultBytes = len(ret.Result)
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
 	if err != nil {
 		a.rollback(clean)
@@ -326,23 +340,6 @@ func (r *Run) left(rec CallRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outside = append(r.outside, rec)
-}
-
-func (r *Run) record(ctx context.Context, out *Outcome, err error) {
-	rec := journal.Record{
-		Run: r.ID, Trace: r.Trace, Started: r.started, Duration: out.Wall, Surface: r.request.Surface, Subject: r.principal.Subject,
-		Operation: r.op.ID.String(), CodeDigest: r.spec.CodeDigest, Set: r.spec.Set, Attempts: out.Attempts, Calls: out.SDKCalls,
-		Outcome: "ok", Committed: out.Committed, DryRun: out.DryRun, CatalogVersion: r.request.View.Snapshot().Version(), CorrelationID: r.spec.CorrelationID,
-	}
-	if err != nil {
-		rec.Outcome = string(fault.CodeOf(err))
-	}
-	for _, c := range Counts(out.Changes) {
-		rec.Created += c.Created
-		rec.Updated += c.Updated
-		rec.Deleted += c.Deleted
-	}
-	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
 }
 
 // view is what the run's calls see.

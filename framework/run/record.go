@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// JournalKeeper is a provider that keeps the journal. Journal is called once it has
+// started; nil means that it keeps none.
+type JournalKeeper interface{ Journal() journal.Sink }
+
+// KeepJournal gives the engine another sink beside the one of its options, before
+// the first call.
+func (e *Engine) KeepJournal(s journal.Sink) {
+	if _, none := e.opts.Journal.(discard); none {
+		e.opts.Journal = s
+		return
+	}
+	e.opts.Journal = journal.Both{e.opts.Journal, s}
+}
+
+// journaled tells whether anybody keeps what runs are noted with.
+func (e *Engine) journaled() bool {
+	_, none := e.opts.Journal.(discard)
+	return !none
+}
+
+// Redactor takes secrets out of texts.
+func (e *Engine) Redactor() *journal.Redactor { return e.opts.Redactor }
+
+// NoteApproval says what the journal keeps of who agreed to the run's effect.
+func (r *Run) NoteApproval(a journal.Approval) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.approval = a
+}
+
+// begin notes a script's start.
+func (r *Run) begin(ctx context.Context) {
+	if r.op.ID.Kind == catalog.KindCode {
+		r.engine.opts.Journal.Begin(context.WithoutCancel(ctx), r.known())
+	}
+}
+
+// known is what of a run's record is known before it ends.
+func (r *Run) known() journal.Record {
+	rec := r.engine.noted(&r.request, r.op)
+	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.started
+	rec.CorrelationID, rec.Set, rec.Keyed = r.spec.CorrelationID, r.spec.Set, r.spec.IdempotencyKey != ""
+	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = r.spec.CodeDigest, r.spec.Runtime, r.spec.Atomic, r.spec.DryRun
+	if r.code == "" && r.engine.journaled() {
+		r.code = r.Redact(r.spec.Code)
+	}
+	rec.Code = r.code
+	return rec
+}
+
+// noted is what a record has of a call, whatever becomes of it.
+func (e *Engine) noted(req *Request, op *catalog.Operation) journal.Record {
+	snapshot := req.View.Snapshot()
+	rec := journal.Record{
+		Trace: req.Trace, Started: time.Now(), Surface: req.Surface, Subject: req.Principal.Subject, Set: req.Set,
+		Operation: op.ID.String(), Tool: snapshot.ToolName(op.ID), CatalogVersion: snapshot.Version(), ToolVersion: e.opts.ToolVersion,
+		Atomic: true, Outcome: journal.OK, Approval: journal.Approval{State: journal.NotRequired},
+	}
+	if e.journaled() {
+		rec.InputDigest = Digest(req.Input)
+	}
+	return rec
+}
+
+// record keeps what became of the run, under the id that is its own in the journal.
+func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
+	rec := r.known()
+	rec.Run = id
+	rec.Duration, rec.Attempts, rec.Calls, rec.Trail = out.Wall, out.Attempts, out.SDKCalls, r.trail
+	rec.Committed, rec.ResultBytes, rec.Outside = out.Committed, r.resultBytes, len(out.OutsideEffects)
+	if out.Repeated {
+		rec.Run, rec.RepeatOf = r.fresh, out.Run
+	}
+	failed(&rec, err)
+	for _, c := range Counts(out.Changes) {
+		rec.Created += c.Created
+		rec.Updated += c.Updated
+		rec.Deleted += c.Deleted
+		rec.Changes = append(rec.Changes, journal.Count(c))
+	}
+	if (r.spec.Record || r.spec.DryRun) && len(out.Changes) > 0 && r.engine.journaled() {
+		if raw, err := json.Marshal(out.Changes); err == nil {
+			rec.ChangesDigest = Digest(raw)
+		}
+	}
+	r.mu.Lock()
+	if r.approval.State != "" {
+		rec.Approval = r.approval
+	}
+	rec.Redactions = r.redactions
+	r.mu.Unlock()
+	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// recordRefused keeps a code operation that opened no run: it was refused, or needs
+// none.
+func (e *Engine) recordRefused(ctx context.Context, req *Request, op *catalog.Operation, started time.Time, out json.RawMessage, err error) {
+	rec := e.noted(req, op)
+	rec.Run, rec.Started, rec.Duration = newRunID(), started, time.Since(started)
+	rec.ResultBytes = len(out)
+	failed(&rec, err)
+	rec.Message, rec.Redactions = e.opts.Redactor.Text(rec.Message)
+	e.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// failed puts a fault into a record.
+func failed(rec *journal.Record, err error) {
+	if err == nil {
+		return
+	}
+	f := fault.From(err)
+	rec.Outcome, rec.Message, rec.Line = string(f.Code), f.Message, f.Line
+}
+
+// keep notes a call for the journal.
+func (a *Attempt) keep(c *call, id catalog.ID, start time.Time, output int, err error) {
+	if !a.run.engine.journaled() {
+		return
+	}
+	rec := journal.Call{
+		Position: string(c.position), Operation: id.String(), Entity: c.target.Entity, Set: c.target.Set,
+		Started: start.Sub(a.run.started), Duration: time.Since(start), Outcome: journal.OK,
+		InputDigest: Digest(c.input), OutputBytes: output,
+	}
+	if c.op != nil {
+		rec.Tool = c.request.View.Snapshot().ToolName(id)
+		rec.Outside = c.op.Effects.Outside && !c.op.Effects.ReadOnly
+	}
+	if err != nil {
+		rec.Outcome = string(fault.CodeOf(err))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.trail = append(a.trail, rec)
+}
+
+// Redact takes secrets out of a text that leaves the run, as text, and counts them
+// for the journal.
+func (r *Run) Redact(text string) string {
+	text, n := r.engine.opts.Redactor.Text(text)
+	if n > 0 {
+		r.mu.Lock()
+		r.redactions += n
+		r.mu.Unlock()
+	}
+	return text
+}
+
+// redacted is a fault as it leaves the run: what it says may quote the script, or
+// what the app's own code said.
+func (r *Run) redacted(f *fault.Fault) *fault.Fault {
+	message, hint, source := r.Redact(f.Message), r.Redact(f.Hint), r.Redact(f.Source)
+	details, changed := r.redactedDetails(f.Details)
+	if message == f.Message && hint == f.Hint && source == f.Source && !changed {
+		return f
+	}
+	clean := *f
+	clean.Message, clean.Hint, clean.Source, clean.Details = message, hint, source, details
+	return &clean
+}
+
+func (r *Run) redactedDetails(details any) (any, bool) {
+	if details == nil {
+		return nil, false
+	}
+	list, ok := details.([]fault.Detail)
+	if !ok {
+		return r.redactedObject(details)
+	}
+	clean, changed := make([]fault.Detail, len(list)), false
+	for i, d := range list {
+		clean[i] = d
+		clean[i].Message, clean[i].Expected, clean[i].Received = r.Redact(d.Message), r.Redact(d.Expected), r.Redact(d.Received)
+		changed = changed || clean[i] != d
+	}
+	return clean, changed
+}
+
+func (r *Run) redactedObject(details any) (any, bool) {
+	raw, err := json.Marshal(details)
+	if err != nil {
+		return details, false
+	}
+	clean, n := r.engine.opts.Redactor.JSON(raw)
+	if n == 0 {
+		return details, false
+	}
+	r.mu.Lock()
+	r.redactions += n
+	r.mu.Unlock()
+	return json.RawMessage(clean), true
+}
+
+func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
