@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask"}
+var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience"}
 
 func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
@@ -129,8 +129,9 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
 		"framework/schema":   {"framework/fault"},
 		"framework/seal":     {},
+		"framework/patience": {},
 		"framework/ask":      {"framework/fault", "framework/schema"},
-		"framework/run":      {"framework/ask", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
+		"framework/run":      {"framework/ask", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {

@@ -1,0 +1,134 @@
+// Package patience limits how long work may take, without counting the time for
+// which it waits for a person.
+//
+// What belongs here: contexts with such limits. What must never: how long anything
+// may take.
+package patience
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// WithTimeout is context.WithTimeoutCause with a clock that Pause stops. When the
+// time is up, Err of the context is context.DeadlineExceeded; contexts made from it
+// say context.Canceled, and context.Cause gives the cause for all of them.
+func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	c := &clock{Context: inner, parent: above(ctx), left: limit}
+	c.up = func() {
+		c.mu.Lock()
+		c.over = c.pauses == 0 && !time.Now().Before(c.end)
+		over := c.over
+		c.mu.Unlock()
+		if over {
+			cancel(cause)
+		}
+	}
+	c.mu.Lock()
+	c.start()
+	c.mu.Unlock()
+	return c, func() {
+		c.mu.Lock()
+		c.timer.Stop()
+		c.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// Pause stops the clocks that ctx is under until resume is called. Several may
+// pause them at a time.
+func Pause(ctx context.Context) (resume func()) {
+	first := above(ctx)
+	for c := first; c != nil; c = c.parent {
+		c.pause()
+	}
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			for c := first; c != nil; c = c.parent {
+				c.resume()
+			}
+		})
+	}
+}
+
+type clockKey struct{}
+
+func above(ctx context.Context) *clock {
+	c, _ := ctx.Value(clockKey{}).(*clock)
+	return c
+}
+
+// clock is a context that ends when its time is up.
+type clock struct {
+	context.Context
+	parent *clock
+	up     func()
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	left   time.Duration // when it was started last
+	end    time.Time     // while it goes
+	pauses int
+	over   bool
+}
+
+func (c *clock) start() {
+	c.end = time.Now().Add(c.left)
+	c.timer = time.AfterFunc(c.left, c.up)
+}
+
+func (c *clock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pauses++; c.pauses == 1 && !c.over {
+		c.timer.Stop()
+		c.left = time.Until(c.end)
+	}
+}
+
+func (c *clock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pauses--; c.pauses == 0 && !c.over && c.Context.Err() == nil {
+		c.start()
+	}
+}
+
+// Deadline implements context.Context: as it is now, for pauses put it off.
+func (c *clock) Deadline() (time.Time, bool) {
+	c.mu.Lock()
+	end := c.end
+	if c.pauses > 0 && !c.over {
+		end = time.Now().Add(c.left)
+	}
+	c.mu.Unlock()
+	if outer, ok := c.Context.Deadline(); ok && outer.Before(end) {
+		return outer, true
+	}
+	return end, true
+}
+
+// Err implements context.Context.
+func (c *clock) Err() error {
+	err := c.Context.Err()
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// Value implements context.Context.
+func (c *clock) Value(key any) any {
+	if _, ok := key.(clockKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}

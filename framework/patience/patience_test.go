@@ -1,0 +1,68 @@
+package patience
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errUp = errors.New("time is up")
+
+func TestTheClockEndsTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
+		defer stop()
+		inner, cancel := context.WithCancel(ctx)
+		defer cancel()
+		end, ok := inner.Deadline()
+		require.True(t, ok)
+		require.Equal(t, time.Second, time.Until(end))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, context.DeadlineExceeded, ctx.Err())
+		require.Error(t, inner.Err())
+		require.Equal(t, errUp, context.Cause(inner))
+	})
+}
+
+func TestPausesPutItOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer, stop := WithTimeout(t.Context(), 3*time.Second, errUp)
+		defer stop()
+		ctx, stopInner := WithTimeout(outer, time.Second, errors.New("inner"))
+		defer stopInner()
+		time.Sleep(900 * time.Millisecond)
+		first := Pause(context.WithoutCancel(ctx))
+		second := Pause(ctx)
+		time.Sleep(time.Hour)
+		first()
+		first()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.NoError(t, ctx.Err(), "one still waits")
+		end, _ := ctx.Deadline()
+		require.Equal(t, 100*time.Millisecond, time.Until(end))
+		second()
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		require.EqualError(t, context.Cause(ctx), "inner")
+		require.NoError(t, outer.Err())
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, context.DeadlineExceeded, outer.Err())
+		Pause(outer)()
+		require.Equal(t, context.DeadlineExceeded, outer.Err())
+	})
+}
+
+func TestACancelIsNoTimeout(t *testing.T) {
+	ctx, stop := WithTimeout(t.Context(), time.Hour, errUp)
+	stop()
+	require.Equal(t, context.Canceled, ctx.Err())
+	Pause(ctx)()
+	Pause(t.Context())()
+}
