@@ -230,6 +230,11 @@ func (e *engine) offer(p *Provider) catalog.Offer {
 	for _, entity := range p.app.Graph.Entities {
 		k := e.byName[entity.Resource.Name]
 		r := entity.Resource
+		for _, c := range entity.Columns {
+			if c.Name == entity.VersionColumn {
+				r.Version = c.Field
+			}
+		}
 		wanted := r.Operations
 		r.Operations = nil
 		for i := range operations {

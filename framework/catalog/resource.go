@@ -34,8 +34,9 @@ type Resource struct {
 	Edges       []Edge
 	Sets        []string // names, and patterns that end in "*"; empty means only "default" and no set type
 	ReadOnly    bool
-	Versioned   bool // has an optimistic lock: ifVersion works
-	Searchable  bool // q works
+	Versioned   bool   // has an optimistic lock: ifVersion works
+	Version     string // name of the field that it counts in, "" for none
+	Searchable  bool   // q works
 	Exposure    exposure.Mode
 	Default     exposure.Mode
 	ToolPrefix  string
