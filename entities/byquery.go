@@ -197,13 +197,13 @@ func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes 
 			return false, err
 		}
 	}
-	mark, own := len(t.changes), *changes
+	mark, own := len(t.notes), *changes
 	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := k.FormatID(id)
-	return slices.ContainsFunc(t.changes[mark:], func(c run.Change) bool {
-		return c.Action == run.Update && c.ID == shown && c.Entity == k.name()
+	return slices.ContainsFunc(t.notes[mark:], func(n note) bool {
+		return !n.void && n.action == run.Update && n.kind == k && k.FormatID(n.id) == shown
 	}), nil
 }
 

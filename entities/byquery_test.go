@@ -176,14 +176,14 @@ func TestDryRunShowsEachChangeOfAQuery(t *testing.T) {
 		m, err := call("Todo.update-by-query", `{"filter":{"priority":"low"},"changes":{"title":"new"}}`)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, m["updated"])
-		_, err = call("Todo.delete-by-query", `{"filter":{"title":"new"}}`)
+		_, err = call("Todo.delete-by-query", `{"filter":{"title":"Todo 3"}}`)
 		return err
 	}))
 	require.NoError(t, err)
-	require.Equal(t, []string{"update Todo t0000", "update Todo t0002", "delete Todo t0000", "delete Todo t0002"}, said(out.Changes))
+	require.Equal(t, []string{"update Todo t0000", "update Todo t0002", "delete Todo t0003"}, said(out.Changes))
 	require.Contains(t, string(out.Changes[0].Before), `"title":"Todo 0"`)
 	require.Contains(t, string(out.Changes[0].After), `"title":"new"`)
-	require.Contains(t, string(out.Changes[3].Before), `"title":"new"`)
+	require.Contains(t, string(out.Changes[2].Before), `"title":"Todo 3"`)
 	require.EqualValues(t, 4, a.call("Todo.count", `{"filter":{"title":{"$startsWith":"Todo"}}}`)["count"])
 }
 

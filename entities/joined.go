@@ -1,82 +1,158 @@
 package entities
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
+	"strings"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/framework/run"
 )
 
-// joins are the many-to-many edges that a mutation changes. They are columns of no
+// side is a row as one column of a join table has it.
+type side struct{ table, column, id string }
+
+// link is a row of a join table, seen from one side.
+type link struct {
+	other any  // the id at the other side
+	was   bool // the transaction found it there
+	seen  bool // and its caller may read the other side
+}
+
+// named are the many-to-many edges that a mutation writes. They are columns of no
 // row, so a change shows them as lists of ids beside the row's own fields.
-func (t *tx) joins(k *kind, m ent.Mutation) (out []*edge) {
+func (t *tx) named(k *kind, m ent.Mutation) []*edge {
+	return t.many(k, func(name string) bool {
+		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
+	})
+}
+
+// many are the many-to-many edges of a kind that a run which records shows.
+func (t *tx) many(k *kind, take func(name string) bool) (out []*edge) {
 	if !t.attempt.Records() {
 		return nil
 	}
 	for i := range k.edges {
 		e := &k.edges[i]
-		if e.column.Relation != descriptor.M2M || t.caller != nil && t.caller.Entity(e.target.name()) == nil {
-			continue
-		}
-		name := e.column.Ent
-		if len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name) {
+		if e.column.Relation == descriptor.M2M && take(e.column.Ent) && (t.caller == nil || t.caller.Entity(e.target.name()) != nil) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// withJoins adds to the image of a row the ids at the other side of edges, those
-// that the caller may read.
-func (t *tx) withJoins(ctx context.Context, k *kind, id any, image []byte, joins []*edge) ([]byte, error) {
-	if image == nil || len(joins) == 0 {
-		return image, nil
-	}
-	out := slices.Clone(image[:len(image)-1])
-	for _, e := range joins {
-		ids, err := t.related(ctx, k, e.target, e.column, id)
-		if err == nil && t.caller != nil {
-			ids, err = t.readable(ctx, e.target, ids)
-		}
-		if err != nil {
-			return nil, err
-		}
-		shown := make([]string, len(ids))
-		for i, id := range ids {
-			shown[i] = e.target.FormatID(id)
-		}
-		out = append(append(append(append(out, ','), encode(e.json.Name)...), ':'), encode(shown)...)
-	}
-	return append(out, '}'), nil
-}
+func every(string) bool { return true }
 
-// joinedBefore notes what many-to-many edges of rows are before a mutation.
-func (t *tx) joinedBefore(ctx context.Context, rows []pending, joins []*edge) error {
-	if len(joins) == 0 {
-		return nil
-	}
-	for i := range rows {
-		p := &rows[i]
-		var err error
-		if p.seen, err = t.withJoins(ctx, p.kind, p.id, p.seen, joins); err != nil {
-			return err
+// noteLinks keeps for the links that rows have now whether the transaction found
+// them: was, of those that nothing was known of.
+func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
+	for _, e := range links {
+		for _, id := range ids {
+			now, err := t.related(ctx, k, e.target, e.column, id)
+			if err != nil {
+				return err
+			}
+			if err := t.noteEach(ctx, k, id, e, now, was); err != nil {
+				return err
+			}
 		}
-		p.joins = joins
 	}
 	return nil
 }
 
-// joinedAfter completes the image of a row that was created with such edges.
-func (t *tx) joinedAfter(ctx context.Context, k *kind, id any, c *run.Change, joins []*edge) (err error) {
-	if len(joins) > 0 {
-		var after json.RawMessage
-		if after, err = t.withJoins(ctx, k, id, c.After, joins); err == nil {
-			c.After = after
+func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []any, was bool) error {
+	readable, self := others, []any{id}
+	if was && t.caller != nil {
+		var err error
+		if readable, err = t.readable(ctx, e.target, others); err == nil {
+			self, err = t.readable(ctx, k, self)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return err
+	for _, other := range others {
+		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
+		t.noteLink(own, far.id, link{other, was, slices.Contains(readable, other)})
+		t.noteLink(far, own.id, link{id, was, len(self) > 0})
+		if k.mutual(e) { // ent keeps one row for each direction
+			own.column, far.column = far.column, own.column
+			t.noteLink(own, far.id, link{other, was, slices.Contains(readable, other)})
+			t.noteLink(far, own.id, link{id, was, len(self) > 0})
+		}
+	}
+	return nil
+}
+
+func (t *tx) noteLink(from side, to string, l link) {
+	if t.links == nil {
+		t.links = map[side]map[string]link{}
+	}
+	if t.links[from] == nil {
+		t.links[from] = map[string]link{}
+	}
+	if _, known := t.links[from][to]; !known {
+		t.links[from][to] = l
+	}
+}
+
+// mutual tells whether an edge leads from a kind to itself and is its own inverse.
+func (k *kind) mutual(e *edge) bool {
+	return e.target == k && !slices.ContainsFunc(k.edges, func(o edge) bool {
+		return o.column.JoinTable == e.column.JoinTable && o.column.JoinOwn == e.column.JoinTarget
+	})
+}
+
+// joined adds to what became of a row the ids at the other side of edges, where
+// they are others than before: those that the caller may read.
+func (t *tx) joined(ctx context.Context, r *net) error {
+	for _, e := range r.links {
+		now, err := t.related(ctx, r.kind, e.target, e.column, r.native)
+		if err == nil && t.caller != nil {
+			now, err = t.readable(ctx, e.target, now)
+		}
+		if err != nil {
+			return err
+		}
+		known := t.links[side{e.column.JoinTable, e.column.JoinOwn, r.id}]
+		var before []any
+		for _, id := range now {
+			if l, ok := known[e.target.FormatID(id)]; !ok || l.was {
+				before = append(before, id)
+			}
+		}
+		for _, l := range known {
+			if l.was && l.seen && !slices.Contains(now, l.other) {
+				before = append(before, l.other)
+			}
+		}
+		from, to := e.target.listed(before), e.target.listed(now)
+		if !slices.Equal(from, to) {
+			r.from, r.to = beside(r.from, e.json.Name, from), beside(r.to, e.json.Name, to)
+		}
+	}
+	return nil
+}
+
+// listed gives ids as callers see them, in their order.
+func (k *kind) listed(ids []any) []string {
+	slices.SortFunc(ids, func(a, b any) int {
+		return cmp.Or(compareIDs(a, b), strings.Compare(k.FormatID(a), k.FormatID(b)))
+	})
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = k.FormatID(id)
+	}
+	return out
+}
+
+// beside adds a member to an image, if there is one.
+func beside(image []byte, name string, value []string) []byte {
+	if image == nil {
+		return nil
+	}
+	out := slices.Clone(image[:len(image)-1])
+	return append(append(append(append(append(out, ','), encode(name)...), ':'), encode(value)...), '}')
 }

@@ -42,7 +42,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 	if len(ids) == 0 || !t.native(k) || t.overRuled(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
 		return 0, false, nil
 	}
-	mark := len(t.changes)
+	mark := len(t.notes)
 	done, err = t.together(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound)
@@ -54,7 +54,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 				return err
 			}
 			t.touched = true
-			if _, err := t.expect(ctx, k, there, run.Delete, false); err != nil {
+			if _, err := t.expect(ctx, k, there, run.Delete); err != nil {
 				return err
 			}
 			_, moved, err := t.cascades(ctx, k, there, map[string]bool{})
@@ -65,11 +65,11 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 				return err
 			}
 			deleted += len(there)
-			return t.shift(ctx, moved)
+			return t.count(ctx, moved)
 		})
 	})
 	if !done || err != nil {
-		t.changes = t.changes[:mark]
+		t.notes = t.notes[:mark]
 		return 0, false, err
 	}
 	return deleted, true, nil

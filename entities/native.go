@@ -190,13 +190,13 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 // made notes a row that was created.
 func (t *tx) made(k *kind, id any) {
 	t.touched = true
-	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Create})
+	t.reserve(note{kind: k, id: id, action: run.Create})
 }
 
 // changed notes a row that was changed.
 func (t *tx) changed(k *kind, id any) {
 	t.touched = true
-	t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: run.Update})
+	t.reserve(note{kind: k, id: id, action: run.Update})
 }
 
 // renew changes an entity in one statement and gives what it became; nil where

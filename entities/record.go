@@ -96,10 +96,6 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 	return forget, nil
 }
 
-// images tells whether a mutation is looked at before and after: where the run
-// records, and where a hook of the app might do something else instead.
-func (t *tx) images(k *kind) bool { return t.attempt.Records() || t.hooked(k) }
-
 func (t *tx) hooked(k *kind) bool {
 	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
 }
@@ -115,108 +111,32 @@ func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
 	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
 }
 
-// reserve keeps the place of a change in the order in which mutations began, so
-// that what a hook writes comes after what made it write.
-func (t *tx) reserve(c run.Change) int {
-	c.Set = t.set
-	t.changes = append(t.changes, c)
-	return len(t.changes) - 1
-}
-
-func (t *tx) drop(i int) { t.changes = slices.Delete(t.changes, i, i+1) }
-
 func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	i := t.reserve(run.Change{Entity: k.name(), Action: run.Create})
+	links := t.named(k, m)
+	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create, links: links})}
 	moved, err := t.linked(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	joins := t.joins(k, m)
 	v, err := next.Mutate(ctx, m)
 	id, ok := k.ID(m)
+	if err == nil && ok && t.hooked(k) {
+		ok, err = t.exists(ctx, k, id)
+	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
-		t.forget(i, 1+len(moved))
+		t.void(append(moved, own)...)
 		return v, err
 	}
-	t.changes[i].ID = k.FormatID(id)
-	if t.images(k) {
-		after, err := t.image(ctx, k, id)
-		if err != nil {
+	t.notes[own.at].id = id
+	if t.attempt.Records() {
+		if err := t.found(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
-		if after == nil {
-			t.forget(i, 1+len(moved))
-			return v, nil
-		}
-		if t.attempt.Records() {
-			c := &t.changes[i]
-			if c.After, err = t.show(ctx, k, id, after); err == nil {
-				err = t.joinedAfter(ctx, k, id, c, joins)
-			}
-			if err != nil {
-				return nil, err
-			}
+		if err := t.noteLinks(ctx, k, []any{id}, links, false); err != nil {
+			return nil, err
 		}
 	}
-	return v, t.shift(ctx, moved)
-}
-
-// pending is a row whose state before a mutation is known.
-type pending struct {
-	kind   *kind
-	id     any
-	at     int // of its change
-	before []byte
-	seen   []byte  // what the caller may see of before
-	joins  []*edge // many-to-many edges that change with it
-}
-
-// expect reserves a change for each row, with the image of what it is now.
-func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, images bool) ([]pending, error) {
-	out := make([]pending, 0, len(ids))
-	for _, id := range ids {
-		p := pending{kind: k, id: id, at: t.reserve(run.Change{Entity: k.name(), ID: k.FormatID(id), Action: action})}
-		if images {
-			var err error
-			if p.before, err = t.image(ctx, k, id); err == nil {
-				p.seen, err = t.show(ctx, k, id, p.before)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// settle completes updates with the images of what became of their rows.
-func (t *tx) settle(ctx context.Context, rows []pending) error {
-	for _, p := range rows {
-		if !t.attempt.Records() {
-			continue
-		}
-		after, err := t.image(ctx, p.kind, p.id)
-		if err == nil {
-			after, err = t.show(ctx, p.kind, p.id, after)
-		}
-		if err == nil {
-			after, err = t.withJoins(ctx, p.kind, p.id, after, p.joins)
-		}
-		if err != nil {
-			return err
-		}
-		t.changes[p.at].Before, t.changes[p.at].After = p.seen, after
-	}
-	return nil
-}
-
-// shift completes the changes of rows that a write elsewhere moved.
-func (t *tx) shift(ctx context.Context, moved []pending) error {
-	if err := t.count(ctx, moved); err != nil {
-		return err
-	}
-	return t.settle(ctx, moved)
+	return v, t.count(ctx, moved)
 }
 
 func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
@@ -224,57 +144,52 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if err != nil {
 		return nil, err
 	}
-	mark := len(t.changes)
-	rows, err := t.expect(ctx, k, ids, run.Update, t.images(k))
+	links := t.named(k, m)
+	rows, err := t.expect(ctx, k, ids, run.Update, links...)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.joinedBefore(ctx, rows, t.joins(k, m)); err != nil {
-		return nil, err
+	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
+	compare := t.hooked(k) && !edges
+	for i := range rows {
+		if compare {
+			if rows[i].before, err = t.image(ctx, k, rows[i].id); err != nil {
+				return nil, err
+			}
+		}
 	}
 	moved, err := t.linked(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.forget(mark, len(rows)+len(moved))
+		t.void(append(moved, rows...)...)
 		return v, err
 	}
-	if t.hooked(k) && !edges {
-		if rows, err = t.unchanged(ctx, rows); err != nil {
+	if compare {
+		if err := t.unchanged(ctx, rows); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.settle(ctx, rows); err != nil {
+	if err := t.noteLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
-	return v, t.shift(ctx, moved)
+	return v, t.count(ctx, moved)
 }
 
-// forget takes back the places of a mutation that failed. What hooks wrote in
-// between stays: it happened.
-func (t *tx) forget(mark, n int) { t.changes = slices.Delete(t.changes, mark, mark+n) }
-
-// unchanged drops the rows that a hook kept from being written.
-func (t *tx) unchanged(ctx context.Context, rows []pending) ([]pending, error) {
-	kept := rows[:0:0]
-	for i := len(rows) - 1; i >= 0; i-- {
-		after, err := t.image(ctx, rows[i].kind, rows[i].id)
+// unchanged voids the rows that a hook kept from being written.
+func (t *tx) unchanged(ctx context.Context, rows []pending) error {
+	for _, p := range rows {
+		after, err := t.image(ctx, p.kind, p.id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if bytes.Equal(after, rows[i].before) {
-			t.drop(rows[i].at)
-			for j := range kept {
-				kept[j].at--
-			}
-			continue
+		if bytes.Equal(after, p.before) {
+			t.void(p)
 		}
-		kept = append(kept, rows[i])
 	}
-	return kept, nil
+	return nil
 }
 
 func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
@@ -282,8 +197,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if err != nil {
 		return nil, err
 	}
-	mark := len(t.changes)
-	rows, err := t.expect(ctx, k, ids, run.Delete, t.images(k))
+	rows, err := t.expect(ctx, k, ids, run.Delete, t.many(k, every)...)
 	if err != nil {
 		return nil, err
 	}
@@ -293,33 +207,31 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.forget(mark, len(rows)+len(gone)+len(moved))
+		t.void(slices.Concat(rows, gone, moved)...)
 		return v, err
 	}
 	if t.hooked(k) { // one that marks rows instead of deleting them
 		left := false
-		for _, p := range rows {
-			there, err := t.exists(ctx, k, p.id)
+		for _, p := range append(gone, rows...) {
+			there, err := t.exists(ctx, p.kind, p.id)
 			if err != nil {
 				return nil, err
 			}
-			left = left || there
+			if there {
+				t.void(p)
+				left = true
+			}
 		}
 		if left {
-			t.forget(mark, len(rows)+len(gone)+len(moved))
+			t.void(moved...)
 			return v, nil
 		}
 	}
-	if t.attempt.Records() {
-		for _, p := range append(rows, gone...) {
-			t.changes[p.at].Before = p.seen
-		}
-	}
-	return v, t.shift(ctx, moved)
+	return v, t.count(ctx, moved)
 }
 
-// cascades reserves the changes that foreign keys make when rows go, which no
-// hook sees: rows that go too, and rows whose reference is cleared.
+// cascades notes what foreign keys do when rows go, which no hook sees: rows that
+// go too, and rows whose reference is cleared.
 func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
 	for _, r := range k.Entity.Referrers {
 		if !r.Cascade && !r.SetNull {
@@ -330,17 +242,18 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 		if err != nil {
 			return nil, nil, err
 		}
+		action := run.Update
+		var links []*edge
+		if r.Cascade {
+			action, links = run.Delete, t.many(child, every)
+		}
 		found = slices.DeleteFunc(found, func(id any) bool {
-			key := child.Type + "/" + child.FormatID(id)
+			key := string(action) + "/" + child.Type + "/" + child.FormatID(id)
 			again := seen[key]
 			seen[key] = true
 			return again
 		})
-		action := run.Update
-		if r.Cascade {
-			action = run.Delete
-		}
-		rows, err := t.expect(ctx, child, found, action, t.attempt.Records())
+		rows, err := t.expect(ctx, child, found, action, links...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -416,7 +329,7 @@ func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, er
 			seen[id] = true
 			return again
 		})
-		rows, err := t.expect(ctx, e.target, ids, run.Update, t.attempt.Records())
+		rows, err := t.expect(ctx, e.target, ids, run.Update)
 		if err != nil {
 			return nil, err
 		}

@@ -1,16 +1,12 @@
 package entities_test
 
 import (
-	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -66,40 +62,4 @@ func TestWhatIsTakenHasToBeChanged(t *testing.T) {
 	require.Equal(t, fault.Fix, f.Retry)
 	f = a.fails(fault.InvalidPayload, "Todo.upsert", `{"model":{"title":"`+strings.Repeat("é", 101)+`"}}`)
 	require.Contains(t, f.Message, "at most 200 bytes of UTF-8, not 202")
-}
-
-func TestChangesShowManyToManyEdges(t *testing.T) {
-	if forEach(t, TestChangesShowManyToManyEdges) {
-		return
-	}
-	a := start(t, ent.Entities())
-	a.call("Label.upsert-many", `{"models":[{"name":"a"},{"name":"b"},{"name":"c"}]}`)
-	a.call("Todo.upsert", `{"model":{"id":"t","title":"x","labels":[1,2]}}`)
-	dry, err := a.run(body(run.Spec{DryRun: true}, func(ctx context.Context, r *run.Attempt) error {
-		for _, call := range [][2]string{
-			{"patch", `{"id":"t","changes":{"labels":{"$add":[3],"$remove":[1]}}}`},
-			{"patch", `{"id":"t","changes":{"labels":[]}}`},
-			{"upsert", `{"model":{"id":"new","title":"y","labels":["3"]}}`},
-			{"patch", `{"id":"t","changes":{"views":1}}`},
-		} {
-			if _, err := r.Invoke(ctx, r.Next(), catalog.EntityID("Todo", call[0]), json.RawMessage(call[1])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	require.NoError(t, err)
-	labels := func(raw json.RawMessage) any {
-		var m map[string]any
-		if raw != nil {
-			require.NoError(t, json.Unmarshal(raw, &m))
-		}
-		return m["labels"]
-	}
-	var shown [][2]any
-	for _, c := range dry.Changes {
-		shown = append(shown, [2]any{labels(c.Before), labels(c.After)})
-	}
-	require.Equal(t, [][2]any{{[]any{"1", "2"}, []any{"2", "3"}}, {[]any{"2", "3"}, []any{}}, {nil, []any{"3"}}, {nil, nil}}, shown)
-	require.Equal(t, []string{"1", "2"}, labelsOf(a, "t"))
 }

@@ -97,9 +97,11 @@ type tx struct {
 	driver  *backend.TxDriver
 	ent     shim.Tx // nil until the first write, or until rules are asked
 	caller  *seen   // of the call that is being served
-	changes []run.Change
-	touched bool         // something was written, exposed or not
-	counter map[slot]int // how many mutations a call made, by kind: slots of the tape
+	notes   []note
+	origins map[row]origin           // where the run records
+	links   map[side]map[string]link // likewise, by the id at the other side
+	touched bool                     // something was written, exposed or not
+	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
 }
 
 // slot is a kind of mutation in one call.
@@ -143,16 +145,16 @@ func (t *tx) once(one bool) {
 	}
 }
 
-// Savepoint implements run.Tx. Rolling back forgets the changes made since.
+// Savepoint implements run.Tx. Rolling back forgets the writes since.
 func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
 	end, err := t.sql.Savepoint(ctx, read)
 	if err != nil {
 		return nil, err
 	}
-	mark := len(t.changes)
+	mark := len(t.notes)
 	return func(ok bool) error {
 		if !ok {
-			t.changes = t.changes[:mark]
+			t.notes = t.notes[:mark]
 		}
 		return end(ok)
 	}, nil
@@ -178,22 +180,6 @@ func (t *tx) verdict(err error) error {
 
 // State implements run.Tx.
 func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
-
-// Changes implements run.Tx. A change to a row that the caller might see neither
-// before nor after stands there without its id: that something happened is said,
-// and nothing more.
-func (t *tx) Changes(context.Context) ([]run.Change, error) {
-	if !t.attempt.Records() {
-		return t.changes, nil
-	}
-	out := slices.Clone(t.changes)
-	for i := range out {
-		if out[i].Before == nil && out[i].After == nil {
-			out[i].ID = ""
-		}
-	}
-	return out, nil
-}
 
 // Commit implements run.Tx.
 func (t *tx) Commit(ctx context.Context, r run.Receipt) error {

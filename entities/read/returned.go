@@ -17,9 +17,34 @@ func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its
 // JSON as Image gives it. The JSON is valid until each returns.
-func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
+func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
+	return e.eachRow(ctx, q, s, b, each)
+}
+
+// maxImages bounds the keys of one statement.
+const maxImages = 1024
+
+// Images reads the rows that have one of some keys, as Image does, in no order:
+// each is called for every row that is there.
+func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
+	for len(keys) > 0 {
+		n := min(len(keys), maxImages)
+		s := &selection{entity: entity, layout: fullLayout(entity)}
+		b := e.builder()
+		b.Raw("SELECT ").Raw(s.layout.returning(e.dialect)).Raw(" FROM ").Name(entity.Table)
+		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" IN (").List(keys[:n]).Raw(")")
+		if err := e.eachRow(ctx, q, s, b, each); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// eachRow runs a statement that gives a layout's columns.
+func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return err

@@ -312,6 +312,9 @@ func (a *Attempt) changes(ctx context.Context) ([]Change, error) {
 	var out []Change
 	for _, j := range a.txs {
 		c, err := j.tx.Changes(ctx)
+		if errors.Is(err, ErrStale) {
+			return nil, a.restart("the data changed before the run's changes were read")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -35,8 +35,10 @@ type Tx interface {
 	// State tells whether the transaction holds the write lock, and whether it has
 	// written anything, rows that callers do not see included.
 	State() (locked, wrote bool)
-	// Changes are what the transaction changed so far, in order. Before and After
-	// are there only where the attempt records.
+	// Changes are what the transaction changed so far: one for each row, from what
+	// the transaction found to what it is now, in the order of the first write to
+	// each. Before and After are there only where the attempt records. It ends in
+	// ErrStale as a statement would.
 	Changes(ctx context.Context) ([]Change, error)
 	// Commit ends the transaction. If it wrote anything, the receipt is written in
 	// it; ErrCommitted where there is one of this run and sequence.

@@ -1,0 +1,232 @@
+package entities
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/koan-go/koan/framework/run"
+)
+
+// note is one write to one row. A transaction keeps them in the order in which the
+// writes began, so that what a write brings with it comes after it.
+type note struct {
+	kind   *kind
+	id     any
+	action run.Action
+	links  []*edge // many-to-many edges that the write says something of
+	void   bool    // it did not take place
+}
+
+// row names a row of a transaction's set.
+type row struct {
+	kind *kind
+	id   string
+}
+
+// origin is a row as the transaction found it. That does not depend on what was
+// written since, or rolled back to a savepoint, so it is read once.
+type origin struct {
+	there bool
+	seen  []byte // what the caller may see of it
+}
+
+// reserve notes a write that begins.
+func (t *tx) reserve(n note) int {
+	t.notes = append(t.notes, n)
+	return len(t.notes) - 1
+}
+
+// pending is a row that a mutation is about to write.
+type pending struct {
+	kind   *kind
+	id     any
+	at     int    // of its note
+	before []byte // where a hook of the app may do something else instead
+}
+
+// expect notes writes to rows, and what the rows are now where the run records.
+func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
+	out := make([]pending, len(ids))
+	for i, id := range ids {
+		out[i] = pending{kind: k, id: id, at: t.reserve(note{kind: k, id: id, action: action, links: links})}
+	}
+	if !t.attempt.Records() {
+		return out, nil
+	}
+	if err := t.remember(ctx, k, ids); err != nil {
+		return nil, err
+	}
+	return out, t.noteLinks(ctx, k, ids, links, true)
+}
+
+// void takes back the notes of writes that did not take place. What hooks wrote in
+// between stays: it happened.
+func (t *tx) void(rows ...pending) {
+	for _, p := range rows {
+		t.notes[p.at].void = true
+	}
+}
+
+// remember keeps rows as they are before they are written for the first time.
+func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
+	var unknown []any
+	for _, id := range ids {
+		if _, known := t.origins[row{k, k.FormatID(id)}]; !known {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	now, err := t.pictures(ctx, k, unknown)
+	if err != nil {
+		return err
+	}
+	for _, id := range unknown {
+		image, there := now[k.FormatID(id)]
+		if err := t.found(ctx, k, id, there, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found keeps what the transaction found of a row, unless that is known.
+func (t *tx) found(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
+	at := row{k, k.FormatID(id)}
+	if _, known := t.origins[at]; known {
+		return nil
+	}
+	o := origin{there: there}
+	if o.seen, err = t.show(ctx, k, id, image); err != nil {
+		return err
+	}
+	if t.origins == nil {
+		t.origins = map[row]origin{}
+	}
+	t.origins[at] = o
+	return nil
+}
+
+// pictures reads rows as they are now, by their id as callers see it.
+func (t *tx) pictures(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(ids))
+	err := t.store.engine.reader.Images(context.WithoutCancel(ctx), t.sql, k.Entity, k.boundAll(ids), func(key any, image []byte) error {
+		id, err := k.ScanID(key)
+		if err == nil {
+			out[k.FormatID(id)] = bytes.Clone(image)
+		}
+		return err
+	})
+	return out, err
+}
+
+// net is what became of a row, of all the writes to it.
+type net struct {
+	row
+	native    any
+	was, is   bool // whether there is a row
+	links     []*edge
+	from, to  []byte // as the caller may see them
+	forbidden bool   // the caller may see it neither before nor after
+}
+
+// sum joins the notes of each row, in the order of the first.
+func (t *tx) sum() []*net {
+	out := make([]*net, 0, len(t.notes))
+	at := make(map[row]*net, len(t.notes))
+	for i := range t.notes {
+		n := &t.notes[i]
+		if n.void {
+			continue
+		}
+		key := row{n.kind, n.kind.FormatID(n.id)}
+		r := at[key]
+		if r == nil {
+			was := n.action != run.Create
+			r = &net{row: key, native: n.id, was: was, is: was}
+			at[key] = r
+			out = append(out, r)
+		}
+		switch n.action {
+		case run.Create:
+			r.is = true
+		case run.Delete:
+			r.is = false
+		}
+		for _, e := range n.links {
+			if !slices.Contains(r.links, e) {
+				r.links = append(r.links, e)
+			}
+		}
+	}
+	return out
+}
+
+// Changes implements run.Tx: one change for each row, from what the transaction
+// found to what it is now. A change to a row that the caller might see neither
+// before nor after stands there without its id: that something happened is said,
+// and nothing more.
+func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
+	rows := t.sum()
+	if t.attempt.Records() {
+		if err := t.develop(ctx, rows); err != nil {
+			return nil, t.verdict(err)
+		}
+	}
+	out := make([]run.Change, 0, len(rows))
+	for _, r := range rows {
+		if !r.was && !r.is {
+			continue
+		}
+		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: run.Update, Before: r.from, After: r.to}
+		switch {
+		case !r.was:
+			c.Action = run.Create
+		case !r.is:
+			c.Action = run.Delete
+		}
+		if r.forbidden {
+			c.ID = ""
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// develop completes what became of rows with what they were and what they are.
+func (t *tx) develop(ctx context.Context, rows []*net) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.caller != nil { // the call that it was made for may be over
+		t.caller = &seen{engine: t.caller.engine, view: t.caller.view, who: t.caller.who, tx: t, ctx: context.WithoutCancel(t.caller.ctx)}
+	}
+	ids := map[*kind][]any{}
+	for _, r := range rows {
+		ids[r.kind] = append(ids[r.kind], r.native)
+	}
+	now := make(map[*kind]map[string][]byte, len(ids))
+	for k, some := range ids {
+		var err error
+		if now[k], err = t.pictures(ctx, k, some); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		o := t.origins[r.row]
+		r.was, r.from = o.there, o.seen
+		image, there := now[r.kind][r.id]
+		r.is = there
+		var err error
+		if r.to, err = t.show(ctx, r.kind, r.native, image); err != nil {
+			return err
+		}
+		r.forbidden = r.from == nil && r.to == nil
+		if err := t.joined(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
