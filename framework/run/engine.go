@@ -31,6 +31,7 @@ type Options struct {
 	KeyLease     time.Duration
 	KeyRetention time.Duration
 	KeyBytes     int
+	Tapes        TapeOptions
 	Journal      journal.Sink // nil drops records
 	// Redactor takes secrets out of faults, and of what the journal keeps.
 	Redactor    *journal.Redactor // nil knows the general shapes
@@ -42,6 +43,8 @@ type Options struct {
 type Engine struct {
 	opts    Options
 	ledger  Ledger // nil where keys are not kept
+	shelf   Shelf  // nil where nothing can be kept for a replay
+	taper   *taper // nil where nothing is going to be
 	schemas schema.Cache
 }
 
@@ -73,6 +76,7 @@ func NewEngine(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	o.Tapes.fill()
 	return &Engine{opts: o}
 }
 
@@ -119,7 +123,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r := e.newRun(req, op, Spec{Set: req.Set, Atomic: true})
+	r := e.newRun(ctx, req, op, Spec{Set: req.Set, Atomic: true})
 	var out json.RawMessage
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
 		var err error
@@ -128,6 +132,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		}
 		return Return{Result: out}, err
 	})
+	e.keepTape(r, out)
 	if err != nil {
 		return nil, outcome, err
 	}
@@ -141,6 +146,7 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 		e.recordRefused(ctx, req, op, started, out, err)
 		return out, nil, err
 	}
+	e.keepTape(c.opened, nil)
 	return out, c.opened.finished, err
 }
 
@@ -167,6 +173,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	if !c.request.Principal.MayName(spec.Set) {
 		return nil, unknownSet(spec.Set)
 	}
+	spec.DryRun = spec.DryRun || replaying(ctx) != nil
 	if spec.DryRun {
 		spec.Atomic, spec.Record = true, true
 		spec.IdempotencyKey = "" // a dry run happens as often as somebody wants to see it
@@ -174,16 +181,20 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
 		return nil, err
 	}
-	c.opened = c.engine.newRun(*c.request, c.op, spec)
+	c.opened = c.engine.newRun(ctx, *c.request, c.op, spec)
 	return c.opened, nil
 }
 
-func (e *Engine) newRun(req Request, op *catalog.Operation, spec Spec) *Run {
+func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation, spec Spec) *Run {
 	id := newRunID()
-	return &Run{
+	r := &Run{
 		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
+	if g := replaying(ctx); g != nil {
+		r.again, r.tape, r.spec.DryRun = g, g.tape, true
+	}
+	return r
 }
 
 // invoke is the path of a call inside an attempt. reach is how it must be

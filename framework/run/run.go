@@ -116,6 +116,10 @@ type Run struct {
 
 	hold *hold // of the run's idempotency key
 
+	again   *again   // nil unless the run is another one's replay
+	script  recorded // of the last attempt, for a replay
+	failure error    // that the run ended in
+
 	narrow   sync.Once
 	narrowed *catalog.View
 }
@@ -167,7 +171,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 			fn(context.WithoutCancel(ctx))
 		}
 	}
-	r.finished = out
+	r.finished, r.failure = out, err
 	r.record(ctx, r.ID, out, err)
 	return out, err
 }

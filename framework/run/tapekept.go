@@ -59,6 +59,13 @@ type frozenOutside struct {
 // outside calls, the order of deliveries. It ends in result_too_large above
 // MaxTapeBytes, and in capability_unsupported where a value's type cannot be kept.
 func Freeze(t Tape) ([]byte, error) {
+	return freeze(t, true)
+}
+
+// freezeValues is Freeze without the calls.
+func freezeValues(t Tape) ([]byte, error) { return freeze(t, false) }
+
+func freeze(t Tape, calls bool) ([]byte, error) {
 	m, ok := t.(*memoryTape)
 	if !ok {
 		return nil, fault.New(fault.Internal, "").Because(fmt.Errorf("run: a tape of type %T cannot be kept", t))
@@ -66,6 +73,9 @@ func Freeze(t Tape) ([]byte, error) {
 	f, err := m.freeze()
 	if err != nil {
 		return nil, err
+	}
+	if !calls {
+		f.Outside = []frozenOutside{}
 	}
 	b, err := written(f)
 	if err != nil {

@@ -1,0 +1,216 @@
+package run
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Kept says which runs are kept so that they can be replayed.
+type Kept string
+
+// What is kept: nothing; runs that failed; these and all scripts; everything, single
+// calls of tools that read included.
+const (
+	KeepNone    Kept = "none"
+	KeepFailed  Kept = "failed"
+	KeepScripts Kept = "scripts"
+	KeepAll     Kept = "all"
+)
+
+func (k Kept) keeps(script, failed bool) bool {
+	return k == KeepAll || k == KeepScripts && (script || failed) || k == KeepFailed && failed
+}
+
+// TapeOptions say what is kept of runs for a replay. What is kept is what the caller
+// and the script saw, secrets included: without them a replay would go another way.
+type TapeOptions struct {
+	Keep        Kept          // "" is KeepNone
+	MaxRunBytes int           // of one run, uncompressed; 0 is 1 MiB
+	MaxBytes    int64         // of all, compressed, the oldest go first; 0 is 64 MiB
+	Retention   time.Duration // 0 is a week
+}
+
+func (o *TapeOptions) fill() {
+	if o.MaxRunBytes == 0 {
+		o.MaxRunBytes = 1 << 20
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 20
+	}
+	if o.Retention == 0 {
+		o.Retention = 7 * 24 * time.Hour
+	}
+}
+
+// KeptTape is one run on the shelf.
+type KeptTape struct {
+	Run       string
+	At        time.Time // its start
+	Operation string
+	Outcome   string // "ok" or a fault's code
+	Bytes     int    // uncompressed
+	// Body is compressed; nil where the run was larger than MaxRunBytes, or could not be
+	// kept for another reason, which is Why.
+	Body []byte
+	Why  string
+}
+
+// Shelf keeps tapes, where the journal is. It is called by one goroutine at a time
+// where it writes.
+type Shelf interface {
+	Put(ctx context.Context, tapes []KeptTape) error
+	// Get gives the tape of a run, nil where there is none.
+	Get(ctx context.Context, run string) (*KeptTape, error)
+	// Trim forgets what is older than before, and the oldest ones above so many bytes
+	// of bodies.
+	Trim(ctx context.Context, before time.Time, most int64) error
+}
+
+// TapeKeeper is a provider that has a shelf for tapes. Shelf is called once it has
+// started; nil means that it has none.
+type TapeKeeper interface{ Shelf() Shelf }
+
+// keptVersion is of KeptRun's form.
+const keptVersion = 1
+
+// KeptRun is all that a replay needs to know of a run.
+type KeptRun struct {
+	Version        int             `json:"version"`
+	Run            string          `json:"run"`
+	Operation      string          `json:"operation"`
+	Surface        string          `json:"surface"`
+	Subject        string          `json:"subject"`
+	Scopes         []string        `json:"scopes"`
+	Sets           []string        `json:"sets"`
+	Mode           string          `json:"mode"` // the exposure that its caller saw
+	Set            string          `json:"set"`
+	Started        time.Time       `json:"started"`
+	ToolVersion    string          `json:"toolVersion"`
+	CatalogVersion string          `json:"catalogVersion"`
+	Attempts       int             `json:"attempts"`
+	Committed      bool            `json:"committed,omitempty"`
+	Outcome        string          `json:"outcome"` // "ok" or a fault's code
+	Input          json.RawMessage `json:"input"`
+	Output         json.RawMessage `json:"output,omitempty"` // of a single call
+	Fault          json.RawMessage `json:"fault,omitempty"`
+	// Tape has clock, seed and generated values; what calls gave stands in Script.
+	Tape json.RawMessage `json:"tape"`
+	// Script is what the provider of a code operation keeps of its last attempt.
+	Script json.RawMessage `json:"script,omitempty"`
+}
+
+// Principal is who made the run's call.
+func (k *KeptRun) Principal() auth.Principal {
+	return auth.Principal{Subject: k.Subject, Scopes: k.Scopes, Sets: k.Sets}
+}
+
+// ID is what was called.
+func (k *KeptRun) ID() (catalog.ID, error) { return catalog.ParseID(k.Operation) }
+
+// pack makes the body of a kept tape.
+func (k *KeptRun) pack() (body []byte, size int, err error) {
+	raw, err := written(k)
+	if err != nil {
+		return nil, 0, err
+	}
+	var b bytes.Buffer
+	b.WriteByte(keptVersion)
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return b.Bytes(), len(raw), err
+}
+
+// UnpackRun reads the body of a kept tape. The error wraps ErrTape.
+func UnpackRun(body []byte) (*KeptRun, error) {
+	if len(body) == 0 || body[0] != keptVersion {
+		return nil, fmt.Errorf("%w: another version has packed it", ErrTape)
+	}
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), MaxTapeBytes+1))
+	if err == nil && len(raw) > MaxTapeBytes {
+		err = errors.New("it is too long")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+	}
+	var k KeptRun
+	if err := decodeWhole(raw, &k); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+	}
+	if k.Version != keptVersion {
+		return nil, fmt.Errorf("%w: its version is %d, this build knows %d", ErrTape, k.Version, keptVersion)
+	}
+	if _, err := k.ID(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+	}
+	return &k, nil
+}
+
+// recorded is what a run's provider keeps of its last attempt.
+type recorded struct {
+	size   int
+	encode func() ([]byte, error)
+}
+
+// Recording tells how many bytes of what the run's calls take and give may be kept;
+// 0 is that nobody will.
+func (r *Run) Recording() int {
+	if r.engine.taper == nil || r.again != nil {
+		return 0
+	}
+	return r.engine.opts.Tapes.MaxRunBytes
+}
+
+// KeepScript gives what is kept of the run's last attempt. size is about its bytes,
+// beyond Recording where it was too large and is not kept; encode is called at most
+// once, after the run.
+func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.script = recorded{size, encode}
+}
+
+// keepTape gives a run that has ended to whoever writes tapes down.
+func (e *Engine) keepTape(r *Run, out json.RawMessage) {
+	if e.taper == nil || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
+		return
+	}
+	script := r.op.ID.Kind == catalog.KindCode
+	if !e.opts.Tapes.Keep.keeps(script, r.failure != nil) {
+		return
+	}
+	r.mu.Lock()
+	kept := r.script
+	r.mu.Unlock()
+	if script && kept.encode == nil {
+		return // it never came to an attempt
+	}
+	p := r.principal
+	k := &KeptRun{
+		Version: keptVersion, Run: r.ID, Operation: r.op.ID.String(), Surface: r.request.Surface, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
+		Mode: string(r.request.View.Mode()), Set: r.spec.Set, Started: r.started.UTC(), ToolVersion: e.opts.ToolVersion,
+		CatalogVersion: r.request.View.Snapshot().Version(), Attempts: r.finished.Attempts, Committed: r.finished.Committed, Outcome: "ok", Input: r.request.Input,
+	}
+	if r.failure != nil {
+		k.Outcome = string(fault.CodeOf(r.failure))
+	}
+	if !script {
+		k.Output = out
+		kept.size = len(out)
+	}
+	e.taper.take(&taking{kept: k, tape: r.tape, script: kept, failure: r.failure, size: kept.size + len(k.Input)})
+}
