@@ -48,6 +48,7 @@ const (
 	ApprovalRequired      Code = "approval_required"
 	ApprovalDenied        Code = "approval_denied"
 	PlanStale             Code = "plan_stale"
+	ReplayDiffers         Code = "replay_differs"
 	InputRequired         Code = "input_required"
 	InProgress            Code = "in_progress"
 	OutcomeUnknown        Code = "outcome_unknown"
@@ -146,6 +147,7 @@ func init() {
 	entry(ApprovalRequired, "A person has to approve what this run changes.", "Have the plan approved, then call again with its id.", Fix, 403, rpcInternal, classCall)
 	entry(ApprovalDenied, "A person refused what this run changes.", "Ask the person what they would rather have.", Never, 403, rpcInternal, classCall)
 	entry(PlanStale, "The plan was made for another version of the app.", "Make the plan again.", Fix, 409, rpcInternal, classCall)
+	entry(ReplayDiffers, "The replay goes another way than the run that was kept.", "See the difference that the replay tells.", Never, 409, rpcInternal, classBase, endsRun)
 	entry(InputRequired, "The client has to answer a question first.", "Call again with the answers, as protocol version 2026-07-28 says.", Safe, 428, rpcInternal, classCall, endsRun)
 	entry(InProgress, "A run with this idempotency key is still going on.", "Wait, then ask again with the same key.", Safe, 409, rpcInternal, classCall)
 	entry(OutcomeUnknown, "Nobody can tell whether an outside call took effect.", "Check the outside system by hand before trying again.", Never, 500, rpcInternal, classCall)
