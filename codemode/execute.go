@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -103,7 +104,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.once(); err != nil {
 		return err
 	}
-	timed, cancel := context.WithTimeout(ctx, e.wall)
+	timed, cancel := patience.WithTimeout(ctx, e.wall, context.DeadlineExceeded)
 	defer cancel()
 	e.spec.Reply = func(_ run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
 		if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {

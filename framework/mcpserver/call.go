@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -51,6 +52,10 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	if len(params.Arguments) == 0 || string(params.Arguments) == "null" {
 		params.Arguments = json.RawMessage("{}")
 	}
+	ctx, bad := s.asking(ctx, ex, op.ID.String(), params.Arguments)
+	if bad != nil {
+		return nil, bad
+	}
 	got, late := s.invoke(ctx, ex, run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: params.Arguments, Surface: "mcp", Listed: true,
 		Progress: ex.progress.report, Notify: ex.logs.say, Trace: ex.trace(),
@@ -61,6 +66,9 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	if got.err == nil {
 		wraps := catalog.Memo(view, wrapsKey{op.ID}, func() bool { return wrapped(op) })
 		return s.result(ex, op, got, success(got.out, wraps), false), nil
+	}
+	if result, failed, ok := s.unanswered(ex, got.err); ok {
+		return result, failed
 	}
 	f := fault.From(got.err)
 	switch {
@@ -82,7 +90,7 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 // invoke makes the call under its time limit. late is set when the call was cut
 // short and has nothing better to say; its work may then still be going on.
 func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, limit time.Duration) (got invoked, late *fault.Fault) {
-	ctx, stop := context.WithTimeoutCause(ctx, limit, errTimeUp)
+	ctx, stop := patience.WithTimeout(ctx, limit, errTimeUp)
 	defer stop()
 	ended := make(chan struct{})
 	result := make(chan invoked, 1)

@@ -110,8 +110,10 @@ type exchange struct {
 	message
 	peer
 	meta
+	to       sink
 	progress *progress
 	logs     *logs
+	rounds   *rounds // of a request that stands for itself, once it can be asked
 	// abandoned is set by a handler that answers while its work goes on: it is
 	// closed when that ends. The place among the running is held until then.
 	abandoned <-chan struct{}
@@ -126,7 +128,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	ex := &exchange{message: m, peer: p, meta: about, progress: reports, logs: said}
+	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: reports, logs: said}
 	go func() {
 		defer s.answered.Done()
 		defer c.cancel(nil)

@@ -74,7 +74,7 @@ func (c *collector) put(m outgoing) {
 	}
 }
 
-func (c *collector) offer(m outgoing) { c.put(m) }
+func (c *collector) offer(m outgoing) bool { c.put(m); return true }
 
 func echoServer(t testing.TB) *Server {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -283,6 +283,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	defer h.done(ss)
 	to := newReply(h.server.opts.MaxBufferBytes, h.opts.WriteTime)
+	to.deaf = !f.accept.stream
 	ss.handle(h.calls, f.items, f.batch, to)
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {

@@ -51,9 +51,12 @@ func refused(parameters string) bool {
 type reply struct {
 	*outbox
 	patience time.Duration // with a client that reads a message
+	deaf     bool          // the client reads no stream, so the answer only
 }
 
-func newReply(max int, patience time.Duration) reply { return reply{newOutbox(max), patience} }
+func newReply(max int, patience time.Duration) reply {
+	return reply{outbox: newOutbox(max), patience: patience}
+}
 
 // put implements sink. An empty answer stands for one that is not sent.
 func (r reply) put(m outgoing) {
@@ -62,6 +65,9 @@ func (r reply) put(m outgoing) {
 		r.close()
 	}
 }
+
+// offer implements sink.
+func (r reply) offer(m outgoing) (taken bool) { return !r.deaf && r.outbox.offer(m) }
 
 // serve writes what the reply gets: plain JSON where the answer comes first, else
 // a stream of events. It returns when the answer is written or the client has

@@ -52,7 +52,7 @@ func severityName(l slog.Level) string {
 type logs struct {
 	least  *slog.Level
 	logger string
-	send   func(outgoing)
+	send   func(outgoing) bool
 
 	mu     sync.Mutex
 	closed bool

@@ -13,12 +13,14 @@ import (
 )
 
 // message is one JSON-RPC message from a client: a request (it has an id), a
-// notification, or an answer to a request that we never sent.
+// notification, or an answer to a request of ours.
 type message struct {
 	id     json.RawMessage // nil for a notification
 	method string
 	params json.RawMessage // an object, or nil
-	answer bool
+	// Of an answer: one of its result and its failure, which is an error object.
+	answer          bool
+	result, failure json.RawMessage
 }
 
 // parse reads what came in one frame: one message, or several when batch is
@@ -72,14 +74,14 @@ func parseOne(text []byte) parsed {
 	if v := m["jsonrpc"]; string(v) != `"`+mcp.JSONRPC_VERSION+`"` {
 		return refuse("`jsonrpc` must be \"2.0\"")
 	}
-	_, result := m["result"]
-	_, failed := m["error"]
+	answer, result := m["result"]
+	failure, failed := m["error"]
 	method, hasMethod := m["method"]
 	switch {
 	case hasMethod && (result || failed):
 		return refuse("a message is a request or an answer, not both")
 	case !hasMethod && (result || failed):
-		p.answer = true
+		p.answer, p.result, p.failure = true, answer, failure
 		return p
 	case !hasMethod:
 		return refuse("`method` is missing")

@@ -61,24 +61,23 @@ func (b *outbox) put(m outgoing) {
 }
 
 // offer queues a message if there is room for it now.
-func (b *outbox) offer(m outgoing) {
+func (b *outbox) offer(m outgoing) (taken bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bytes == 0 || b.bytes+len(m.text) <= b.max {
-		b.add(m)
-	}
+	return (b.bytes == 0 || b.bytes+len(m.text) <= b.max) && b.add(m)
 }
 
-func (b *outbox) add(m outgoing) {
+func (b *outbox) add(m outgoing) (queued bool) {
 	if m.taken != nil {
 		m.taken()
 	}
 	if b.closed || b.err != nil || len(m.text) == 0 {
-		return
+		return false
 	}
 	b.queue = append(b.queue, m)
 	b.bytes += len(m.text)
 	b.change.Broadcast()
+	return true
 }
 
 // unbind lifts the bound, so that nobody waits any more.

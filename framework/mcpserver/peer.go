@@ -25,6 +25,7 @@ type peer struct {
 	modern    bool
 	info      mcp.Implementation
 	declares  exposure.Client
+	asks      map[string]json.RawMessage // what it declared that it can be asked
 	principal auth.Principal
 }
 
@@ -83,7 +84,7 @@ func modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or no object", Expected: "object",
 		}))
 	}
-	p = peer{version: version, modern: true, declares: declared(*caps)}
+	p = peer{version: version, modern: true, declares: declared(*caps), asks: asksOf(m.Capabilities)}
 	_ = json.Unmarshal(m.ClientInfo, &p.info) // optional, and never a reason to refuse
 	return p, true, nil
 }

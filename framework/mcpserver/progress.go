@@ -17,7 +17,7 @@ const progressEvery = 100 * time.Millisecond
 type progress struct {
 	token   json.RawMessage // nil: nobody asked
 	message bool            // the protocol version knows a message
-	send    func(outgoing)
+	send    func(outgoing) bool
 	wire    written
 
 	mu      sync.Mutex

@@ -7,6 +7,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
 )
 
 type prompt struct {
@@ -76,9 +77,16 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	ctx, unread := s.asking(ctx, ex, one.Name, arguments)
+	if unread != nil {
+		return nil, unread
+	}
+	ctx, stop := patience.WithTimeout(ctx, s.server.opts.ToolTimeout, errTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
+	if result, failed, ok := s.unanswered(ex, err); ok {
+		return result, failed
+	}
 	if err != nil {
 		return nil, protocolError(fault.From(err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
 )
 
 // resource is one row of resources/list, template one of
@@ -109,9 +110,16 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if d == nil {
 		return nil, noResource(ex.peer, uri)
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	ctx, unread := s.asking(ctx, ex, uri, nil)
+	if unread != nil {
+		return nil, unread
+	}
+	ctx, stop := patience.WithTimeout(ctx, s.server.opts.ToolTimeout, errTimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
+	if result, failed, ok := s.unanswered(ex, err); ok {
+		return result, failed
+	}
 	if err != nil {
 		f := fault.From(err)
 		if f.Code == fault.NotFound {

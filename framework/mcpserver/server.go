@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options configure a Server. Name, Version, Engine, Catalog and Principal are
@@ -46,6 +47,12 @@ type Options struct {
 	ToolTimeout    time.Duration // of one tool call without its own; 0 is 120 s
 	MaxBufferBytes int           // of one message, and of answers waiting to be read; 0 is 8 MiB
 	PageSize       int           // tools or resources in one page of a list; 0 is 250
+	// AskTimeout is how long a client may take to answer what a call asks it; 0 is
+	// 10 min. No other limit of time counts meanwhile.
+	AskTimeout time.Duration
+	// Seal closes what clients of 2026-07-28 keep between a question and their answer.
+	// Replicas share its secret. nil makes one that ends with the process.
+	Seal *seal.Sealer
 	// Grace is how long calls may go on after the client closed its end of stdio;
 	// 0 is 10 s. What runs longer is cancelled, and answered as such.
 	Grace time.Duration
@@ -86,7 +93,7 @@ func (o *Options) check() error {
 	default:
 		problems = append(problems, errors.New("mcpserver: unknown spelling of tool names "+string(o.ToolNames)))
 	}
-	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 {
+	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 || o.AskTimeout < 0 {
 		problems = append(problems, errors.New("mcpserver: limits must not be negative"))
 	}
 	o.Exposure = mode
@@ -109,6 +116,12 @@ func (o *Options) fill() {
 	}
 	if o.Grace == 0 {
 		o.Grace = 10 * time.Second
+	}
+	if o.AskTimeout == 0 {
+		o.AskTimeout = 10 * time.Minute
+	}
+	if o.Seal == nil {
+		o.Seal = seal.Random()
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -17,11 +18,12 @@ import (
 )
 
 // sink is where messages for a client go: the whole connection, or what answers
-// one request. put waits for room, offer drops the message if there is none. Both
-// may be called from several goroutines.
+// one request. put waits for room; offer drops the message if there is none, or the
+// client does not read such messages, and tells. Both may be called from several
+// goroutines.
 type sink interface {
 	put(m outgoing)
-	offer(m outgoing)
+	offer(m outgoing) (taken bool)
 }
 
 // session is one client's connection, whatever carries it. Its transport calls
@@ -40,6 +42,8 @@ type session struct {
 	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
+	posed     map[int64]*posed // questions to the client, by their ids
+	asked     int64            // the last of these ids
 	ended     bool
 	answered  sync.WaitGroup
 }
@@ -55,12 +59,12 @@ type pending struct {
 var (
 	errByClient = errors.New("the client cancelled the call")
 	errEnding   = errors.New("the connection is ending")
-	errTimeUp   = errors.New("the tool's time is up")
+	errTimeUp   = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
 )
 
 func newSession(s *Server, p auth.Principal, out sink) *session {
 	return &session{
-		server: s, principal: p, out: out, gate: &gate{max: s.opts.QueueMax}, calls: map[string]*pending{},
+		server: s, principal: p, out: out, gate: &gate{max: s.opts.QueueMax}, calls: map[string]*pending{}, posed: map[int64]*posed{},
 		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
@@ -99,7 +103,8 @@ func (s *session) one(ctx context.Context, p parsed, to sink) {
 	switch {
 	case p.problem != nil:
 		refuse(to, p.id, p.problem)
-	case p.answer: // we ask nothing, so nothing can be answered
+	case p.answer:
+		s.answeredBy(p.message)
 	case p.id == nil:
 		s.notified(p.message)
 	default:
@@ -215,7 +220,7 @@ func (s *session) legacy() peer {
 	if version == "" {
 		version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 	}
-	return peer{version: version, info: info, declares: declared(caps), principal: s.principal}
+	return peer{version: version, info: info, declares: declared(caps), asks: asksOf(caps), principal: s.principal}
 }
 
 // peer decides who a request comes from.

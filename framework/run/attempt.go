@@ -399,6 +399,15 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) {
 	c.attempt.after = append(c.attempt.after, fn)
 }
 
+// lasting lets peers see how long a call may go on, which pauses put off.
+type lasting struct {
+	context.Context
+	until context.Context
+}
+
+// Deadline implements context.Context.
+func (l lasting) Deadline() (time.Time, bool) { return l.until.Deadline() }
+
 // slowOutside waits for a call that no transaction covers. If it takes longer
 // than run.lockMs while a write transaction is open, the attempt gives way: the
 // call goes on, its result goes on the tape, and the next attempt finds it
@@ -415,13 +424,8 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 		defer a.run.pending.Done()
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
-		defer context.AfterFunc(a.beyond, func() { cancel(a.beyond.Err()) })()
-		if deadline, ok := a.beyond.Deadline(); ok { // peers are told how long they have
-			var stop context.CancelFunc
-			ctx, stop = context.WithDeadline(ctx, deadline)
-			defer stop()
-		}
-		out, err := work(ctx)
+		defer context.AfterFunc(a.beyond, func() { cancel(context.Cause(a.beyond)) })()
+		out, err := work(lasting{ctx, a.beyond})
 		done <- result{out, err}
 	}()
 	tick := time.NewTimer(a.run.engine.opts.Lock)

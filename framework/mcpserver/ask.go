@@ -1,0 +1,115 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxQuestions bounds what one client is asked at a time.
+const maxQuestions = 64
+
+// asking puts the client of a request into the context of what serves it. name and
+// input are what the request is about: answers of 2026-07-28 are good for that only.
+func (s *session) asking(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
+	if !ex.modern {
+		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to}), nil
+	}
+	r, bad := s.server.resume(ex, name, input)
+	if bad != nil {
+		return nil, bad
+	}
+	ex.rounds = r
+	return ask.With(ctx, r), nil
+}
+
+// unanswered turns the end of a request that waits for its client into what the
+// client gets; ok is false for any other end.
+func (s *session) unanswered(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
+	if err == nil || ex.rounds == nil {
+		return nil, nil, false
+	}
+	if q, unable := ask.IsUnable(err); unable {
+		return nil, missingCapability(q, err), true
+	}
+	if len(ask.Waits(err)) == 0 {
+		return nil, nil, false
+	}
+	result, failed = s.server.inputRequired(ex)
+	return result, failed, true
+}
+
+// missingCapability refuses a request that cannot be served to a client which did
+// not say that it can be asked.
+func missingCapability(q ask.Question, err error) *rpcError {
+	f := fault.From(err)
+	return &rpcError{
+		Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: f.Message,
+		Data: withFault(map[string]any{"requiredCapabilities": needs(q)}, f),
+	}
+}
+
+// needs are the capabilities that a client has to declare to be asked something, as
+// the protocol's ClientCapabilities has them.
+func needs(q ask.Question) map[string]any {
+	var p struct {
+		Mode  string          `json:"mode"`
+		Tools json.RawMessage `json:"tools"`
+	}
+	_ = json.Unmarshal(q.Params, &p) // other members matter to the client only
+	none := map[string]any{}
+	switch {
+	case q.Method == ask.Elicitation && p.Mode == "url":
+		return map[string]any{"elicitation": map[string]any{"url": none}}
+	case q.Method == ask.Elicitation:
+		return map[string]any{"elicitation": none}
+	case q.Method == ask.Sampling && len(p.Tools) > 0:
+		return map[string]any{"sampling": map[string]any{"tools": none}}
+	case q.Method == ask.Sampling:
+		return map[string]any{"sampling": none}
+	}
+	return map[string]any{"roots": none}
+}
+
+// can tells whether the client declared what a question needs. One that declared
+// elicitation, and nothing about its modes, takes forms.
+func (p peer) can(q ask.Question) bool {
+	for name, part := range needs(q) {
+		var declared map[string]json.RawMessage
+		if json.Unmarshal(p.asks[name], &declared) != nil || declared == nil {
+			return false
+		}
+		want, _ := part.(map[string]any)
+		for mode := range want {
+			if _, ok := declared[mode]; !ok {
+				return false
+			}
+		}
+		if _, form := declared["form"]; name == "elicitation" && len(want) == 0 && !form && len(declared) > 0 {
+			return false // other modes only
+		}
+	}
+	return true
+}
+
+// asksOf are the members of a client's capabilities that say what it can be asked.
+func asksOf(capabilities any) map[string]json.RawMessage {
+	raw, err := json.Marshal(capabilities)
+	if err != nil { // it was JSON when it came
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+		return !slices.Contains([]string{"elicitation", "sampling", "roots"}, name)
+	})
+	return all
+}

@@ -1,0 +1,189 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
+)
+
+// errNoAnswer is why a question ended that nobody answered.
+var errNoAnswer = errors.New("the client's time to answer is up")
+
+// dialog asks the client of one call of the older era: by requests of our own, on
+// the stream of that call, while it waits. No limit of time counts meanwhile but
+// that for answers.
+type dialog struct {
+	session *session
+	peer    peer
+	to      sink
+}
+
+var _ ask.Client = (*dialog)(nil)
+
+// request is one message of ours that wants an answer.
+type request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      int64           `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+// posed is a question that has no answer yet.
+type posed struct {
+	ask.Question
+	id     int64
+	answer chan message // has room for the one answer
+}
+
+// Can implements ask.Client.
+func (d *dialog) Can(q ask.Question) bool { return d.peer.can(q) }
+
+// Ask implements ask.Client.
+func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	for _, q := range questions {
+		if !d.Can(q) {
+			return nil, ask.Refuse(q)
+		}
+	}
+	defer patience.Pause(ctx)()
+	limit := d.session.server.opts.AskTimeout
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errNoAnswer)
+	defer stop()
+	var open []*posed
+	defer func() {
+		for _, p := range open {
+			d.withdraw(p)
+		}
+	}()
+	for _, q := range questions {
+		p, err := d.pose(q)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, p)
+	}
+	var answers []json.RawMessage
+	for len(open) > 0 {
+		p := open[0]
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errNoAnswer) {
+				return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
+					WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
+			}
+			return nil, ctx.Err()
+		case m := <-p.answer:
+			open = open[1:]
+			answer, err := p.read(m)
+			if err != nil {
+				return nil, err
+			}
+			answers = append(answers, answer)
+		}
+	}
+	return answers, nil
+}
+
+// pose sends a question.
+func (d *dialog) pose(q ask.Question) (*posed, error) {
+	s := d.session
+	p := &posed{Question: q, answer: make(chan message, 1)}
+	s.mu.Lock()
+	if len(s.posed) >= maxQuestions || s.ended {
+		n := len(s.posed)
+		s.mu.Unlock()
+		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d questions to answer, and is asked no more", n)
+	}
+	s.asked++
+	p.id = s.asked
+	s.posed[p.id] = p
+	s.mu.Unlock()
+	text, err := encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
+	if err != nil {
+		s.forget(p.id)
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	if !d.to.offer(outgoing{text: text}) {
+		s.forget(p.id)
+		return nil, fault.New(fault.ServiceUnavailable, "the client does not read what it is asked").
+			WithHint("Read the call's stream of events, and accept text/event-stream.")
+	}
+	return p, nil
+}
+
+// withdraw takes a question back that nobody waits for any more.
+func (d *dialog) withdraw(p *posed) {
+	if !d.session.forget(p.id) {
+		return
+	}
+	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
+		"requestId": p.id, "reason": "nobody waits for the answer any more",
+	}})
+	if err != nil { // a number and a text
+		panic("mcpserver: a notification cannot be encoded: " + err.Error())
+	}
+	d.to.offer(outgoing{text: text})
+}
+
+// forget takes a question out; false where it was not there any more.
+func (s *session) forget(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.posed[id]
+	delete(s.posed, id)
+	return known
+}
+
+// answered takes what the client sent as an answer. What answers no question of
+// this session is ignored: it came too late, or was never asked.
+func (s *session) answeredBy(m message) {
+	id, err := strconv.ParseInt(string(m.id), 10, 64)
+	if err != nil { // ours are whole numbers
+		return
+	}
+	s.mu.Lock()
+	p := s.posed[id]
+	delete(s.posed, id)
+	s.mu.Unlock()
+	if p != nil {
+		p.answer <- m
+	}
+}
+
+// read gives the result of an answer.
+func (p *posed) read(m message) (json.RawMessage, error) {
+	if m.failure != nil {
+		var e struct {
+			Code    json.Number `json:"code"`
+			Message string      `json:"message"`
+		}
+		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is no answer
+		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, cut(e.Message, 300)).
+			WithHint("See in the client why it does not answer.")
+	}
+	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
+		return answer, nil
+	}
+	return nil, fault.Newf(fault.InvalidPayload, "the client's answer to %s is no object", p.Method).
+		WithHint("The client has to answer as the protocol says.")
+}
+
+// cut shortens a text to about max bytes.
+func cut(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max] + "…"
+}
