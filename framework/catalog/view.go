@@ -17,6 +17,7 @@ import (
 type View struct {
 	snapshot  *Snapshot
 	mode      exposure.Mode
+	auto      bool
 	version   string
 	tools     []*Operation
 	toolByID  map[ID]bool
@@ -32,7 +33,7 @@ type View struct {
 func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key string) *View {
 	sum := sha256.Sum256([]byte(s.version + "\x1c" + key))
 	v := &View{
-		snapshot: s, mode: mode, version: hex.EncodeToString(sum[:8]),
+		snapshot: s, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
 		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{},
 	}
 	ops := map[string][]string{} // resource -> scripted ops
@@ -81,7 +82,7 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 // run may do that gave up the rest. Entities without any operation left exist in
 // none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {
-	n := &View{snapshot: v.snapshot, mode: v.mode, version: v.version + "~", toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
+	n := &View{snapshot: v.snapshot, mode: v.mode, auto: v.auto, version: v.version + "~", toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
 	for id := range v.allowed {
 		n.allowed[id] = keep(id)
 	}
@@ -157,6 +158,10 @@ func (v *View) Snapshot() *Snapshot { return v.snapshot }
 
 // Mode is the resolved exposure mode.
 func (v *View) Mode() exposure.Mode { return v.mode }
+
+// Negotiated tells that the server's mode was left open, so that package defaults
+// count.
+func (v *View) Negotiated() bool { return v.auto }
 
 // Version identifies the view: snapshot, rights and mode.
 func (v *View) Version() string { return v.version }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -28,6 +29,7 @@ type Attempt struct {
 	serial sync.Mutex // entity calls run one at a time
 	txs    []*joined
 	after  []func(context.Context)
+	deeds  []approval.Deed // calls that rules of approval name
 
 	mu      sync.Mutex
 	next    int
@@ -68,7 +70,9 @@ func (a *Attempt) Set() string { return a.run.spec.Set }
 func (a *Attempt) DryRun() bool { return a.run.spec.DryRun }
 
 // Records tells that Change.Before and After are wanted.
-func (a *Attempt) Records() bool { return a.run.spec.Record || a.run.spec.DryRun }
+func (a *Attempt) Records() bool {
+	return a.run.spec.Record || a.run.spec.DryRun || a.run.guard != nil
+}
 
 // WriteFirst tells a store to take the write lock when a transaction begins:
 // the attempt is known to write.
@@ -288,6 +292,9 @@ func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
 	}
 	changes, err := j.tx.Changes(ctx)
 	_, wrote := j.tx.State()
+	if err == nil {
+		err = a.run.judgeCall(a, changes)
+	}
 	if err == nil {
 		err = a.announce(ctx, []*joined{j})
 	}

@@ -31,8 +31,10 @@ type Options struct {
 	KeyLease     time.Duration
 	KeyRetention time.Duration
 	KeyBytes     int
-	Tapes        TapeOptions
-	Journal      journal.Sink // nil drops records
+	// Approvals say what a person has to agree to before it is kept.
+	Approvals Approvals
+	Tapes     TapeOptions
+	Journal   journal.Sink // nil drops records
 	// Redactor takes secrets out of faults, and of what the journal keeps.
 	Redactor    *journal.Redactor // nil knows the general shapes
 	ToolVersion string            // of the build, for the journal
@@ -43,6 +45,7 @@ type Options struct {
 type Engine struct {
 	opts    Options
 	ledger  Ledger // nil where keys are not kept
+	plans   Plans  // nil where plans are not kept
 	shelf   Shelf  // nil where nothing can be kept for a replay
 	taper   *taper // nil where nothing is going to be
 	schemas schema.Cache
@@ -70,6 +73,7 @@ func NewEngine(o Options) *Engine {
 	if o.KeyBytes == 0 {
 		o.KeyBytes = 1 << 20
 	}
+	o.Approvals.fill()
 	if o.Journal == nil {
 		o.Journal = discard{}
 	}
@@ -100,6 +104,9 @@ type Request struct {
 	Progress func(done, total float64, message string)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)
+
+	plan     *Plan // that is applied
+	approver string
 }
 
 // Invoke makes one call as a run. A code operation opens its run itself. The
@@ -123,7 +130,10 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r := e.newRun(ctx, req, op, Spec{Set: req.Set, Atomic: true})
+	r, err := e.newRun(ctx, req, op, Spec{Set: req.Set, Atomic: true, Reply: asIs})
+	if err != nil {
+		return nil, nil, err
+	}
 	var out json.RawMessage
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
 		var err error
@@ -136,8 +146,14 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if err != nil {
 		return nil, outcome, err
 	}
+	if outcome.Repeated {
+		out = outcome.Reply
+	}
 	return out, outcome, nil
 }
+
+// asIs is the reply of a run of one call.
+func asIs(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
 	c, started := &call{engine: e, request: req, op: op, input: req.Input}, time.Now()
@@ -181,11 +197,15 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
 		return nil, err
 	}
-	c.opened = c.engine.newRun(ctx, *c.request, c.op, spec)
-	return c.opened, nil
+	r, err := c.engine.newRun(ctx, *c.request, c.op, spec)
+	if err != nil {
+		return nil, err
+	}
+	c.opened = r
+	return r, nil
 }
 
-func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation, spec Spec) *Run {
+func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
 	id := newRunID()
 	r := &Run{
 		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
@@ -194,7 +214,11 @@ func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation,
 	if g := replaying(ctx); g != nil {
 		r.again, r.tape, r.spec.DryRun = g, g.tape, true
 	}
-	return r
+	if req.plan != nil {
+		r.ID = req.plan.ID
+	}
+	r.guard = r.guarded()
+	return r, e.admitApproval(r)
 }
 
 // invoke is the path of a call inside an attempt. reach is how it must be
@@ -273,6 +297,11 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 		}
 		return out, err
 	}
+	if effect {
+		if err := c.attempt.admitOutside(c, digest); err != nil {
+			return nil, err
+		}
+	}
 	if r.hold != nil && effect {
 		if err := r.hold.intend(ctx, c, digest); err != nil {
 			return nil, err
@@ -303,6 +332,7 @@ func (e *Engine) serial(ctx context.Context, c *call) (json.RawMessage, error) {
 		}
 		ctx = context.WithValue(ctx, key, true)
 	}
+	c.attempt.noteDeed(c.op)
 	return e.handle(ctx, c)
 }
 

@@ -45,8 +45,12 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 	o := r.engine.opts
 	h := Hold{Run: r.ID, Holder: uuid.NewString(), Lease: o.KeyLease}
 	l := r.engine.ledger
+	operation, key := r.op.ID.String(), r.spec.IdempotencyKey
+	if key == "" {
+		operation, key = planOperation, r.ID
+	}
 	st, err := l.Claim(ctx, Claim{
-		Subject: r.principal.Subject, Operation: r.op.ID.String(), Key: r.spec.IdempotencyKey,
+		Subject: r.principal.Subject, Operation: operation, Key: key,
 		Fingerprint: Digest([]byte(r.spec.Set + "\x00" + r.spec.Fingerprint + "\x00" + r.principal.Key())),
 		Run:         h.Run, Holder: h.Holder, Now: r.tape.Now(), Seed: r.tape.Seed(), Lease: o.KeyLease, Retention: o.KeyRetention,
 	})
@@ -126,6 +130,9 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			WithDetails(map[string]any{"runId": r.ID, "commits": n}))
 	}
 	tape := tapeAt(st.Now, st.Seed)
+	if r.agreed() {
+		tape = r.tape
+	}
 	for _, i := range st.Intents {
 		digest, err := i.digest()
 		switch {
@@ -358,7 +365,7 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 		}
 		return nil
 	}
-	transient := f.Retry == fault.Safe || f.Code == fault.Timeout
+	transient := f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired
 	switch {
 	case out.Committed, h.effects > 0 && !transient:
 		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -29,6 +30,12 @@ type Spec struct {
 	CodeDigest    string   // "sha256:…"
 	Runtime       string   // what runs the script: "goja"
 	CorrelationID string
+	// Approval is the least mode in which a person has to agree to the run; the
+	// configuration's policy may ask for more.
+	Approval approval.Mode
+	// Wall is how long the run may take by the clock; 0 is unlimited. Time in which it
+	// waits for a person does not count.
+	Wall time.Duration
 	// IdempotencyKey makes the run happen once: whoever calls again with the same key
 	// gets what it gave. Fingerprint is all of the input that decides what it does. A
 	// dry run takes no key.
@@ -76,6 +83,8 @@ type Outcome struct {
 	// first run with this key gave.
 	Reply    json.RawMessage
 	Repeated bool
+	// Late tells that the run's own time by the clock was over.
+	Late bool
 }
 
 // Body is one attempt: it makes calls through the attempt and returns what the
@@ -114,7 +123,10 @@ type Run struct {
 	redactions  int
 	approval    journal.Approval
 
-	hold *hold // of the run's idempotency key
+	hold  *hold         // of the run's key
+	guard *guard        // nil where nobody has to agree
+	spent time.Duration // of Spec.Wall
+	late  bool
 
 	again   *again   // nil unless the run is another one's replay
 	script  recorded // of the last attempt, for a replay
@@ -135,22 +147,35 @@ func (r *Run) Annotate(key string, value any) {
 }
 
 // Execute makes attempts until one commits, fails, or run.maxAttempts is
-// reached (conflict). With an idempotency key that stands for a run already, it
+// reached (conflict). Where a person has to agree to what the run does, it asks
+// (approval_denied), or keeps a plan and ends in approval_required or
+// input_required. With an idempotency key that stands for a run already, it
 // makes none: it gives what that run gave, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
-	if r.spec.IdempotencyKey != "" {
-		done, err := r.claim(ctx, out)
+	if err := r.adopt(ctx); err != nil {
+		return r.spared(ctx, out, err)
+	}
+	begun := r.spec.IdempotencyKey == "" && !r.agreed()
+	err := errAgreed
+	if begun {
+		r.begin(ctx)
+		err = r.attempts(ctx, body, out)
+	}
+	if errors.Is(err, errAgreed) { // or the run had a key from the start
+		done, cerr := r.claim(ctx, out)
 		if done {
-			return r.spared(ctx, out, err)
+			return r.spared(ctx, out, cerr)
 		}
 		var stop func()
 		ctx, stop = r.hold.keep(ctx)
 		defer stop()
+		if !begun {
+			r.begin(ctx)
+		}
+		err = r.attempts(ctx, body, out)
 	}
-	r.begin(ctx)
-	err := r.attempts(ctx, body, out)
 	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
 		err = ErrLost
 	}
@@ -172,6 +197,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 		}
 	}
 	r.finished, r.failure = out, err
+	r.concluded(ctx, err)
 	r.record(ctx, r.ID, out, err)
 	return out, err
 }
@@ -183,6 +209,9 @@ func (r *Run) spared(ctx context.Context, out *Outcome, err error) (*Outcome, er
 		err = r.failed(out, err)
 	}
 	r.finished = out
+	if out.Repeated {
+		r.concluded(ctx, err)
+	}
 	r.record(ctx, r.fresh, out, err)
 	return out, err
 }
@@ -190,6 +219,7 @@ func (r *Run) spared(ctx context.Context, out *Outcome, err error) (*Outcome, er
 // failed makes the reply of a failure.
 func (r *Run) failed(out *Outcome, err error) error {
 	f := r.redacted(fault.From(err))
+	out.Late = r.late
 	if r.spec.Reply == nil {
 		return f
 	}
@@ -203,20 +233,32 @@ func (r *Run) failed(out *Outcome, err error) error {
 
 // attempts makes the attempts, and says in out what is true after the last.
 func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
+	limited, stop := r.bounded(ctx)
+	defer func() { stop() }()
 	var err error
 	var last *Attempt
-	for n := 1; ; n++ {
-		a := newAttempt(ctx, r, n)
+	for tries := 1; ; tries++ {
+		out.Attempts++
+		a := newAttempt(limited, r, out.Attempts)
 		defer a.abort()
 		last = a
-		out.Attempts = n
-		err = r.attempt(ctx, a, body, out)
-		var again *restart
-		if !errors.As(err, &again) {
+		err = r.attempt(limited, a, body, out)
+		if isPause(err) {
+			r.pending.Wait()
+			stop()
+			if err = r.consult(ctx, err.(*pause)); err != nil {
+				stop = func() {}
+				break
+			}
+			limited, stop = r.bounded(ctx)
+			tries = 0
+			continue
+		}
+		if !isRestart(err) {
 			break
 		}
-		if n >= r.engine.opts.MaxAttempts {
-			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", n).Because(err)
+		if tries >= r.engine.opts.MaxAttempts {
+			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", tries).Because(err)
 			break
 		}
 		r.pending.Wait() // the slow call's result is on the tape before the next attempt
@@ -242,10 +284,10 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	ret, err := body(actx, a)
 	stop()
 	a.close()
-	if !isRestart(a.ended()) {
+	if !goesOn(a.ended()) {
 		a.abort() // nobody waits for calls still in flight
 	}
-	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || isRestart(ended)) {
+	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || goesOn(ended)) {
 		err = ended
 	}
 	if err == nil {
@@ -253,6 +295,12 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	}
 	r.resultBytes = len(ret.Result)
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
+	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
+		var failed error
+		if p.changes, failed = a.changes(clean); failed != nil {
+			err = failed
+		}
+	}
 	if err != nil {
 		a.rollback(clean)
 		return err
@@ -279,6 +327,11 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	if r.spec.DryRun {
 		a.rollback(clean)
 		return nil
+	}
+	if err := r.judge(a, changes); err != nil {
+		a.rollback(clean)
+		out.Changes, out.Reply = nil, nil
+		return err
 	}
 	wrote := a.wrote()
 	receipt := r.receipt(a, ret, changes)
@@ -418,7 +471,7 @@ func Ends(err error) bool {
 	if err == nil {
 		return false
 	}
-	if isRestart(err) {
+	if goesOn(err) {
 		return true
 	}
 	var f *fault.Fault

@@ -125,13 +125,14 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/fault":    {},
 		"framework/auth":     {},
 		"framework/exposure": {},
+		"framework/approval": {"framework/fault"},
 		"framework/journal":  {},
 		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
 		"framework/schema":   {"framework/fault"},
 		"framework/seal":     {},
 		"framework/patience": {},
 		"framework/ask":      {"framework/fault", "framework/schema"},
-		"framework/run":      {"framework/ask", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal"},
+		"framework/run":      {"framework/ask", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// ScopeApprove is what a principal must hold by this very name to decide about
+// plans: auth.All does not grant it, since agents have that, and whoever asks must
+// not be the one who agrees.
+const ScopeApprove = "koan:approve"
+
+// mayApprove tells whether a principal may decide about plans.
+func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, ScopeApprove) }
+
+// KeepPlans gives the engine what keeps plans, before the first call.
+func (e *Engine) KeepPlans(p Plans) { e.plans = p }
+
+// KeepsPlans tells whether runs can be approved here.
+func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
+
+// FindPlan gives a plan to somebody who may decide about it. Else it is forbidden
+// where the plan is the principal's own, and not_found where it is another's, so
+// that nobody learns of it.
+func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
+	if !e.KeepsPlans() {
+		return nil, noPlan(id)
+	}
+	p, err := e.plans.Plan(ctx, id)
+	switch {
+	case errors.Is(err, ErrNoPlan):
+		return nil, noPlan(id)
+	case err != nil:
+		return nil, unplanned(err)
+	case mayApprove(by) && p.visible(by):
+		return p, nil
+	case p.Request.Principal.Subject == by.Subject:
+		return nil, forbidden(ScopeApprove)
+	}
+	return nil, noPlan(id)
+}
+
+// visible tells whether a principal may name the sets that a plan is about.
+func (p *Plan) visible(by auth.Principal) bool {
+	return by.MayName(p.Request.Set) && !slices.ContainsFunc(p.Changes, func(c Change) bool { return !by.MayName(c.Set) })
+}
+
+// WaitingPlans gives the plans that a principal may decide about, the oldest first,
+// without their tapes.
+func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
+	if !mayApprove(by) {
+		return nil, forbidden(ScopeApprove)
+	}
+	if !e.KeepsPlans() {
+		return nil, nil
+	}
+	const most = 1000
+	found, err := e.plans.WaitingPlans(ctx, most)
+	if err != nil {
+		return nil, unplanned(err)
+	}
+	return slices.DeleteFunc(found, func(p *Plan) bool { return !p.visible(by) }), nil
+}
+
+// Verdict is a decision about a plan.
+type Verdict struct {
+	Plan    *Plan // as FindPlan gave it: what was agreed to
+	By      auth.Principal
+	Surface string
+	// Snapshot is the catalog now. A plan of another one is plan_stale.
+	Snapshot *catalog.Snapshot
+}
+
+// Approve applies a plan: the next attempt of its run, on its tape, with the rights
+// of who made it. It commits if its changes are those of the plan; else whoever
+// approves is asked again, through the client in ctx. A plan applies once: later
+// calls give what the first one gave.
+func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outcome, error) {
+	p := v.Plan
+	id, err := catalog.ParseID(p.Request.Operation)
+	switch {
+	case err != nil:
+		return nil, nil, fault.New(fault.Internal, "").Because(err)
+	case p.State == PlanDenied:
+		return nil, nil, denied(p, "somebody refused it before")
+	case p.Request.CatalogVersion != v.Snapshot.Version() && p.State != PlanApplied:
+		return nil, nil, fault.New(fault.PlanStale, "").WithDetails(map[string]any{"planId": p.ID})
+	}
+	return e.Invoke(ctx, Request{
+		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, plan: p, approver: v.By.Subject,
+	})
+}
+
+// Deny gives a plan up.
+func (e *Engine) Deny(ctx context.Context, v Verdict) error {
+	ok, err := e.plans.MovePlan(ctx, v.Plan, []PlanState{PlanWaiting}, PlanDenied, v.By.Subject)
+	if err != nil {
+		return unplanned(err)
+	}
+	if !ok {
+		return fault.New(fault.Conflict, "this plan does not wait for an answer any more").
+			WithDetails(map[string]any{"planId": v.Plan.ID, "state": v.Plan.State})
+	}
+	return nil
+}
+
+// adopt makes the run go on where a plan stands that somebody decided about.
+func (r *Run) adopt(ctx context.Context) error {
+	p := r.request.plan
+	if p == nil {
+		return nil
+	}
+	r.guard.kept, r.guard.calls, r.guard.last = p, p.Agreed, r.shape(p.Changes)
+	tape, err := Thaw(p.Tape)
+	if err != nil {
+		return fault.New(fault.Internal, "").Because(err)
+	}
+	r.tape = tape
+	if err := r.agree(ctx, p, r.approver()); err != nil && !errors.Is(err, errAgreed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package run
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Approvals say what a person has to agree to, and how long plans are kept and
+// waited for. The zero value asks nobody.
+type Approvals struct {
+	Policy   approval.Policy
+	Wait     time.Duration // for one answer; 0 is 5 minutes
+	Life     time.Duration // of a plan; 0 is a day
+	MaxBytes int           // of a plan; 0 is 4 MiB
+}
+
+func (a *Approvals) fill() {
+	if a.Wait == 0 {
+		a.Wait = 5 * time.Minute
+	}
+	if a.Life == 0 {
+		a.Life = 24 * time.Hour
+	}
+	if a.MaxBytes == 0 {
+		a.MaxBytes = 4 << 20
+	}
+}
+
+// guard is what a run knows of who has to agree to it, and who has. A run without
+// one commits as it likes.
+type guard struct {
+	policy  approval.Policy
+	subject string
+	floor   approval.Mode
+
+	kept *Plan // as it stands in the ledger; nil until the first question
+	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
+	// is that of the whole run: anything else needs another answer.
+	agreed string
+	end    bool
+	calls  []PlannedCall // outside, agreed to
+	last   shape         // of the changes that were asked about last
+}
+
+// guarded makes the run's guard, nil where nobody will be asked whatever it does.
+func (r *Run) guarded() *guard {
+	policy := r.engine.opts.Approvals.Policy
+	reads := r.op.ID.Kind != catalog.KindCode && r.op.Effects.ReadOnly
+	if r.request.plan == nil && (reads || r.spec.DryRun || policy.Silent(r.principal.Subject, r.spec.Approval)) {
+		return nil
+	}
+	return &guard{policy: policy, subject: r.principal.Subject, floor: r.spec.Approval}
+}
+
+// admitApproval refuses what cannot be approved.
+func (e *Engine) admitApproval(r *Run) error {
+	switch {
+	case r.guard == nil:
+		return nil
+	case e.plans == nil || e.ledger == nil:
+		return fault.New(fault.CapabilityUnsupported, "this app has no place to keep plans in, so nothing can be approved").
+			WithHint("Leave `approval` out.").WithPath("/approval")
+	case !r.spec.Atomic && len(r.guard.policy.Asks(r.guard.subject, r.guard.floor, nil)) > 0:
+		return notAtomic().WithPath("/atomic")
+	}
+	return nil
+}
+
+func notAtomic() *fault.Fault {
+	return fault.New(fault.ApprovalRequired, "somebody has to agree to this run, and what commits call by call cannot be agreed to").
+		WithHint("Leave `atomic: false` out.")
+}
+
+// pause ends an attempt whose effect somebody has to agree to first.
+type pause struct {
+	call    *PlannedCall // that the attempt came to; nil at its end
+	changes []Change
+}
+
+func (*pause) Error() string { return "run: somebody has to agree first" }
+
+func isPause(err error) bool {
+	_, ok := err.(*pause) //nolint:errorlint // never wrapped
+	return ok
+}
+
+// goesOn tells of an attempt's end that another attempt may follow.
+func goesOn(err error) bool { return isRestart(err) || isPause(err) }
+
+// rowDeeds are changes as the policy sees them.
+func rowDeeds(changes []Change) []approval.Deed {
+	out := make([]approval.Deed, len(changes))
+	for i, c := range changes {
+		out[i] = approval.Deed{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == Delete}
+	}
+	return out
+}
+
+// callDeed is a call as the policy sees it.
+func callDeed(op *catalog.Operation) approval.Deed {
+	return approval.Deed{Operation: op.ID.String(), Writes: !op.Effects.ReadOnly, Destructive: op.Effects.Destructive}
+}
+
+// judge looks at a clean attempt before it commits. The error is a pause where
+// somebody has to agree.
+func (r *Run) judge(a *Attempt, changes []Change) error {
+	g := r.guard
+	if g == nil {
+		return nil
+	}
+	if g.agreed != "" && r.shape(changes).digest == g.agreed {
+		return nil
+	}
+	if !g.end && len(g.policy.Asks(g.subject, g.floor, append(rowDeeds(changes), a.deeds...))) == 0 {
+		return nil
+	}
+	return &pause{changes: changes}
+}
+
+func (r *Run) shape(changes []Change) shape {
+	return shapeOf(changes, r.request.View.Snapshot().Resource)
+}
+
+// judgeCall looks at the changes of a call that would commit by itself.
+func (r *Run) judgeCall(a *Attempt, changes []Change) error {
+	g := r.guard
+	if g == nil {
+		return nil
+	}
+	r.mu.Lock()
+	all := slices.Concat(r.applied, changes)
+	r.mu.Unlock()
+	if len(g.policy.Asks(g.subject, g.floor, append(rowDeeds(all), a.deeds...))) == 0 {
+		return nil
+	}
+	return notAtomic()
+}
+
+// noteDeed remembers a call that transactions cover, where a rule names it.
+func (a *Attempt) noteDeed(op *catalog.Operation) {
+	if g := a.run.guard; g != nil && g.policy.Names(op.ID.String()) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.deeds = append(a.deeds, callDeed(op))
+	}
+}
+
+// admitOutside lets a call with an effect outside be made, or ends the attempt
+// where somebody has to agree to it first.
+func (a *Attempt) admitOutside(c *call, digest [32]byte) error {
+	g := a.run.guard
+	if g == nil {
+		return nil
+	}
+	planned := PlannedCall{
+		Position: c.position, Digest: hex.EncodeToString(digest[:]), Operation: c.op.ID.String(),
+		Tool: c.request.View.Snapshot().ToolName(c.op.ID), Input: c.input,
+	}
+	deed := callDeed(c.op)
+	switch {
+	case slices.ContainsFunc(g.calls, planned.same), !slices.Contains(g.policy.Asks(g.subject, g.floor, []approval.Deed{deed}), deed):
+		return nil
+	case !a.run.spec.Atomic:
+		return notAtomic()
+	}
+	return a.finish(&pause{call: &planned})
+}
+
+// bounded is a context for attempts, which ends with the run's time by the clock.
+// Time in which the run waits for a person does not count.
+func (r *Run) bounded(ctx context.Context) (limited context.Context, stop func()) {
+	if r.spec.Wall == 0 {
+		return ctx, func() {}
+	}
+	begun := time.Now()
+	limited, cancel := context.WithTimeout(ctx, r.spec.Wall-r.spent)
+	return limited, func() {
+		r.late = limited.Err() != nil && ctx.Err() == nil
+		r.spent += time.Since(begun)
+		cancel()
+	}
+}
+
+// agreed tells whether somebody has agreed to anything of the run.
+func (r *Run) agreed() bool { return r.guard != nil && r.guard.agreed != "" }

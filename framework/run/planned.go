@@ -1,0 +1,236 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// errAgreed is what ends the attempts of a run that somebody has agreed to, and that
+// does not hold its key yet.
+var errAgreed = errors.New("run: somebody agreed")
+
+// planOperation is what the keys of runs stand under that have a plan and no
+// idempotency key. No catalog ID is like it.
+const planOperation = "plan"
+
+// form is what a person answers with.
+var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes keeps these changes, no drops them.","default":false}},"required":["approve"]}`)
+
+// consult asks somebody about a pause. Nothing is locked or held meanwhile but the
+// run's key, if it has one. nil lets the next attempt begin.
+func (r *Run) consult(ctx context.Context, p *pause) error {
+	plan, err := r.plan(p)
+	if err != nil {
+		return err
+	}
+	if err := r.engine.keepPlan(ctx, plan); err != nil {
+		return err
+	}
+	r.guard.kept, r.guard.last = plan, r.shape(p.changes)
+	return r.ask(ctx, plan)
+}
+
+// plan makes the plan of a pause.
+func (r *Run) plan(p *pause) (*Plan, error) {
+	tape, err := Freeze(r.tape)
+	if err != nil {
+		return nil, err
+	}
+	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
+	is := r.shape(p.changes)
+	plan := &Plan{
+		ID: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.opts.Approvals.Life),
+		Request: Planned{
+			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Surface: r.request.Surface,
+			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
+		},
+		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
+	}
+	if g.agreed != "" && g.kept != nil && g.end {
+		plan.Created, plan.Differs = g.kept.Created, g.last.differences(is)
+	}
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	if most := r.engine.opts.Approvals.MaxBytes; len(raw) > most {
+		return nil, fault.Newf(fault.ResultTooLarge, "the plan takes %d bytes, at most %d are kept", len(raw), most).
+			WithHint("Change less in one run, or raise approval.maxPlanBytes.")
+	}
+	return plan, nil
+}
+
+func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	return unplanned(e.plans.KeepPlan(ctx, p, e.opts.Approvals.Life))
+}
+
+// unplanned says that plans cannot be kept or read.
+func unplanned(err error) error {
+	if err == nil || isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fault.New(fault.ServiceUnavailable, "the plans cannot be read or written").Because(err)
+}
+
+// question is what is asked about a plan. Its key is another one whenever what is
+// asked is.
+func (r *Run) question(p *Plan) ask.Question {
+	return ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), r.Redact(p.Text()), form)
+}
+
+// ask asks whoever made the call, and does what the answer says.
+func (r *Run) ask(ctx context.Context, p *Plan) error {
+	q := r.question(p)
+	waiting, cancel := context.WithTimeoutCause(ctx, r.engine.opts.Approvals.Wait, errNoAnswer)
+	defer cancel()
+	answers, err := ask.All(waiting, q)
+	switch {
+	case err == nil:
+	case ask.Waits(err) != nil:
+		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+		return err
+	case errors.Is(context.Cause(waiting), errNoAnswer):
+		return r.deny(ctx, p, fmt.Sprintf("nobody answered within %d ms", r.engine.opts.Approvals.Wait.Milliseconds()))
+	case ctx.Err() != nil: // the call is over, and nobody would hear of a yes
+		return errors.Join(ctx.Err(), r.deny(context.WithoutCancel(ctx), p, "the call was cancelled"))
+	default:
+		if _, unable := ask.IsUnable(err); unable {
+			r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+			return required(p)
+		}
+		return err
+	}
+	f, err := ask.DecodeForm(answers[0], form)
+	if err != nil {
+		return err
+	}
+	var given struct{ Approve bool }
+	if f.Action == ask.Accept {
+		if err := json.Unmarshal(f.Content, &given); err != nil {
+			return fault.New(fault.Internal, "").Because(err)
+		}
+	}
+	if !given.Approve {
+		return r.deny(ctx, p, "")
+	}
+	return r.agree(ctx, p, r.approver())
+}
+
+var errNoAnswer = errors.New("run: nobody answered")
+
+// approver is the subject of who decides about the run's plan: of who makes the
+// call, unless somebody else applies the plan.
+func (r *Run) approver() string {
+	if r.request.plan != nil {
+		return r.request.approver
+	}
+	return r.principal.Subject
+}
+
+// agree notes that somebody agreed to what a plan has. errAgreed asks for the run's
+// key.
+func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
+	if err := r.move(ctx, p, PlanApproved, by); err != nil {
+		return err
+	}
+	g := r.guard
+	g.agreed, g.end = p.Shape, p.Call == nil
+	if p.Call != nil {
+		g.calls = append(g.calls, *p.Call)
+	}
+	r.NoteApproval(journal.Approval{State: journal.Approved, Plan: p.ID, By: by})
+	if r.hold == nil {
+		return errAgreed
+	}
+	return nil
+}
+
+// deny gives the plan up. Somebody said no, or nobody said anything.
+func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
+	if err := r.move(ctx, p, PlanDenied, r.approver()); err != nil {
+		return err
+	}
+	r.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: r.approver()})
+	return denied(p, why)
+}
+
+// move decides about a plan, unless somebody else was faster and decided otherwise.
+func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+	defer cancel()
+	ok, err := r.engine.plans.MovePlan(ctx, p, []PlanState{PlanWaiting}, to, by)
+	if err != nil || ok {
+		return unplanned(err)
+	}
+	now, err := r.engine.plans.Plan(ctx, p.ID)
+	switch {
+	case errors.Is(err, ErrNoPlan):
+		return noPlan(p.ID)
+	case err != nil:
+		return unplanned(err)
+	case now.State == PlanDenied:
+		return denied(now, "somebody else refused it")
+	case now.About() != p.About():
+		return fault.New(fault.Conflict, "this plan has changed since it was looked at").
+			WithHint("Look at it again, and decide then.").WithDetails(map[string]any{"planId": p.ID})
+	case to == PlanDenied:
+		return fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID, "state": now.State})
+	}
+	return nil // it was agreed to: its key says who applies it
+}
+
+// concluded notes in the ledger how the applying of a plan ended. A failure leaves
+// it to be approved again; what has been done of it its key and its receipt know.
+func (r *Run) concluded(ctx context.Context, err error) {
+	if r.guard == nil || r.guard.kept == nil || r.guard.agreed == "" {
+		return
+	}
+	to := PlanApplied
+	if err != nil {
+		to = PlanWaiting
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+	defer cancel()
+	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept, []PlanState{PlanApproved}, to, r.approver()); err != nil {
+		r.engine.opts.Log.WarnContext(ctx, "the end of a plan is not in the ledger", "plan", r.ID, "error", err)
+	}
+}
+
+// required is the fault of a run that somebody has to agree to and whose client
+// cannot be asked.
+func required(p *Plan) *fault.Fault {
+	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
+	message := "a person has to agree to what this run changes; nothing has been kept yet"
+	if p.Call != nil {
+		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
+		message = "a person has to agree to the call of " + p.Call.Tool + ", which has an effect outside; nothing has been kept yet"
+	}
+	if len(p.Differs) > 0 {
+		details["differs"] = p.Differs[:min(len(p.Differs), shownDiffers)]
+		message = "the data has changed since somebody agreed to this plan, and it would do something else now"
+	}
+	return fault.New(fault.ApprovalRequired, message).
+		WithHint("Have somebody run `approve %s` with the app's command line, or call koan.code.execute with this planId as a principal who may approve.", p.ID).WithDetails(details)
+}
+
+func denied(p *Plan, why string) *fault.Fault {
+	message := "the changes were not agreed to; nothing has been kept"
+	if why != "" {
+		message += ": " + why
+	}
+	return fault.New(fault.ApprovalDenied, message).WithDetails(map[string]any{"planId": p.ID})
+}
+
+func noPlan(id string) *fault.Fault {
+	return fault.Newf(fault.NotFound, "there is no plan %q, or not any more", clipped(plain(id), 64)).
+		WithHint("Plans are kept for approval.planHours; make the plan again.").WithPath("/planId")
+}

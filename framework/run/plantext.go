@@ -1,0 +1,180 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what a person is shown, in rows, lines and characters.
+const (
+	shownRows    = 12
+	shownFields  = 8
+	shownDiffers = 10
+	shownValue   = 60
+	shownInput   = 600
+	shownText    = 6000
+)
+
+// Text is what a person reads before deciding: what is asked for, how many rows
+// change, the first of them with before and after, and calls outside. Values are
+// quoted, so that none of them can pass for a line of this text.
+func (p *Plan) Text() string {
+	var b strings.Builder
+	switch {
+	case p.Call != nil:
+		fmt.Fprintf(&b, "%s (for %s) wants to call %s, which has an effect outside that cannot be undone:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, input(p.Call.Input))
+	default:
+		fmt.Fprintf(&b, "%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
+	}
+	if len(p.Differs) > 0 {
+		b.WriteString("\nThis is not what was agreed to before; the data has changed since:\n")
+		for i, d := range p.Differs {
+			if i == shownDiffers {
+				fmt.Fprintf(&b, "  … and %d more differences\n", len(p.Differs)-i)
+				break
+			}
+			fmt.Fprintf(&b, "  %s\n", d)
+		}
+	}
+	p.writeRows(&b)
+	if len(p.Agreed) > 0 {
+		b.WriteString("\nAgreed to and made already:\n")
+		for _, c := range p.Agreed {
+			fmt.Fprintf(&b, "  %s %s\n", c.Tool, input(c.Input))
+		}
+	}
+	return clipped(b.String(), shownText)
+}
+
+func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
+
+func (p *Plan) writeRows(b *strings.Builder) {
+	counts := p.Counts()
+	switch {
+	case len(counts) == 0 && p.Call != nil:
+		b.WriteString("\nNo data has been changed so far.\n")
+		return
+	case len(counts) == 0:
+		b.WriteString("\nIt changes no data.\n")
+		return
+	case p.Call != nil:
+		b.WriteString("\nChanged so far, and not kept yet:\n")
+	default:
+		b.WriteString("\n")
+	}
+	for _, c := range counts {
+		fmt.Fprintf(b, "  %s in %s: %s\n", c.Entity, plain(c.Set), counted(c))
+	}
+	b.WriteString("\n")
+	for i, c := range p.Changes {
+		if i == shownRows {
+			fmt.Fprintf(b, "… and %d more rows\n", len(p.Changes)-i)
+			break
+		}
+		fmt.Fprintf(b, "%s %s %s\n", c.Action, c.Entity, or(quotedID(c.ID), "(a row that the caller does not see)"))
+		writeFields(b, c)
+	}
+}
+
+func counted(c ChangeCount) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{c.Created, "created"}, {c.Updated, "updated"}, {c.Deleted, "deleted"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writeFields shows what changed in a row: all that it has where it comes or goes.
+func writeFields(b *strings.Builder, c Change) {
+	var before, after map[string]json.RawMessage
+	_ = json.Unmarshal(c.Before, &before) // of our own making; nil where it is absent
+	_ = json.Unmarshal(c.After, &after)
+	names, width := []string{}, 0
+	all := maps.Clone(before)
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if bytes.Equal(before[name], after[name]) || string(all[name]) == "null" && c.Action != Update || name == "id" {
+			continue
+		}
+		names = append(names, name)
+	}
+	for i, name := range names {
+		if i == shownFields {
+			names = names[:i:i]
+			break
+		}
+		width = max(width, len(name))
+	}
+	for _, name := range names {
+		switch c.Action {
+		case Create:
+			fmt.Fprintf(b, "    %-*s  %s\n", width, name, value(after[name]))
+		case Delete:
+			fmt.Fprintf(b, "    %-*s  %s\n", width, name, value(before[name]))
+		case Update:
+			fmt.Fprintf(b, "    %-*s  %s -> %s\n", width, name, value(before[name]), value(after[name]))
+		}
+	}
+	if more := len(all) - len(names); len(names) == shownFields && more > 0 {
+		b.WriteString("    …\n")
+	}
+}
+
+// value is one value for reading: short, on one line, and with nothing in it that a
+// terminal or a dialog would act on.
+func value(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return "none"
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strconv.Quote(clipped(text, shownValue))
+	}
+	return plain(clipped(string(raw), shownValue))
+}
+
+// input is a call's input for reading.
+func input(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return "{}"
+	}
+	return plain(clipped(b.String(), shownInput))
+}
+
+// plain takes out of a text what is not printable.
+func plain(s string) string {
+	quoted := strconv.Quote(s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, s)
+}
+
+func quotedID(id string) string { return plain(clipped(id, shownValue)) }
+
+func clipped(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
