@@ -133,6 +133,38 @@ func (s scoped) Ask(ctx context.Context, questions ...Question) ([]json.RawMessa
 	return s.Client.Ask(ctx, under...)
 }
 
+// Resumer is a client that may have called before: one of 2026-07-28.
+type Resumer interface {
+	// Answered gives the keys of the questions that have an answer already. Which call
+	// they belong to is certain: the same caller's, with the same input.
+	Answered() []string
+}
+
+// Answered gives the keys that have an answer when the handler of a call is entered,
+// so that what was begun under them can be gone on with. It is empty at the first
+// call, and with clients that are asked while their call waits.
+func Answered(ctx context.Context) []string {
+	if r, ok := From(ctx).(Resumer); ok {
+		return r.Answered()
+	}
+	return nil
+}
+
+// Answered implements Resumer.
+func (s scoped) Answered() []string {
+	r, ok := s.Client.(Resumer)
+	if !ok {
+		return nil
+	}
+	var own []string
+	for _, key := range r.Answered() {
+		if rest, ok := strings.CutPrefix(key, s.prefix); ok {
+			own = append(own, rest)
+		}
+	}
+	return own
+}
+
 // All asks the client of ctx several things at once. Its errors are those of
 // Client.Ask; a question that nobody could ask is a programmer's mistake and
 // panics.

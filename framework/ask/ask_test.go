@@ -19,6 +19,8 @@ type fake struct {
 
 func (f *fake) Can(q ask.Question) bool { return q.Method != ask.Roots }
 
+func (f *fake) Answered() []string { return []string{"3:first", "4:other"} }
+
 func (f *fake) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, q := range questions {
@@ -82,6 +84,8 @@ func TestAPendingQuestionSurvivesFaults(t *testing.T) {
 	waits := ask.Waits(f)
 	require.Len(t, waits, 1)
 	require.Equal(t, "3:q", waits[0].Key)
+	require.Equal(t, []string{"first"}, ask.Answered(ask.Scoped(ask.With(t.Context(), &fake{}), "3:")))
+	require.Empty(t, ask.Answered(t.Context()))
 	require.Nil(t, ask.Waits(fault.New(fault.InputRequired, "")))
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -45,10 +46,20 @@ type state struct {
 // maxState bounds what a client keeps for us, in bytes.
 const maxState = 1 << 20
 
-var _ ask.Client = (*rounds)(nil)
+var (
+	_ ask.Client  = (*rounds)(nil)
+	_ ask.Resumer = (*rounds)(nil)
+)
 
 // Can implements ask.Client.
 func (r *rounds) Can(q ask.Question) bool { return r.peer.can(q) }
+
+// Answered implements ask.Resumer.
+func (r *rounds) Answered() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.known))
+}
 
 // Ask implements ask.Client.
 func (r *rounds) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
