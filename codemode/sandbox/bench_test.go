@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/koan-go/koan/codemode/wire"
 )
 
 // programVariable names the executable whose workers are measured; without it, this
@@ -27,44 +25,6 @@ func benched(b *testing.B, opts Options) *Sandbox {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	return s
-}
-
-const (
-	calling = `for (let i = 0; i < SDK.args; i++) SDK.Entities.Todo.getById("1"); 1`
-	module  = `interface Item { id: string; title: string }
-enum Kind { Dairy = "dairy", Other = "other" }
-const items: Item[] = SDK.Entities.Todo.collection().items;
-const kind = (i: Item): Kind => /milk/i.test(i.title ?? "") ? Kind.Dairy : Kind.Other;
-const groups = new Map<Kind, Item[]>();
-for (const i of items) groups.set(kind(i), [...(groups.get(kind(i)) ?? []), i]);
-export default await Promise.resolve([...groups.keys()]);
-`
-)
-
-// BenchmarkScript runs a script with 0, 10 and 1,000 calls, and a module in
-// TypeScript, in a confined worker and reports it as a ratio to the same script in
-// this process.
-func BenchmarkScript(b *testing.B) {
-	s := benched(b, Options{})
-	run := func(name, code string, calls int) {
-		b.Run(name, func(b *testing.B) {
-			j := job(code)
-			j.Args = []byte(strconv.Itoa(calls))
-			raw := measure(b, NewInProcess(), j, nil)
-			confined := measure(b, s, j, func() {
-				_ = s.Warm(context.Background())
-				time.Sleep(20 * time.Millisecond) // the one before is still being reaped
-			})
-			b.ReportMetric(float64(raw.Microseconds())/1000, "inprocess-ms")
-			b.ReportMetric(float64(confined.Microseconds())/1000, "confined-ms")
-			b.ReportMetric(float64(confined)/float64(raw), "ratio")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-	for _, calls := range []int{0, 10, 1000} {
-		run(strconv.Itoa(calls), calling, calls)
-	}
-	run("Module", module, 0)
 }
 
 // BenchmarkThroughput runs trivial scripts without a pause, as many at once as
@@ -143,25 +103,6 @@ func BenchmarkFlood(b *testing.B) {
 	b.ReportMetric(float64(flooded.Microseconds())/1000, "flooded-ms")
 	b.ReportMetric(float64(flooded)/float64(idle), "ratio")
 	b.ReportMetric(0, "ns/op")
-}
-
-// measure gives the median of a job's duration; rest runs between two.
-func measure(b *testing.B, x wire.Executor, j *wire.Job, rest func()) time.Duration {
-	h := newHost()
-	var took []time.Duration
-	for range max(b.N, 15) {
-		if rest != nil {
-			rest()
-		}
-		h.calls, h.inputs = h.calls[:0], h.inputs[:0]
-		began := time.Now()
-		r, err := x.Execute(context.Background(), j, h)
-		took = append(took, time.Since(began))
-		if err != nil || r.Fault != nil {
-			b.Fatal(err, r.Fault)
-		}
-	}
-	return median(took)
 }
 
 func median(d []time.Duration) time.Duration {

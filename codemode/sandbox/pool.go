@@ -19,6 +19,10 @@ const (
 	// poolGrowth is how many ready workers per core the pool keeps at most, unless
 	// Options.PoolSize is more.
 	poolGrowth = 4
+	// undisturbed is how long a script may have the cores for itself before the worker
+	// it took is replaced, while another one is ready: a start costs more than most
+	// scripts.
+	undisturbed = 50 * time.Millisecond
 )
 
 // pool keeps workers that are ready. What becomes ready goes first to the jobs
@@ -36,7 +40,8 @@ type pool struct {
 	idle     []*process
 	target   int // how many are to be idle
 	shrink   *time.Timer
-	waiters  []*waiter // jobs without a worker, in the order in which they came
+	late     *time.Timer // refills while long scripts run; nil: none is set
+	waiters  []*waiter   // jobs without a worker, in the order in which they came
 	starting int
 	all      map[*process]bool
 	changed  chan struct{} // closed and replaced when idle grows or a start fails
@@ -153,8 +158,14 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	if len(w.got) == 0 && !modest {
 		p.missed()
 	}
+	soon := len(p.waiters) > 0 || len(p.idle) == 0
+	if !soon && p.late == nil {
+		p.late = time.AfterFunc(undisturbed, p.refill)
+	}
 	p.mu.Unlock()
-	p.refill()
+	if soon {
+		p.refill()
+	}
 	select {
 	case s := <-w.got:
 		return s.p, s.err
@@ -245,6 +256,10 @@ func (p *pool) forget(w *process) {
 func (p *pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.late != nil {
+		p.late.Stop()
+		p.late = nil
+	}
 	if p.closed {
 		return
 	}
@@ -314,8 +329,10 @@ func (p *pool) close() {
 	for len(p.waiters) > 0 {
 		p.answer(0, spawned{nil, errClosed})
 	}
-	if p.shrink != nil {
-		p.shrink.Stop()
+	for _, t := range []*time.Timer{p.shrink, p.late} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -49,20 +49,22 @@ func (p *Program) module(code, language string) error {
 // for is refused, or esbuild would read it from the disk.
 func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 	return api.Build(api.BuildOptions{
-		Stdin:         &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
-		AbsWorkingDir: "/",
-		Bundle:        true,
-		Write:         false,
-		Outfile:       "/out.js",
-		Format:        api.FormatESModule,
-		Target:        api.ESNext,
-		Supported:     supported,
-		TreeShaking:   api.TreeShakingFalse,
-		Sourcemap:     api.SourceMapExternal,
-		LogLevel:      api.LogLevelSilent,
-		TsconfigRaw:   `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
-		Banner:        map[string]string{"js": "(async function(" + HookName + "){" + p.directive()},
-		Footer:        map[string]string{"js": "})"},
+		Stdin:          &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
+		AbsWorkingDir:  "/",
+		Bundle:         true,
+		Write:          false,
+		Outfile:        "/out.js",
+		Format:         api.FormatESModule,
+		Platform:       api.PlatformNeutral, // defines nothing: a script's process.env is no constant
+		Target:         api.ESNext,
+		Supported:      supported,
+		TreeShaking:    api.TreeShakingFalse,
+		Sourcemap:      api.SourceMapExternal,
+		SourcesContent: api.SourcesContentExclude,
+		LogLevel:       api.LogLevelSilent,
+		TsconfigRaw:    `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
+		Banner:         map[string]string{"js": "(async function(" + HookName + "){" + p.directive()},
+		Footer:         map[string]string{"js": "})"},
 		Plugins: []api.Plugin{{Name: "koan", Setup: func(b api.PluginBuild) {
 			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 				if a.Path == userModule && a.Namespace != userNamespace {
@@ -141,9 +143,11 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 		return err
 	}
 	own := p.own(tree, fn.Body.List)
-	if inner := bodies(tree, fn); inner != nil {
-		boxReturns(inner)
-		own = inner
+	if shift > 0 { // it has a top-level return
+		if inner := bodies(tree, fn); inner != nil {
+			boxReturns(inner)
+			own = inner
+		}
 	}
 	p.Entry = p.entryOf(own, p.instrument(tree, own))
 	p.single(fn.Body, own)

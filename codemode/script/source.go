@@ -119,7 +119,12 @@ type lines struct{ text []string }
 
 var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
 
-func newLines(code string) lines { return lines{lineEnd.Split(code, -1)} }
+func newLines(code string) lines {
+	if !strings.ContainsAny(code, "\r\u2028\u2029") {
+		return lines{strings.Split(code, "\n")}
+	}
+	return lines{lineEnd.Split(code, -1)}
+}
 
 // all gives the whole text, with every line end as one.
 func (l lines) all() string { return strings.Join(l.text, "\n") }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
@@ -21,6 +22,29 @@ type walker struct {
 }
 
 var fileType = reflect.TypeFor[file.File]()
+
+// children are the fields of a node's type that can lead to other nodes, found
+// once for each type: asking the type at each node took longer than the walk.
+var children sync.Map // reflect.Type -> []int
+
+func childrenOf(t reflect.Type) []int {
+	if known, ok := children.Load(t); ok {
+		return known.([]int)
+	}
+	var out []int
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch f.Type.Kind() {
+		case reflect.Interface, reflect.Pointer, reflect.Struct, reflect.Slice:
+			if f.IsExported() {
+				out = append(out, i)
+			}
+		default:
+		}
+	}
+	children.Store(t, out)
+	return out
+}
 
 func (w *walker) walk(v reflect.Value) {
 	switch v.Kind() {
@@ -51,10 +75,8 @@ func (w *walker) walk(v reflect.Value) {
 }
 
 func (w *walker) fields(v reflect.Value) {
-	for i := range v.NumField() {
-		if v.Type().Field(i).IsExported() {
-			w.walk(v.Field(i))
-		}
+	for _, i := range childrenOf(v.Type()) {
+		w.walk(v.Field(i))
 	}
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,6 +22,10 @@ const (
 	maxStack = 16 << 20
 	// maxJob bounds the first frame, in bytes.
 	maxJob = 64 << 20
+	// collectAt is how far the heap may grow before it is collected, in percent of
+	// what was in use: most scripts end before it is worth while, and for the others
+	// there is the limit of memory.
+	collectAt = 400
 	// bufferBytes is the buffer in front of the pipe.
 	bufferBytes = 64 << 10
 )
@@ -38,6 +43,7 @@ const (
 func serve(layers []string) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
+	debug.SetGCPercent(collectAt)
 	time.Local = time.UTC // a script's local time is the same everywhere
 	in, out := pipes()
 	warmUp()
@@ -78,11 +84,21 @@ func serve(layers []string) int {
 	return exitDone
 }
 
-// warmUp runs both compilers once, before the confinement: what they read from
-// the system they have read then, and a script does not pay for it.
+// warmUp runs both compilers before the confinement: what they read from the
+// system they have read then. It is a module as models write them, and not only
+// once: a script does not pay for the pages of the compilers' code, for their
+// tables, nor for the pages of the heap that they need.
 func warmUp() {
-	_, _ = script.Compile(script.Source{Code: "const a: number = 1; export const b = await a;"})
+	for range warmUps {
+		_, _ = script.Compile(script.Source{Code: usual})
+	}
 }
+
+// warmUps is where another one saves less than it costs.
+const warmUps = 2
+
+//go:embed usual.ts
+var usual string
 
 // spareThreads has the runtime start threads and keep them (threads).
 func spareThreads(n int) {

@@ -61,14 +61,14 @@ var suites = []suite{
 		{"UpsertMany/PostgreSQL", "upsert-many of 1,000 new rows on PostgreSQL within a run", "1,000 prepared INSERTs", "ratio", "1"},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
-	{"./codemode/sandbox", "Script", []row{
-		{"Script/0", "script, 0 calls, fresh confined worker (goal: 2,000 µs)", "goja in the same process", "ratio", ""},
-		{"Script/10", "script, 10 calls, fresh confined worker (goal: 2,500 µs)", "goja in the same process", "ratio", ""},
-		{"Script/1000", "script, 1,000 calls, fresh confined worker", "goja in the same process", "ratio", "2.5"},
-		{"Script/Module", "module in TypeScript, fresh confined worker (goal: 3,000 µs)", "goja in the same process", "ratio", ""},
+	{"./sample-pantrypal", "Script", []row{
+		{"Script/0", "PantryPal: script without calls, worker from a full pool (goal: 2,000 µs)", "the same in its process", "ratio", ""},
+		{"Script/10", "PantryPal: script of 10 reads, worker from a full pool (goal: 2,500 µs)", "the same in its process", "ratio", ""},
+		{"Script/1000", "PantryPal: script of 1,000 reads, worker from a full pool", "the same in its process", "ratio", "2.5"},
+		{"Script/Module", "PantryPal: module in TypeScript, worker from a full pool (goal: 3,000 µs)", "the same in its process", "ratio", ""},
 	}},
 	{"./codemode/sandbox", "Throughput|Flood", []row{
-		{"Throughput", "trivial scripts per second, as many at once as cores", "", "scripts/s", "100"},
+		{"Throughput", "trivial scripts per second, back to back, as many at once as cores", "", "scripts/s", "100"},
 		{"Flood", "p99 of a caller's script under another's flood", "the same on an idle machine", "ratio", "5"},
 	}},
 	{"./codemode/sandbox", "Parallel", []row{

@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRefillDisturbsNobody: a worker is not replaced at once while another one is
+// ready, but the last one is, and no worker stays unreplaced under a long script.
+func TestRefillDisturbsNobody(t *testing.T) {
+	s, err := New(Options{PoolSize: 2})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Warm(t.Context()))
+	state := func() (idle, starting int) {
+		s.pool.mu.Lock()
+		defer s.pool.mu.Unlock()
+		return len(s.pool.idle), s.pool.starting
+	}
+	// The pool's own time starts with take: on a machine that is late by more than
+	// that, look again.
+	for try := 0; ; try++ {
+		began := time.Now()
+		first, err := s.pool.take(t.Context(), false)
+		require.NoError(t, err)
+		idle, starting := state()
+		inTime := time.Since(began) < undisturbed
+		if inTime {
+			require.Equal(t, []int{1, 0}, []int{idle, starting})
+		}
+		if !inTime && try < 20 {
+			s.pool.discard(first)
+			require.NoError(t, s.Warm(t.Context()))
+			continue
+		}
+		require.Eventually(t, func() bool { idle, _ := state(); return idle == 2 }, 20*time.Second, time.Millisecond, "a long script does not leave the pool short")
+		s.pool.discard(first)
+		break
+	}
+	second, err := s.pool.take(t.Context(), false)
+	require.NoError(t, err)
+	last, err := s.pool.take(t.Context(), false)
+	require.NoError(t, err)
+	idle, starting := state()
+	require.Positive(t, idle+starting, "nobody may find the pool empty for long")
+	s.pool.discard(second)
+	s.pool.discard(last)
+	require.NoError(t, s.Warm(t.Context()))
+}

@@ -1,0 +1,53 @@
+// What scripts usually consist of, for warmUp.
+interface Row {
+  id: string;
+  name?: string;
+  tags: string[];
+}
+enum Kind {
+  Dairy = "dairy",
+  Other = "other",
+}
+type Groups = Map<Kind, Row[]>;
+const limits = { most: 10, from: 0.5, flags: [true, false, null], big: 10n, pattern: /milk|egg/i };
+class Basket<T extends Row> {
+  #rows: T[] = [];
+  constructor(private readonly name: string) {}
+  add(row: T): this {
+    this.#rows.push({ ...row, name: row.name ?? `${this.name} ${row.id}` });
+    return this;
+  }
+  get size(): number {
+    return this.#rows.length;
+  }
+}
+const kind = (r: Row): Kind => (limits.pattern.test(r.name ?? "") ? Kind.Dairy : Kind.Other);
+async function group(rows: Row[]): Promise<Groups> {
+  const groups: Groups = new Map();
+  for (const r of rows) {
+    if (!r.tags?.length) continue;
+    groups.set(kind(r), [...(groups.get(kind(r)) ?? []), r]);
+  }
+  for (let i = 0; i < rows.length; i++) {
+    try {
+      switch (rows[i]!.name) {
+        case "x":
+          break;
+        default:
+          delete (rows[i] as any).name;
+      }
+    } catch (e) {
+      if (e instanceof TypeError && !(e as any).code) throw new Error("no", { cause: e });
+    } finally {
+      limits.most -= 1;
+    }
+  }
+  return groups;
+}
+const [first, ...others] = Object.entries({ a: 1, b: 2 }).map(([name, n]) => ({ id: String(n), name, tags: ["x"] }) satisfies Row);
+const basket = new Basket<Row>("all").add(first as Row);
+export const total = others.reduce((sum, r) => sum + Number(r.id) ** 2, basket.size);
+export function* each(rows: Row[]) {
+  while (rows.length > 0) yield rows.pop();
+}
+export default await group([first, ...others]);

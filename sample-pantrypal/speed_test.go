@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/koan-go/koan/codemode"
+	"github.com/koan-go/koan/codemode/sandbox"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// workerVariable names the worker binary that confined scripts run in; without it
+// they run in this executable, started again. Both must carry the same stamp
+// (Makefile, bench).
+const workerVariable = "KOAN_BENCH_WORKER"
+
+const (
+	reading = `for (let i = 0; i < SDK.args.calls; i++) SDK.Entities.Recipe.getById(SDK.args.id); 1`
+	module  = `interface Dish { id: string; name: string; tags: string[] }
+enum Kind { Light = "light", Other = "other" }
+const dishes: Dish[] = SDK.Entities.Recipe.collection({ pageSize: 20 }).items.map((r) => ({ id: r.id, name: r.name, tags: r.dietaryTags ?? [] }));
+const kind = (d: Dish): Kind => /salad|soup/i.test(d.name ?? "") ? Kind.Light : Kind.Other;
+const groups = new Map<Kind, Dish[]>();
+for (const d of dishes) groups.set(kind(d), [...(groups.get(kind(d)) ?? []), d]);
+export default await Promise.resolve([...groups.keys()]);
+`
+)
+
+// BenchmarkScript runs scripts as the app does, from the call of koan.code.execute
+// to its answer: no calls, 10 and 1,000 calls that read a recipe, and a module in
+// TypeScript. Each is a ratio to the same script with the same calls where it runs in
+// the app's own process. A script gets its worker from a full pool: the pool is
+// filled again outside of what is timed.
+func BenchmarkScript(b *testing.B) {
+	var box *sandbox.Sandbox
+	confined := app()
+	for i, p := range confined.Providers {
+		if p.Name() == "codemode" {
+			confined.Providers[i] = codemode.Provide(codemode.Options{Executor: func(codemode.Limits) (wire.Executor, error) {
+				var err error
+				box, err = sandbox.New(sandbox.Options{Program: os.Getenv(workerVariable)})
+				return box, err
+			}})
+		}
+	}
+	own, raw := koantest.New(b, confined), koantest.New(b, app())
+	ids := map[*koantest.Kit]string{}
+	for _, k := range []*koantest.Kit{own, raw} {
+		var id string
+		k.Run(`SDK.Entities.Recipe.collection({ pageSize: 1 }).items[0].id`, koantest.Input{}).ResultInto(&id)
+		ids[k] = id
+	}
+	for _, c := range []struct {
+		name, code string
+		calls      int
+	}{{"0", reading, 0}, {"10", reading, 10}, {"1000", reading, 1000}, {"Module", module, 0}} {
+		b.Run(c.name, func(b *testing.B) {
+			var ours, theirs []time.Duration
+			timed := func(k *koantest.Kit) time.Duration {
+				in := koantest.Input{Args: map[string]any{"calls": c.calls, "id": ids[k]}}
+				began := time.Now()
+				k.Run(c.code, in)
+				return time.Since(began)
+			}
+			for range max(b.N, 15) {
+				theirs = append(theirs, timed(raw))
+				if err := box.Warm(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				time.Sleep(20 * time.Millisecond) // the one before is still being reaped
+				ours = append(ours, timed(own))
+			}
+			slices.Sort(ours)
+			slices.Sort(theirs)
+			confined, inProcess := ours[len(ours)/2], theirs[len(theirs)/2]
+			b.ReportMetric(float64(inProcess.Microseconds())/1000, "inprocess-ms")
+			b.ReportMetric(float64(confined.Microseconds())/1000, "confined-ms")
+			b.ReportMetric(float64(confined)/float64(inProcess), "ratio")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
