@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"entgo.io/ent"
+
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -76,6 +78,7 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 			unknown = append(unknown, id)
 		}
 	}
+	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.newborn(k, id) })
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -92,6 +95,51 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 	return nil
 }
 
+// birth is the creation of a row while hooks are still at it, which may write to
+// the row, or to what it is linked with.
+type birth struct {
+	tx      *tx
+	kind    *kind
+	made    ent.Mutation
+	assumed []row
+}
+
+func (t *tx) bear(k *kind, m ent.Mutation) *birth {
+	b := &birth{tx: t, kind: k, made: m}
+	if t.attempt.Records() {
+		t.births = append(t.births, b)
+	}
+	return b
+}
+
+// over ends it.
+func (b *birth) over() {
+	b.tx.births = slices.DeleteFunc(b.tx.births, func(o *birth) bool { return o == b })
+}
+
+// forget drops what was assumed of the row of a creation that failed.
+func (b *birth) forget() {
+	for _, at := range b.assumed {
+		delete(b.tx.origins, at)
+	}
+}
+
+// newborn tells whether the transaction created a row, or is at it.
+func (t *tx) newborn(k *kind, id any) bool {
+	at := row{k, k.FormatID(id)}
+	if o, known := t.origins[at]; known {
+		return !o.there
+	}
+	for _, b := range t.births {
+		if own, ok := b.kind.ID(b.made); ok && b.kind == k && k.FormatID(own) == at.id {
+			b.assumed = append(b.assumed, at)
+			t.keep(at, origin{})
+			return true
+		}
+	}
+	return false
+}
+
 // found keeps what the transaction found of a row, unless that is known.
 func (t *tx) found(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
 	at := row{k, k.FormatID(id)}
@@ -102,11 +150,15 @@ func (t *tx) found(ctx context.Context, k *kind, id any, there bool, image []byt
 	if o.seen, err = t.show(ctx, k, id, image); err != nil {
 		return err
 	}
+	t.keep(at, o)
+	return nil
+}
+
+func (t *tx) keep(at row, o origin) {
 	if t.origins == nil {
 		t.origins = map[row]origin{}
 	}
 	t.origins[at] = o
-	return nil
 }
 
 // pictures reads rows as they are now, by their id as callers see it.

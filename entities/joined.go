@@ -62,6 +62,19 @@ func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, w
 	return nil
 }
 
+// noteAdded keeps that links which a mutation is about to add were not there,
+// unless they were.
+func (t *tx) noteAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
+	for _, e := range links {
+		for _, id := range ids {
+			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.column.Ent)), false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []any, was bool) error {
 	readable, self := others, []any{id}
 	if was && t.caller != nil {
@@ -74,6 +87,7 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 		}
 	}
 	for _, other := range others {
+		was := was && !t.newborn(k, id) && !t.newborn(e.target, other)
 		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
 		t.noteLink(own, far.id, link{other, was, slices.Contains(readable, other)})
 		t.noteLink(far, own.id, link{id, was, len(self) > 0})

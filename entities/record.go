@@ -112,27 +112,30 @@ func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
 }
 
 func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	links := t.named(k, m)
-	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create, links: links})}
+	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create})}
 	moved, err := t.linked(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
+	born := t.bear(k, m)
 	v, err := next.Mutate(ctx, m)
+	born.over()
 	id, ok := k.ID(m)
 	if err == nil && ok && t.hooked(k) {
 		ok, err = t.exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
 		t.void(append(moved, own)...)
+		born.forget()
 		return v, err
 	}
-	t.notes[own.at].id = id
+	n := &t.notes[own.at]
+	n.id, n.links = id, t.named(k, m)
 	if t.attempt.Records() {
 		if err := t.found(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
-		if err := t.noteLinks(ctx, k, []any{id}, links, false); err != nil {
+		if err := t.noteLinks(ctx, k, []any{id}, n.links, false); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +148,13 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 		return nil, err
 	}
 	links := t.named(k, m)
+	if t.hooked(k) { // which may write more of them
+		links = t.many(k, every)
+	}
 	rows, err := t.expect(ctx, k, ids, run.Update, links...)
+	if err == nil {
+		err = t.noteAdded(ctx, k, ids, m, links)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -98,6 +98,7 @@ type tx struct {
 	ent     shim.Tx // nil until the first write, or until rules are asked
 	caller  *seen   // of the call that is being served
 	notes   []note
+	births  []*birth
 	origins map[row]origin           // where the run records
 	links   map[side]map[string]link // likewise, by the id at the other side
 	touched bool                     // something was written, exposed or not

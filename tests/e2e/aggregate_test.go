@@ -70,13 +70,16 @@ const { Todo } = SDK.Entities;
 })`
 	dry := p.execute(change, input{"dryRun": true})
 	require.True(t, dry.Success, "%+v", dry.Error)
-	require.Len(t, dry.Changes, 4, "each change, also those of a dry run")
-	require.Equal(t, "delete", dry.Changes[3]["action"])
-	require.Equal(t, "done", dry.Changes[3]["before"].(map[string]any)["notes"])
+	require.Len(t, dry.Changes, 3, "each row that the run writes")
+	actions := map[any]int{}
+	for _, c := range dry.Changes {
+		actions[c["action"]]++
+	}
+	require.Equal(t, map[any]int{"update": 2, "delete": 1}, actions)
 	e := p.execute(change)
 	require.True(t, e.Success, "%+v", e.Error)
 	require.Equal(t, map[string]any{"updated": 3.0, "deleted": 1.0, "left": []any{map[string]any{"completed": true, "count": 3.0}}}, e.Result)
-	require.Equal(t, []map[string]any{{"entity": "Todo", "set": "default", "created": 0.0, "updated": 3.0, "deleted": 1.0}}, e.ChangeCounts)
+	require.Equal(t, []map[string]any{{"entity": "Todo", "set": "default", "created": 0.0, "updated": 2.0, "deleted": 1.0}}, e.ChangeCounts)
 
 	e = p.execute(`
 const { Todo } = SDK.Entities;
