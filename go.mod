@@ -5,8 +5,10 @@ go 1.26.0
 require (
 	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1 // migrations: what ent uses, and the format of their files
 	entgo.io/ent v0.14.6
+	github.com/coreos/go-oidc/v3 v3.21.0 // verifies access tokens
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // runs scripts
 	github.com/evanw/esbuild v0.28.2 // modules, top-level await and TypeScript, which goja does not parse
+	github.com/go-jose/go-jose/v4 v4.1.8 // the keys that sign them
 	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // the user's own lines in what esbuild made
 	github.com/google/uuid v1.6.0
 	github.com/hashicorp/go-hclog v1.6.3 // go-plugin's logger, written to ours
@@ -62,6 +64,7 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
@@ -53,44 +54,48 @@ type Options struct {
 // Instance is a running app.
 type Instance struct {
 	app     App
+	source  config.Source
 	values  *config.Config
 	log     *slog.Logger
+	level   slog.LevelVar // of log, where the app made it
 	engine  *run.Engine
 	testing bool
 	hiding  *journal.Redactor
 
-	snapshot atomic.Pointer[catalog.Snapshot]
-	changing sync.Mutex
-	started  []Provider
-	watchers []func()
-	once     sync.Once
-	stopped  error
+	snapshot  atomic.Pointer[catalog.Snapshot]
+	changing  sync.Mutex
+	reloading sync.Mutex
+	started   []Provider
+	watchers  []func()
+	reloads   []Reload
+	once      sync.Once
+	stopped   error
 }
 
 // Settings are the keys of the kernel itself; each provider adds its own.
 func (a App) Settings() []catalog.Setting {
 	out := []catalog.Setting{
-		{Key: "exposure", Default: string(exposure.Auto), OneOf: []string{"auto", "code", "tools", "full"}, Help: "which tools clients are shown"},
+		{Key: "exposure", Live: true, Default: string(exposure.Auto), OneOf: []string{"auto", "code", "tools", "full"}, Help: "which tools clients are shown"},
 		{Key: "run.lockMs", Default: 250, Min: 1, Max: 60000, Unit: "ms", Help: "how long an outside call may keep a write lock waiting"},
 		{Key: "run.maxAttempts", Default: 5, Min: 1, Max: 100, Help: "attempts of a run before it ends in conflict"},
 		{Key: "run.keyLeaseMs", Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long a run that was cut off keeps its idempotency key"},
 		{Key: "run.keyRetentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which the result of a run with an idempotency key is kept"},
 		{Key: "run.keyMaxBytes", Default: 1 << 20, Min: 4096, Max: 64 << 20, Unit: "bytes", Help: "reply of a run with an idempotency key"},
-		{Key: "server.queueMax", Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
-		{Key: "server.toolTimeoutMs", Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
+		{Key: "server.queueMax", Live: true, Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
+		{Key: "server.toolTimeoutMs", Live: true, Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
-		{Key: "server.toolNames", Default: "auto", OneOf: []string{"auto", "dotted", "underscore"}, Help: "spelling of listed tool names"},
-		{Key: "server.allowedHosts", Default: []string{}, Help: "names by which HTTP on loopback may be called: those of a proxy in front"},
-		{Key: "server.allowedOrigins", Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
-		{Key: "server.sessionIdleMs", Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
-		{Key: "server.maxSessions", Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
-		{Key: "server.requestsPerMinute", Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
-		{Key: "server.tokensFile", Default: "", Help: "YAML file with the digests of the bearer tokens that may call over HTTP"},
-		{Key: "server.tlsCert", Default: "", Help: "PEM file with the certificate chain for HTTPS"},
-		{Key: "server.tlsKey", Default: "", Help: "PEM file with its key"},
+		{Key: "server.toolNames", Live: true, Default: "auto", OneOf: []string{"auto", "dotted", "underscore"}, Help: "spelling of listed tool names"},
+		{Key: "server.allowedHosts", Live: true, Default: []string{}, Help: "names by which HTTP on loopback may be called: those of a proxy in front"},
+		{Key: "server.allowedOrigins", Live: true, Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
+		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
+		{Key: "server.maxSessions", Live: true, Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
+		{Key: "server.requestsPerMinute", Live: true, Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
+		{Key: "server.tlsCert", Live: true, Default: "", Help: "PEM file with the certificate chain for HTTPS"},
+		{Key: "server.tlsKey", Live: true, Default: "", Help: "PEM file with its key"},
 		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what is taken out of the journal, logs and error texts, beside tokens, keys, passwords and card numbers; of a pattern with groups, the groups", Check: redactable},
-		{Key: "log.level", Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
+		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
 	}
+	out = append(out, access.Settings()...)
 	for _, p := range a.Providers {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
@@ -130,11 +135,10 @@ func configured(app App, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{app: app, values: values, log: o.Log, testing: o.Testing}
+	i := &Instance{app: app, source: o.Config, values: values, log: o.Log, testing: o.Testing}
+	i.level.Set(level(values))
 	if i.log == nil {
-		var level slog.Level
-		_ = level.UnmarshalText([]byte(values.String("log.level"))) // one of four checked words
-		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))
 	}
 	if i.hiding, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
 		return nil, err
@@ -215,19 +219,28 @@ func redactable(v any) error {
 // that nobody can reach.
 func (i *Instance) checkExposure() error {
 	mode := i.Mode()
-	hasCode := slices.ContainsFunc(i.Snapshot().Operations(), func(op *catalog.Operation) bool {
-		return op.ID.Kind == catalog.KindCode && op.Reach&catalog.ReachTools != 0
-	})
-	if mode == exposure.Code && !hasCode {
-		return fault.New(fault.CapabilityUnsupported, "exposure is `code`, but code mode is not available").
-			WithHint("Set codeMode.enabled to true, or choose another exposure.")
+	if err := i.servable(mode); err != nil {
+		return err
 	}
+	i.warnUnreachable(mode)
+	return nil
+}
+
+func (i *Instance) warnUnreachable(mode exposure.Mode) {
 	for _, r := range i.Snapshot().Resources() {
 		if exposure.Unreachable(mode, r.Exposure) {
 			i.log.Warn("entity cannot be reached: it is annotated `code` and the server's mode is `tools`", "entity", r.Name)
 		}
 	}
-	return nil
+}
+
+// servable refuses a mode that would offer nothing.
+func (i *Instance) servable(mode exposure.Mode) error {
+	if mode != exposure.Code || len(faces(i.Snapshot())) > 0 {
+		return nil
+	}
+	return fault.New(fault.CapabilityUnsupported, "exposure is `code`, but code mode is not available").
+		WithHint("Set codeMode.enabled to true, or choose another exposure.")
 }
 
 // App is what the instance was made from.
@@ -246,15 +259,17 @@ func (i *Instance) Log() *slog.Logger { return i.log }
 func (i *Instance) Snapshot() *catalog.Snapshot { return i.snapshot.Load() }
 
 // Mode is the server's mode, which may be auto.
-func (i *Instance) Mode() exposure.Mode {
-	return exposure.Server(i.configured(), i.app.Exposure)
-}
+func (i *Instance) Mode() exposure.Mode { return i.mode(i.values) }
 
-func (i *Instance) configured() exposure.Mode { return exposure.Mode(i.values.String("exposure")) }
+func (i *Instance) mode(v catalog.Values) exposure.Mode {
+	return exposure.Server(exposure.Mode(v.String("exposure")), i.app.Exposure)
+}
 
 // Negotiated tells that the configuration leaves the mode open, so that package
 // defaults count.
-func (i *Instance) Negotiated() bool { return i.configured() == exposure.Auto }
+func (i *Instance) Negotiated() bool { return negotiated(i.values) }
+
+func negotiated(v catalog.Values) bool { return exposure.Mode(v.String("exposure")) == exposure.Auto }
 
 // View sees the current catalog as a principal whose client declares c.
 func (i *Instance) View(p auth.Principal, c exposure.Client) *catalog.View {

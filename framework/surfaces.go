@@ -12,12 +12,12 @@ import (
 // MCP makes an MCP server over the app's catalog, which follows its changes. The
 // caller opens a transport on it.
 func (i *Instance) MCP() (*mcpserver.Server, error) {
-	v := i.values
+	v, live := i.values, i.live(i.values)
 	o := mcpserver.Options{
 		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),
-		Exposure: i.Mode(), ExposureIsAuto: i.Negotiated(), Faces: faces(i.Snapshot()),
-		QueueMax: v.Int("server.queueMax"), ToolTimeout: v.Duration("server.toolTimeoutMs"), MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		ToolNames: mcpserver.ToolNames(v.String("server.toolNames")), Log: i.log,
+		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(i.Snapshot()),
+		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
+		ToolNames: live.ToolNames, Log: i.log,
 	}
 	o.Instructions = i.app.Description
 	if len(o.Faces) > 0 {
@@ -29,7 +29,22 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 		return nil, err
 	}
 	i.OnChange(s.CatalogChanged)
+	i.OnReload(func(next catalog.Values) (func(), error) {
+		return func() {
+			if err := s.Adjust(i.live(next)); err != nil { // the settings were checked
+				i.log.Error("the MCP server keeps its settings", "error", err)
+			}
+		}, nil
+	})
 	return s, nil
+}
+
+// live is what a configuration says of the MCP server's live options.
+func (i *Instance) live(v catalog.Values) mcpserver.Live {
+	return mcpserver.Live{
+		Exposure: i.mode(v), ExposureIsAuto: negotiated(v), ToolNames: mcpserver.ToolNames(v.String("server.toolNames")),
+		QueueMax: v.Int("server.queueMax"), ToolTimeout: v.Duration("server.toolTimeoutMs"),
+	}
 }
 
 func (i *Instance) codeInstructions() string {
@@ -51,22 +66,37 @@ func (i *Instance) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	if err != nil {
 		return nil, err
 	}
+	h := s.HTTP(completed(o, i.values))
+	i.OnReload(func(next catalog.Values) (func(), error) {
+		n := completed(o, next)
+		return func() {
+			h.Adjust(mcpserver.HTTPLive{
+				AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
+				SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute,
+			})
+		}, nil
+	})
+	return h, nil
+}
+
+// completed takes from the configuration what the options leave open.
+func completed(o mcpserver.HTTPOptions, v catalog.Values) mcpserver.HTTPOptions {
 	if o.AllowedHosts == nil {
-		o.AllowedHosts = i.values.Strings("server.allowedHosts")
+		o.AllowedHosts = v.Strings("server.allowedHosts")
 	}
 	if o.AllowedOrigins == nil {
-		o.AllowedOrigins = i.values.Strings("server.allowedOrigins")
+		o.AllowedOrigins = v.Strings("server.allowedOrigins")
 	}
 	if o.SessionIdle == 0 {
-		o.SessionIdle = i.values.Duration("server.sessionIdleMs")
+		o.SessionIdle = v.Duration("server.sessionIdleMs")
 	}
 	if o.MaxSessions == 0 {
-		o.MaxSessions = i.values.Int("server.maxSessions")
+		o.MaxSessions = v.Int("server.maxSessions")
 	}
 	if o.RequestsPerMinute == 0 {
-		o.RequestsPerMinute = i.values.Int("server.requestsPerMinute")
+		o.RequestsPerMinute = v.Int("server.requestsPerMinute")
 	}
-	return s.HTTP(o), nil
+	return o
 }
 
 // faces are the code faces that the catalog offers as tools.

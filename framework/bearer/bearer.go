@@ -1,9 +1,9 @@
 // Package bearer proves who calls over HTTP by a bearer token: static tokens from
 // a file, for installations that are too small for an identity provider.
 //
-// What belongs here: reading credentials of a request and turning them into a
-// principal. What must never: what a principal may do; that is package auth and
-// the catalog.
+// What belongs here: the Authorization header and the challenge that answers it, and
+// the file of tokens. What must never: what a principal may do; that is package auth
+// and the catalog.
 package bearer
 
 import (
@@ -13,15 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // Tokens are static tokens. Only their digests are known.
@@ -117,18 +116,9 @@ func parse(raw []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// Authenticate gives the principal of a request. Its error is unauthorized, with
-// the challenge that goes into WWW-Authenticate.
-func (t *Tokens) Authenticate(r *http.Request) (auth.Principal, error) {
-	header := r.Header.Values("Authorization")
-	if len(header) == 0 {
-		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "a bearer token is needed"), ""}
-	}
-	scheme, token, _ := strings.Cut(header[0], " ")
-	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), string(fault.InvalidRequest)}
-	}
-	digest := sha256.Sum256([]byte(strings.TrimSpace(token)))
+// Principal gives whose token it is; ok is false for a token that is none of these.
+func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
+	digest := sha256.Sum256([]byte(token))
 	found := -1
 	for i := range t.entries { // all of them, so that time tells nothing
 		if subtle.ConstantTimeCompare(digest[:], t.entries[i].digest[:]) == 1 {
@@ -136,23 +126,12 @@ func (t *Tokens) Authenticate(r *http.Request) (auth.Principal, error) {
 		}
 	}
 	if found < 0 {
-		return auth.Principal{}, refused{fault.New(fault.Unauthorized, "the bearer token is not valid"), "invalid_token"}
+		return auth.Principal{}, false
 	}
-	return t.entries[found].principal, nil
+	return t.entries[found].principal, true
 }
 
-// refused is a refusal with its challenge (RFC 6750, section 3).
-type refused struct {
-	*fault.Fault
-	reason string
-}
-
-func (r refused) Unwrap() error { return r.Fault }
-
-// Challenge is the value of WWW-Authenticate.
-func (r refused) Challenge() string {
-	if r.reason == "" {
-		return `Bearer realm="koan"`
-	}
-	return `Bearer realm="koan", error="` + r.reason + `"`
+// Has tells whether a token has this subject.
+func (t *Tokens) Has(subject string) bool {
+	return slices.ContainsFunc(t.entries, func(e entry) bool { return e.principal.Subject == subject })
 }

@@ -80,6 +80,9 @@ type Setting struct {
 	// Open makes Key a prefix under which any keys with string values may stand
 	// ("plugins" opens plugins.vision.root); declared keys keep their types.
 	Open bool
+	// Live tells that a change takes effect while the app runs; a change of any other
+	// key waits for the next start.
+	Live bool
 }
 
 // Values gives checked configuration. Asking for an undeclared key or with the
@@ -99,6 +102,14 @@ type Values interface {
 // Configurable is a provider with settings.
 type Configurable interface {
 	Settings() []Setting
+}
+
+// Reloadable is a provider that reads Live settings. Reload gets the configuration
+// that is about to hold, and gives what makes it so, nil for nothing; or why it
+// cannot be, and then nobody applies anything. It is called from one goroutine,
+// while calls go on.
+type Reloadable interface {
+	Reload(next Values) (apply func(), err error)
 }
 
 // Check is one line of `APP doctor`.

@@ -51,6 +51,8 @@ type Instance interface {
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	Report() []string
 	Checks(ctx context.Context) []catalog.Check
+	Reload(ctx context.Context) error
+	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Stop(ctx context.Context) error
 }
 

@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/framework/bearer"
+	"github.com/koan-go/koan/framework/access"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/oauth"
 )
 
 // Limits of an HTTP connection. What a request may do is the handler's.
@@ -39,35 +41,32 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 		return nil, usage(err)
 	}
 	v := configured.Settings()
-	if err := pair(v.String("server.tlsCert"), v.String("server.tlsKey")); err != nil {
+	_, wrong := pair(v)
+	callers, err := access.Read(v, local(host))
+	if err := errors.Join(wrong, err); err != nil {
 		return nil, usage(err)
 	}
-	o := mcpserver.HTTPOptions{}
-	if path := v.String("server.tokensFile"); path != "" {
-		tokens, err := bearer.Load(path)
-		if err != nil {
-			return nil, usage(fmt.Errorf("server.tokensFile: %w", err))
-		}
-		o.Authenticate = tokens.Authenticate
-	} else if !local(host) && !insecure {
+	if callers.Anybody() && !local(host) && !insecure {
 		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
-			WithHint("Set server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
 	}
-	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, o) }, nil
+	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
 }
 
-// pair checks the files of TLS, where there are any.
-func pair(cert, key string) error {
+// pair reads the files of TLS; nil where there are none.
+func pair(v catalog.Values) (*tls.Certificate, error) {
+	cert, key := v.String("server.tlsCert"), v.String("server.tlsKey")
 	if cert == "" && key == "" {
-		return nil
+		return nil, nil
 	}
 	if cert == "" || key == "" {
-		return errors.New("server.tlsCert and server.tlsKey belong together")
+		return nil, errors.New("server.tlsCert and server.tlsKey belong together")
 	}
-	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
-		return fmt.Errorf("server.tlsCert, server.tlsKey: %w", err)
+	both, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("server.tlsCert, server.tlsKey: %w", err)
 	}
-	return nil
+	return &both, nil
 }
 
 // local tells whether only this machine reaches a host.
@@ -76,39 +75,48 @@ func local(host string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-func (c *command) serveHTTP(ctx context.Context, i Instance, address string, o mcpserver.HTTPOptions) error {
-	cert, key := i.Values().String("server.tlsCert"), i.Values().String("server.tlsKey")
-	handler, err := i.HTTPHandler(o)
-	if err != nil {
-		return failed(err)
-	}
+func (c *command) serveHTTP(ctx context.Context, i Instance, address string, config access.Config) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return failed(err)
 	}
-	var ending atomic.Bool
-	server := &http.Server{
-		Handler: routes(handler, &ending), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		ErrorLog: slog.NewLogLogger(i.Log().Handler(), slog.LevelDebug),
+	certificate, err := pair(i.Values())
+	if err != nil {
+		_ = listener.Close()
+		return failed(err)
 	}
 	scheme := "http"
-	serve := func() error { return server.Serve(listener) }
-	if cert != "" {
+	if certificate != nil {
 		scheme = "https"
-		serve = func() error { return server.ServeTLS(listener, cert, key) }
 	}
+	url := fmt.Sprintf("%s://%s/mcp", scheme, listener.Addr())
+	d := &door{}
+	if err := d.open(i, config, url, c.app.Name); err != nil {
+		_ = listener.Close()
+		return failed(err)
+	}
+	server := &http.Server{
+		Handler: d.routes(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(i.Log().Handler(), slog.LevelDebug),
+	}
+	serve := func() error { return server.Serve(listener) }
+	if certificate != nil {
+		server.TLSConfig = encrypted(i, certificate)
+		serve = func() error { return server.ServeTLS(listener, "", "") }
+	}
+	defer c.follow(ctx, i)()
 	c.report(i)
-	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s://%s/mcp\n", scheme, listener.Addr())
+	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s\n", url)
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
 	select {
 	case err = <-served:
 	case <-ctx.Done():
 		err = nil
-		ending.Store(true)
+		d.ending.Store(true)
 	}
 	// Calls get their time by themselves; what was cut off then still has to be told.
-	handler.Shutdown(context.Background())
+	d.mcp.Shutdown(context.Background())
 	rest, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	if serr := server.Shutdown(rest); serr != nil {
@@ -120,17 +128,69 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, o m
 	return nil
 }
 
-// routes has MCP and the two questions that supervisors ask.
-func routes(mcp http.Handler, ending *atomic.Bool) http.Handler {
+// encrypted is TLS with a certificate that may be renewed while the app runs.
+func encrypted(i Instance, first *tls.Certificate) *tls.Config {
+	var now atomic.Pointer[tls.Certificate]
+	now.Store(first)
+	i.OnReload(func(next catalog.Values) (func(), error) {
+		renewed, err := pair(next)
+		if err == nil && renewed == nil {
+			err = errors.New("server.tlsCert: to go without TLS needs a restart")
+		}
+		return func() { now.Store(renewed) }, err
+	})
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return now.Load(), nil },
+	}
+}
+
+// door is what stands at the address: MCP, who may come in, and what supervisors
+// and clients without a token ask.
+type door struct {
+	mcp     *mcpserver.HTTP
+	callers *access.Callers // nil where nobody is asked
+	ending  atomic.Bool
+}
+
+func (d *door) open(i Instance, config access.Config, url, name string) (err error) {
+	o := mcpserver.HTTPOptions{}
+	if !config.Anybody() {
+		if d.callers, err = config.Callers(access.App{Name: name, URL: url, Catalog: i.Snapshot, Log: i.Log()}); err != nil {
+			return err
+		}
+		o.Authenticate, o.StepUp = d.callers.Authenticate, d.callers.StepUp
+		i.OnReload(d.callers.Reload)
+	}
+	d.mcp, err = i.HTTPHandler(o)
+	return err
+}
+
+func (d *door) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp)
+	mux.Handle("/mcp", d.mcp)
+	if d.callers != nil {
+		if about := d.callers.Metadata(); about != nil {
+			mux.Handle(oauth.WellKnown, about)
+			mux.Handle(oauth.WellKnown+"/", about)
+		}
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if ending.Load() {
-			http.Error(w, "shutting down", http.StatusServiceUnavailable)
+	mux.HandleFunc("GET /readyz", d.ready)
+	return mux
+}
+
+// ready answers whether calls can be served now.
+func (d *door) ready(w http.ResponseWriter, r *http.Request) {
+	if d.ending.Load() {
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		return
+	}
+	if d.callers != nil {
+		if err := d.callers.Ready(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = io.WriteString(w, "ready\n")
-	})
-	return mux
+	}
+	_, _ = io.WriteString(w, "ready\n")
 }

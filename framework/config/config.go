@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -29,12 +30,19 @@ type Source struct {
 	Defaults map[string]string
 }
 
-// Config is a checked configuration. It implements catalog.Values.
+// Config is a checked configuration. It implements catalog.Values, and is safe for
+// concurrent use.
 type Config struct {
 	settings map[string]catalog.Setting
-	values   map[string]any
-	origin   map[string]string // key -> where its value came from
-	free     map[string]string // keys below open prefixes
+	state
+	now atomic.Pointer[state] // what is read: that of Load, until Take
+}
+
+// state is what a configuration says. It does not change once it is read.
+type state struct {
+	values map[string]any
+	origin map[string]string // key -> where its value came from
+	free   map[string]string // keys below open prefixes
 }
 
 var _ catalog.Values = (*Config)(nil)
@@ -52,7 +60,7 @@ func (p Problems) Error() string {
 
 // Load merges and checks. The error is Problems.
 func Load(settings []catalog.Setting, src Source) (*Config, error) {
-	c := &Config{settings: map[string]catalog.Setting{}, values: map[string]any{}, origin: map[string]string{}, free: map[string]string{}}
+	c := &Config{settings: map[string]catalog.Setting{}, state: state{values: map[string]any{}, origin: map[string]string{}, free: map[string]string{}}}
 	for _, s := range settings {
 		if _, twice := c.settings[s.Key]; twice {
 			panic("config: " + s.Key + " is declared twice")
@@ -71,6 +79,7 @@ func Load(settings []catalog.Setting, src Source) (*Config, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	c.now.Store(&c.state)
 	return c, nil
 }
 
@@ -240,7 +249,7 @@ func unit(s catalog.Setting) string {
 }
 
 func value[T any](c *Config, key string) T {
-	v, ok := c.values[key].(T)
+	v, ok := c.now.Load().values[key].(T)
 	if !ok {
 		panic(fmt.Sprintf("config: %q is not declared with this type", key))
 	}
@@ -270,7 +279,7 @@ func (c *Config) Duration(key string) time.Duration {
 // Under gives the free keys below an open prefix, relative to it.
 func (c *Config) Under(prefix string) map[string]string {
 	out := map[string]string{}
-	for k, v := range c.free {
+	for k, v := range c.now.Load().free {
 		if rest, ok := strings.CutPrefix(k, prefix+"."); ok {
 			out[rest] = v
 		}
@@ -279,4 +288,4 @@ func (c *Config) Under(prefix string) map[string]string {
 }
 
 // IsSet tells whether a value came from anywhere but its default.
-func (c *Config) IsSet(key string) bool { return c.origin[key] != "" }
+func (c *Config) IsSet(key string) bool { return c.now.Load().origin[key] != "" }

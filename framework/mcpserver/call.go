@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
@@ -47,7 +48,9 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	view := ex.peer.view(s.server)
 	op := view.Tool(*params.Name)
 	if op == nil {
-		return nil, protocolError(unknownTool(view, *params.Name))
+		bad := protocolError(unknownTool(view, *params.Name))
+		bad.wanted = s.scopesFor(ex.peer, *params.Name)
+		return nil, bad
 	}
 	if len(params.Arguments) == 0 || string(params.Arguments) == "null" {
 		params.Arguments = json.RawMessage("{}")
@@ -80,11 +83,21 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	return s.failed(ex, op, got, f), nil
 }
 
+// scopesFor are the scopes that would show a client a tool which it does not see,
+// none where scopes alone do not.
+func (s *session) scopesFor(p peer, tool string) []string {
+	p.principal.Scopes = []string{auth.All}
+	if op := p.view(s.server).Tool(tool); op != nil && op.Reach != 0 {
+		return op.Scopes
+	}
+	return nil
+}
+
 func (s *session) timeout(op *catalog.Operation) time.Duration {
 	if op.Timeout > 0 {
 		return op.Timeout
 	}
-	return s.server.opts.ToolTimeout
+	return s.server.now().ToolTimeout
 }
 
 // invoke makes the call under its time limit. late is set when the call was cut

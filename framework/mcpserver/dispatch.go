@@ -44,7 +44,7 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 		to.put(answerOf(m.id, result, failed))
 	}
 	about := metaOf(m.params)
-	p, bad := s.peer(about)
+	p, bad := s.peer(ctx, about)
 	if bad != nil {
 		answer(nil, bad)
 		return

@@ -16,6 +16,8 @@ type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data"`
+
+	wanted []string // scopes with which it would not have failed, for the transport
 }
 
 // protocolError sends a fault as a JSON-RPC error: the number is the registry's,
@@ -89,7 +91,7 @@ type notification struct {
 func answerOf(id json.RawMessage, result any, failed *rpcError) outgoing {
 	out := outgoing{text: encodeResponse(id, result, failed), isAnswer: true}
 	if failed != nil {
-		out.failure = failed.Code
+		out.failure, out.wanted = failed.Code, failed.wanted
 	}
 	return out
 }

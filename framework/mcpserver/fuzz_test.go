@@ -112,8 +112,8 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		items, batch := parse(text)
 		var out collector
-		s := newSession(server, auth.Local(), &out)
-		s.take(context.Background(), text, &out)
+		s := newSession(server, &out)
+		s.take(auth.With(context.Background(), auth.Local()), text, &out)
 		<-s.drain()
 		if batch {
 			require.LessOrEqual(t, len(out.got), 1)

@@ -5,18 +5,16 @@ import "sync"
 // gate bounds how many calls of one client run at a time. A session has one;
 // requests that stand for themselves share that of their principal.
 type gate struct {
-	max int
-
 	mu      sync.Mutex
 	running int // calls whose work has not returned yet
 }
 
-// enter takes a place. ok is false where there is none; running is how many are
-// taken.
-func (g *gate) enter() (running int, ok bool) {
+// enter takes one of max places. ok is false where there is none; running is how
+// many are taken.
+func (g *gate) enter(max int) (running int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.running >= g.max {
+	if g.running >= max {
 		return g.running, false
 	}
 	g.running++

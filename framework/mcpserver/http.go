@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -24,6 +25,10 @@ type HTTPOptions struct {
 	// Authenticate says who calls. Its error is sent as it is: unauthorized with
 	// 401, forbidden with 403. nil takes Options.Principal for everybody.
 	Authenticate func(*http.Request) (auth.Principal, error)
+	// StepUp says how a caller comes by the scopes of a tool that it may not call: the
+	// value of WWW-Authenticate, which goes out with 403. "" keeps the tool as unknown
+	// as one that does not exist; so does nil.
+	StepUp func(r *http.Request, scopes []string) (challenge string)
 	// AllowedHosts are names by which the server may be called although it listens
 	// on loopback: those of a proxy in front of it. AllowedOrigins are the sites
 	// whose pages may call it: "https://app.example.org".
@@ -57,6 +62,7 @@ type HTTP struct {
 	sessions map[string]*httpSession
 	gates    map[string]*sharedGate
 	pace     pace
+	live     atomic.Pointer[HTTPLive]
 	alone    map[*session]struct{} // of requests that stand for themselves
 	closing  bool
 
@@ -70,12 +76,6 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Principal, error) { return s.opts.Principal, nil }
 	}
-	if o.SessionIdle == 0 {
-		o.SessionIdle = 30 * time.Minute
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = 1000
-	}
 	if o.BodyTime == 0 {
 		o.BodyTime = 30 * time.Second
 	}
@@ -84,8 +84,9 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	}
 	h := &HTTP{
 		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
-		pace: newPace(o.RequestsPerMinute), stopped: make(chan struct{}),
+		pace: newPace(), stopped: make(chan struct{}),
 	}
+	h.Adjust(HTTPLive{o.AllowedHosts, o.AllowedOrigins, o.SessionIdle, o.MaxSessions, o.RequestsPerMinute})
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	go h.sweep()
 	return h
@@ -114,7 +115,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.unauthenticated(w, err)
 		return
 	}
-	if wait := h.pace.take(p.Subject, time.Now()); wait > 0 {
+	if wait := h.pace.take(p.Subject, h.now().RequestsPerMinute, time.Now()); wait > 0 {
 		h.tooFast(w, wait)
 		return
 	}
@@ -248,8 +249,8 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	to := newReply(h.server.opts.MaxBufferBytes, h.opts.WriteTime)
-	ss := newSession(h.server, p, to)
+	to := h.newReply()
+	ss := newSession(h.server, to)
 	shared := h.enter(ss, p.Subject)
 	if shared == nil {
 		h.refuse(w, fault.New(fault.ServiceUnavailable, "the server is shutting down"))
@@ -257,7 +258,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	defer h.leave(ss, p.Subject)
 	ss.gate = &shared.gate
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(auth.With(r.Context(), p))
 	defer cancel(nil)
 	ss.handle(ctx, f.items, false, to)
 	to.serve(w, r, f.accept, statusOf)
@@ -282,9 +283,9 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 		return
 	}
 	defer h.done(ss)
-	to := newReply(h.server.opts.MaxBufferBytes, h.opts.WriteTime)
+	to := h.newReply()
 	to.deaf = !f.accept.stream
-	ss.handle(h.calls, f.items, f.batch, to)
+	ss.handle(auth.With(h.calls, p), f.items, f.batch, to)
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {
 			h.end(ss) // initialize failed

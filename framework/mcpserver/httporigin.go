@@ -38,13 +38,13 @@ func (h *HTTP) allowedHost(host string) bool {
 	if err != nil {
 		name = host
 	}
-	return slices.ContainsFunc(h.opts.AllowedHosts, func(allowed string) bool {
+	return slices.ContainsFunc(h.now().AllowedHosts, func(allowed string) bool {
 		return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name)
 	})
 }
 
 func (h *HTTP) allowedOrigin(origin string) bool {
-	return slices.ContainsFunc(h.opts.AllowedOrigins, func(allowed string) bool { return strings.EqualFold(allowed, origin) })
+	return slices.ContainsFunc(h.now().AllowedOrigins, func(allowed string) bool { return strings.EqualFold(allowed, origin) })
 }
 
 // loopback tells whether an address, with a port or without, is this machine's

@@ -16,8 +16,9 @@ import (
 // client's GET stream.
 type httpSession struct {
 	*session
-	key string
-	box *outbox
+	key   string
+	owner string // subject of who opened it
+	box   *outbox
 
 	// guarded by HTTP.mu
 	busy      int // requests and streams that use it
@@ -32,14 +33,14 @@ const waiting = 64 << 10
 // open makes a session for an initialize.
 func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	box := newOutbox(waiting)
-	ss := newSession(h.server, p, box)
-	hs := &httpSession{session: ss, key: ss.handshake.id, box: box, busy: 1}
+	ss := newSession(h.server, box)
+	hs := &httpSession{session: ss, key: ss.handshake.id, owner: p.Subject, box: box, busy: 1}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.closing:
 		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
-	case len(h.sessions) >= h.opts.MaxSessions:
+	case len(h.sessions) >= h.now().MaxSessions:
 		return nil, fault.Newf(fault.QueueOverloaded, "%d sessions are open, which is the limit", len(h.sessions)).
 			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
 	}
@@ -62,7 +63,7 @@ func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fau
 	switch {
 	case h.closing:
 		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
-	case hs == nil || hs.principal.Subject != p.Subject:
+	case hs == nil || hs.owner != p.Subject:
 		return nil, fault.New(fault.NotFound, "there is no such session").WithHint("Begin a new one with initialize.")
 	}
 	hs.busy++
@@ -99,24 +100,25 @@ func (h *HTTP) finish(hs *httpSession, why error) {
 
 // sweep ends idle sessions.
 func (h *HTTP) sweep() {
-	every := time.NewTicker(max(h.opts.SessionIdle/4, 10*time.Millisecond))
-	defer every.Stop()
 	for {
+		idle := h.now().SessionIdle
+		again := time.NewTimer(min(max(idle/4, 10*time.Millisecond), time.Minute))
 		select {
 		case <-h.stopped:
+			again.Stop()
 			return
-		case <-every.C:
+		case <-again.C:
 		}
 		h.pace.forget(time.Now())
-		var idle []*httpSession
+		var unused []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
-			if hs.busy == 0 && hs.gate.idle() && time.Since(hs.used) > h.opts.SessionIdle {
-				idle = append(idle, hs)
+			if hs.busy == 0 && hs.gate.idle() && time.Since(hs.used) > idle {
+				unused = append(unused, hs)
 			}
 		}
 		h.mu.Unlock()
-		for _, hs := range idle {
+		for _, hs := range unused {
 			h.finish(hs, errIdle)
 		}
 	}
@@ -186,7 +188,7 @@ func (h *HTTP) enter(ss *session, subject string) *sharedGate {
 	}
 	g := h.gates[subject]
 	if g == nil {
-		g = &sharedGate{gate: gate{max: h.server.opts.QueueMax}}
+		g = &sharedGate{}
 		h.gates[subject] = g
 	}
 	g.requests++

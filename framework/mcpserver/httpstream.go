@@ -52,10 +52,11 @@ type reply struct {
 	*outbox
 	patience time.Duration // with a client that reads a message
 	deaf     bool          // the client reads no stream, so the answer only
+	stepUp   func(r *http.Request, scopes []string) (challenge string)
 }
 
-func newReply(max int, patience time.Duration) reply {
-	return reply{outbox: newOutbox(max), patience: patience}
+func (h *HTTP) newReply() reply {
+	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), patience: h.opts.WriteTime, stepUp: h.opts.StepUp}
 }
 
 // put implements sink. An empty answer stands for one that is not sent.
@@ -75,14 +76,21 @@ func (r reply) offer(m outgoing) (taken bool) { return !r.deaf && r.outbox.offer
 func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, status func(code int) int) {
 	defer context.AfterFunc(req.Context(), func() { r.fail(errAbandoned) })()
 	m, ok := r.first(a)
+	code := status(m.failure)
+	if len(m.wanted) > 0 && r.stepUp != nil {
+		if challenge := r.stepUp(req, m.wanted); challenge != "" {
+			w.Header().Set("WWW-Authenticate", challenge)
+			code = http.StatusForbidden
+		}
+	}
 	switch {
 	case !ok && a.stream: // cancelled: there is nothing to say
 		begin(w)
 	case !ok:
 		w.WriteHeader(http.StatusAccepted)
-	case m.isAnswer && (a.json || m.failure != 0 && status(m.failure) != http.StatusOK):
+	case m.isAnswer && (a.json || m.failure != 0 && code != http.StatusOK):
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status(m.failure))
+		w.WriteHeader(code)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.patience))
 		_, _ = w.Write(m.text)
 	default:

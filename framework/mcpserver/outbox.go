@@ -18,8 +18,9 @@ type outgoing struct {
 	// the writer can keep the gap between them.
 	progress *written
 	isAnswer bool
-	failure  int  // the JSON-RPC code of an answer that is an error, else 0
-	comment  bool // a sign of life, which is no message
+	failure  int      // the JSON-RPC code of an answer that is an error, else 0
+	wanted   []string // scopes with which that error would not be
+	comment  bool     // a sign of life, which is no message
 	// taken is called once the message stands in the queue (or is dropped), before
 	// it can be written. nil means nothing to do.
 	taken func()

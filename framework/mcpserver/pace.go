@@ -14,29 +14,28 @@ import (
 // minute's, which fills evenly (the generic cell rate algorithm: all that is kept
 // of a principal is when its bucket will be full).
 type pace struct {
-	perMinute int // 0: no bound
-
 	mu   *sync.Mutex
 	full map[string]time.Time // by subject
 }
 
-func newPace(perMinute int) pace {
-	return pace{perMinute: perMinute, mu: &sync.Mutex{}, full: map[string]time.Time{}}
+func newPace() pace {
+	return pace{mu: &sync.Mutex{}, full: map[string]time.Time{}}
 }
 
 // take counts a request, or says how long to wait before the next one would do.
-func (p pace) take(subject string, now time.Time) (wait time.Duration) {
-	if p.perMinute <= 0 {
+// perMinute 0 is no bound.
+func (p pace) take(subject string, perMinute int, now time.Time) (wait time.Duration) {
+	if perMinute <= 0 {
 		return 0
 	}
-	each := time.Minute / time.Duration(p.perMinute)
+	each := time.Minute / time.Duration(perMinute)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	full := p.full[subject]
 	if full.Before(now) {
 		full = now
 	}
-	if wait = full.Sub(now) - time.Duration(p.perMinute-1)*each; wait > 0 {
+	if wait = full.Sub(now) - time.Duration(perMinute-1)*each; wait > 0 {
 		return wait
 	}
 	p.full[subject] = full.Add(each)
@@ -58,6 +57,7 @@ func (p pace) forget(now time.Time) {
 func (h *HTTP) tooFast(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
-	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one will do in %d ms", h.pace.perMinute, ms).
-		WithDetails(map[string]any{"requestsPerMinute": h.pace.perMinute, "retryAfterMs": ms}))
+	limit := h.now().RequestsPerMinute
+	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one will do in %d ms", limit, ms).
+		WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms}))
 }

@@ -109,11 +109,11 @@ func declared(caps mcp.ClientCapabilities) exposure.Client {
 }
 
 // mode is the exposure mode for this client; never auto.
-func (p peer) mode(s *Server) exposure.Mode { return exposure.ForClient(s.opts.Exposure, p.declares) }
+func (p peer) mode(s *Server) exposure.Mode { return exposure.ForClient(s.now().Exposure, p.declares) }
 
 // view is the catalog as this client sees it now.
 func (p peer) view(s *Server) *catalog.View {
-	return s.opts.Catalog().View(p.principal, p.mode(s), s.opts.ExposureIsAuto)
+	return s.opts.Catalog().View(p.principal, p.mode(s), s.now().ExposureIsAuto)
 }
 
 // refusesDots lists, by clientInfo.name in lower case, clients that accept only
@@ -127,7 +127,7 @@ var refusesDots = map[string]string{
 
 // underscored tells whether lists spell tool names with "_" for this client.
 func (p peer) underscored(s *Server) bool {
-	switch s.opts.ToolNames {
+	switch s.now().ToolNames {
 	case NamesDotted:
 		return false
 	case NamesUnderscore:

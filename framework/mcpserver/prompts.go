@@ -81,7 +81,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := patience.WithTimeout(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
 	if result, failed, ok := s.unanswered(ex, err); ok {

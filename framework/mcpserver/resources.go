@@ -114,7 +114,7 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := patience.WithTimeout(ctx, s.server.opts.ToolTimeout, errTimeUp)
+	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
 	if result, failed, ok := s.unanswered(ex, err); ok {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -139,6 +140,7 @@ type Server struct {
 	// and the answers to methods that an era does not have.
 	library *server.MCPServer
 
+	live     atomic.Pointer[Live]
 	mu       sync.Mutex
 	sessions map[*session]struct{}
 }
@@ -152,7 +154,9 @@ func New(o Options) (*Server, error) {
 	library := server.NewMCPServer(o.Name, o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true), server.WithCompletions(), server.WithLogging())
-	return &Server{opts: o, library: library, sessions: map[*session]struct{}{}}, nil
+	s := &Server{opts: o, library: library, sessions: map[*session]struct{}{}}
+	s.live.Store(&Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, ToolNames: o.ToolNames, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout})
+	return s, nil
 }
 
 // CatalogChanged tells open sessions that the lists of tools and resources may

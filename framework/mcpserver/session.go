@@ -27,11 +27,11 @@ type sink interface {
 }
 
 // session is one client's connection, whatever carries it. Its transport calls
-// take for each frame, from one goroutine, and at the end drain. out takes what
-// belongs to no request.
+// take for each frame, from one goroutine, with a context that has the principal
+// of that frame (auth.With), and at the end drain. out takes what belongs to no
+// request.
 type session struct {
 	server    *Server
-	principal auth.Principal
 	out       sink
 	handshake handshake
 
@@ -62,9 +62,9 @@ var (
 	errTimeUp   = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
 )
 
-func newSession(s *Server, p auth.Principal, out sink) *session {
+func newSession(s *Server, out sink) *session {
 	return &session{
-		server: s, principal: p, out: out, gate: &gate{max: s.opts.QueueMax}, calls: map[string]*pending{}, posed: map[int64]*posed{},
+		server: s, out: out, gate: &gate{}, calls: map[string]*pending{}, posed: map[int64]*posed{},
 		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
@@ -166,9 +166,10 @@ func (s *session) admit(ctx context.Context, id json.RawMessage, silence func())
 	if s.ended {
 		return nil, nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
-	if running, ok := s.gate.enter(); !ok {
+	limit := s.server.now().QueueMax
+	if running, ok := s.gate.enter(limit); !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
-		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": s.gate.max, "size": running}}))
+		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": running}}))
 	}
 	c := &pending{silence: silence}
 	ctx, c.cancel = context.WithCancelCause(ctx)
@@ -220,16 +221,17 @@ func (s *session) legacy() peer {
 	if version == "" {
 		version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 	}
-	return peer{version: version, info: info, declares: declared(caps), asks: asksOf(caps), principal: s.principal}
+	return peer{version: version, info: info, declares: declared(caps), asks: asksOf(caps)}
 }
 
-// peer decides who a request comes from.
-func (s *session) peer(m meta) (peer, *rpcError) {
+// peer decides who a request comes from. Its rights are those that it came with:
+// a later token of the same caller may have others.
+func (s *session) peer(ctx context.Context, m meta) (peer, *rpcError) {
 	p, modern, bad := modernPeer(m)
 	if !modern {
 		p = s.legacy()
 	}
-	p.principal = s.principal
+	p.principal = auth.From(ctx)
 	return p, bad
 }
 

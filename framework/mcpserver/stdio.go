@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -19,10 +20,10 @@ import (
 // Nothing but protocol is written to out. A read of in that is still waiting when
 // ctx ends is left behind.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	calls, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	calls, stop := context.WithCancelCause(auth.With(context.WithoutCancel(ctx), s.opts.Principal))
 	defer stop(nil)
 	box := newOutbox(s.opts.MaxBufferBytes)
-	ss := newSession(s, s.opts.Principal, box)
+	ss := newSession(s, box)
 	s.add(ss)
 	defer s.remove(ss)
 

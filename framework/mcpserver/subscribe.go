@@ -50,7 +50,7 @@ func (s *session) addSubscription(sub *subscription) *rpcError {
 	key, _ := idKey(sub.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch limit := s.server.opts.QueueMax; {
+	switch limit := s.server.now().QueueMax; {
 	case s.ended:
 		return protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	case s.calls[key] != nil || s.listening[key] != nil:

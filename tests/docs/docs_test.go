@@ -52,8 +52,8 @@ func TestConfiguration(t *testing.T) {
 	settings := fixture.App().Settings()
 	sort.Slice(settings, func(i, j int) bool { return settings[i].Key < settings[j].Key })
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nGenerated from the settings that the kernel and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). An unknown key of a known section\nor a value out of range ends the start, with every problem named.\n\n")
-	b.WriteString("| key | default | range | |\n|---|---|---|---|\n")
+	b.WriteString("# Configuration\n\nGenerated from the settings that the kernel and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). An unknown key of a known section\nor a value out of range ends the start, with every problem named.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\n\n")
+	b.WriteString("| key | default | range | | |\n|---|---|---|---|---|\n")
 	for _, s := range settings {
 		def, limits := fmt.Sprintf("`%v`", s.Default), ""
 		if list, ok := s.Default.([]string); ok {
@@ -71,7 +71,11 @@ func TestConfiguration(t *testing.T) {
 		if len(s.OneOf) > 0 {
 			limits = strings.Join(s.OneOf, ", ")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), s.Help)
+		live := ""
+		if s.Live {
+			live = "live"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), live, s.Help)
 	}
 	page(t, "configuration.md", b.String())
 }

@@ -1,0 +1,244 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// How long the issuer's keys are good for, and how often it is asked. Whoever sends
+// tokens with invented key ids makes nobody ask more often.
+const (
+	freshTime = 10 * time.Minute // after it they are fetched again, while the old ones serve
+	staleTime = time.Hour        // after it they serve no more
+	pauseTime = 10 * time.Second // between two questions
+	fetchTime = 5 * time.Second  // for one document
+	maxFetch  = 1 << 20          // bytes of one document
+	minRSA    = 2048             // bits
+)
+
+var (
+	errUnknownKey  = errors.New("the issuer has no such key")
+	errUnavailable = errors.New("the issuer's keys cannot be had")
+)
+
+// keys are the issuer's published keys, fetched when first asked for.
+type keys struct {
+	issuer string
+	client *http.Client
+	now    func() time.Time
+	said   func(err error) // hears how each fetch ended
+
+	mu      sync.Mutex
+	set     []jose.JSONWebKey
+	fetched time.Time
+	tried   time.Time
+	failed  error
+	flight  chan struct{} // closed when the fetch that goes on ends
+}
+
+// find gives the keys that may have made a signature: the one with that id, or
+// without an id all that fit the algorithm. The error is errUnknownKey or
+// errUnavailable.
+func (k *keys) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
+	k.mu.Lock()
+	got, age := k.lookup(id, algorithm), k.now().Sub(k.fetched)
+	if len(got) > 0 && age < freshTime {
+		k.mu.Unlock()
+		return got, nil
+	}
+	wait := k.refresh()
+	k.mu.Unlock()
+	if len(got) > 0 && age < staleTime {
+		return got, nil
+	}
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, errUnavailable
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.now().Sub(k.fetched) >= staleTime {
+		return nil, errUnavailable
+	}
+	if got = k.lookup(id, algorithm); len(got) == 0 {
+		return nil, errUnknownKey
+	}
+	return got, nil
+}
+
+func (k *keys) lookup(id, algorithm string) []jose.JSONWebKey {
+	var out []jose.JSONWebKey
+	for _, key := range k.set {
+		if (id == "" || key.KeyID == id) && (key.Algorithm == "" || key.Algorithm == algorithm) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// refresh begins a fetch, unless one is going on or just ended. nil where there is
+// none to wait for. The lock is held.
+func (k *keys) refresh() <-chan struct{} {
+	if k.flight != nil {
+		return k.flight
+	}
+	if !k.tried.IsZero() && k.now().Sub(k.tried) < pauseTime {
+		return nil
+	}
+	k.tried, k.flight = k.now(), make(chan struct{})
+	go func(done chan struct{}) {
+		defer close(done)
+		set, err := k.fetch()
+		k.said(err)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.flight, k.failed = nil, err
+		if err == nil {
+			k.set, k.fetched = set, k.now()
+		}
+	}(k.flight)
+	return k.flight
+}
+
+// ready tells whether there are keys, and why not.
+func (k *keys) ready(ctx context.Context) error {
+	k.mu.Lock()
+	if !k.fetched.IsZero() && k.now().Sub(k.fetched) < freshTime {
+		k.mu.Unlock()
+		return nil
+	}
+	wait := k.refresh()
+	usable := !k.fetched.IsZero() && k.now().Sub(k.fetched) < staleTime
+	k.mu.Unlock()
+	if usable {
+		return nil
+	}
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fetched.IsZero() || k.now().Sub(k.fetched) >= staleTime {
+		return k.failed
+	}
+	return nil
+}
+
+// fetch asks the issuer where its keys are, and for them.
+func (k *keys) fetch() ([]jose.JSONWebKey, error) {
+	var about struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	var problems []error
+	found := false
+	for _, where := range metadataOf(k.issuer) {
+		err := k.get(where, &about)
+		if found = err == nil; found {
+			break
+		}
+		problems = append(problems, err)
+	}
+	switch {
+	case !found:
+		return nil, errors.Join(problems...)
+	case about.Issuer != k.issuer:
+		return nil, fmt.Errorf("%s says that its issuer is %q", k.issuer, shorten(about.Issuer))
+	case address(about.Keys) != nil:
+		return nil, fmt.Errorf("%s: jwks_uri: %w", k.issuer, address(about.Keys))
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := k.get(about.Keys, &set); err != nil {
+		return nil, err
+	}
+	out := usable(set.Keys)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: there are no public keys for signatures", about.Keys)
+	}
+	return out, nil
+}
+
+// metadataOf gives where an issuer's metadata may be: as OpenID Connect Discovery
+// has it, and as RFC 8414.
+func metadataOf(issuer string) []string {
+	out := []string{strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"}
+	if u, err := url.Parse(issuer); err == nil {
+		u.Path = "/.well-known/oauth-authorization-server" + strings.TrimSuffix(u.Path, "/")
+		out = append(out, u.String())
+	}
+	return out
+}
+
+// usable keeps the public keys that may verify signatures. What it does not know
+// is no reason to refuse the rest.
+func usable(raw []json.RawMessage) []jose.JSONWebKey {
+	var out []jose.JSONWebKey
+	for _, one := range raw {
+		var key jose.JSONWebKey
+		if json.Unmarshal(one, &key) != nil || !key.Valid() || !key.IsPublic() || key.Use != "" && key.Use != "sig" {
+			continue
+		}
+		if r, ok := key.Key.(*rsa.PublicKey); ok && r.N.BitLen() < minRSA {
+			continue
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
+// get reads a JSON document.
+func (k *keys) get(where string, into any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := k.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxFetch+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", where, err)
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s", where, resp.Status)
+	case len(raw) > maxFetch:
+		return fmt.Errorf("%s: longer than %d bytes", where, maxFetch)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return nil
+}
+
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "?")
+}

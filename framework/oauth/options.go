@@ -1,0 +1,129 @@
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// Algorithms are the signatures that this package verifies. Shared secrets and
+// unsigned tokens are none of them.
+var Algorithms = []string{
+	string(jose.RS256), string(jose.RS384), string(jose.RS512), string(jose.PS256), string(jose.PS384), string(jose.PS512),
+	string(jose.ES256), string(jose.ES384), string(jose.ES512), string(jose.EdDSA),
+}
+
+// Options configure a Verifier. Issuer and Resource are required.
+type Options struct {
+	// Issuer is the authorization server's identifier: the `iss` of its tokens, and
+	// where its metadata is found (RFC 8414, or OpenID Connect Discovery).
+	Issuer string
+	// Resource is the URL by which clients know this server (RFC 8707), as
+	// https://tools.example.org/mcp. It has no fragment.
+	Resource string
+	// Audiences are the values of `aud` of which a token needs one; nil takes Resource.
+	Audiences []string
+	// Algorithms are those that may sign; nil takes RS256, PS256, ES256 and EdDSA.
+	Algorithms []string
+	// Types are the values of the header `typ` that may be, in any case and without
+	// "application/"; nil takes at+jwt (RFC 9068) and JWT, which many issuers write.
+	Types []string
+	// SetsClaim names the claim with the sets that a caller may name: a list, or one
+	// text with blanks between the names. Sets are for tokens without it.
+	SetsClaim string
+	Sets      []string
+	// Scopes are the scopes that strangers are told of, in the metadata and in
+	// challenges; nil tells none.
+	Scopes func() []string
+	// Name is the server's, for people.
+	Name string
+	// Skew is how far the issuer's clock may be from this one; 0 takes 30 s.
+	Skew time.Duration
+
+	Client *http.Client     // for the issuer; nil makes one with time-outs
+	Log    *slog.Logger     // nil drops; it never gets a token
+	Now    func() time.Time // nil is time.Now
+}
+
+// Check names everything that is wrong with the options. A Resource that is not
+// known yet may be empty.
+func (o Options) Check() error {
+	var problems []error
+	if err := address(o.Issuer); err != nil {
+		problems = append(problems, fmt.Errorf("issuer: %w", err))
+	}
+	if o.Resource != "" {
+		if u, err := url.Parse(o.Resource); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Fragment != "" || u.User != nil || u.RawQuery != "" {
+			problems = append(problems, fmt.Errorf("resource: %q is no URL of this server, as https://tools.example.org/mcp", o.Resource))
+		}
+	}
+	for _, a := range o.Algorithms {
+		if !slices.Contains(Algorithms, a) {
+			problems = append(problems, fmt.Errorf("algorithms: %q is none of %s", a, strings.Join(Algorithms, ", ")))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// address checks a URL of the issuer: what it says decides who gets in, so that it
+// must come over TLS, or from this machine.
+func address(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Fragment != "" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("%q is no URL of an authorization server", text)
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+		return fmt.Errorf("%q must begin with https://; http is for this machine's own addresses", text)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+func (o *Options) fill() {
+	if o.Audiences == nil {
+		o.Audiences = []string{o.Resource}
+	}
+	if o.Algorithms == nil {
+		o.Algorithms = []string{string(jose.RS256), string(jose.PS256), string(jose.ES256), string(jose.EdDSA)}
+	}
+	if o.Types == nil {
+		o.Types = []string{"at+jwt", "JWT"}
+	}
+	if o.Skew == 0 {
+		o.Skew = 30 * time.Second
+	}
+	if o.Scopes == nil {
+		o.Scopes = func() []string { return nil }
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: fetchTime, CheckRedirect: sameSafety}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// sameSafety follows redirects of the issuer to where it might be itself.
+func sameSafety(r *http.Request, via []*http.Request) error {
+	if len(via) > 3 {
+		return errors.New("too many redirects")
+	}
+	u := *r.URL
+	u.RawQuery = ""
+	return address(u.String())
+}

@@ -1,0 +1,80 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+)
+
+// Reload takes part in a change of the configuration: see catalog.Reloadable.
+type Reload = func(next catalog.Values) (apply func(), err error)
+
+// OnReload has fn take part in each Reload.
+func (i *Instance) OnReload(fn Reload) {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	i.reloads = append(i.reloads, fn)
+}
+
+// Reload reads the configuration again, from where New had it, and applies what can
+// change while the app runs; keys that cannot are named in the log, one line each.
+// On an error, which names every problem, nothing has changed. Calls that run keep
+// what they began with.
+func (i *Instance) Reload(context.Context) error {
+	next, err := config.Load(i.app.Settings(), i.source)
+	if err != nil {
+		return err
+	}
+	i.reloading.Lock()
+	defer i.reloading.Unlock()
+	merged, live, later := i.values.With(next)
+	applies, err := i.prepare(merged)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if mode := i.mode(merged); mode != i.Mode() {
+		i.warnUnreachable(mode)
+	}
+	i.values.Take(merged)
+	i.level.Set(level(merged))
+	for _, apply := range applies {
+		apply()
+	}
+	for _, key := range later {
+		i.log.Warn("a changed key of the configuration waits for the next start", "key", key)
+	}
+	i.log.Info("the configuration was read again", "changed", strings.Join(live, " "))
+	return nil
+}
+
+// prepare asks everybody whether a configuration can hold.
+func (i *Instance) prepare(next catalog.Values) (applies []func(), err error) {
+	i.changing.Lock()
+	asked := append([]Reload{}, i.reloads...)
+	i.changing.Unlock()
+	for _, p := range i.started {
+		if r, ok := p.(catalog.Reloadable); ok {
+			asked = append(asked, r.Reload)
+		}
+	}
+	problems := []error{i.servable(i.mode(next))}
+	for _, ask := range asked {
+		apply, err := ask(next)
+		problems = append(problems, err)
+		if apply != nil {
+			applies = append(applies, apply)
+		}
+	}
+	return applies, errors.Join(problems...)
+}
+
+// level is that of log lines.
+func level(v catalog.Values) (l slog.Level) {
+	_ = l.UnmarshalText([]byte(v.String("log.level"))) // one of four checked words
+	return l
+}
