@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"encoding/hex"
 	"slices"
 	"time"
@@ -170,21 +169,6 @@ func (a *Attempt) admitOutside(c *call, digest [32]byte) error {
 		return notAtomic()
 	}
 	return a.finish(&pause{call: &planned})
-}
-
-// bounded is a context for attempts, which ends with the run's time by the clock.
-// Time in which the run waits for a person does not count.
-func (r *Run) bounded(ctx context.Context) (limited context.Context, stop func()) {
-	if r.spec.Wall == 0 {
-		return ctx, func() {}
-	}
-	begun := time.Now()
-	limited, cancel := context.WithTimeout(ctx, r.spec.Wall-r.spent)
-	return limited, func() {
-		r.late = limited.Err() != nil && ctx.Err() == nil
-		r.spent += time.Since(begun)
-		cancel()
-	}
 }
 
 // agreed tells whether somebody has agreed to anything of the run.

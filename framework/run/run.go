@@ -33,9 +33,6 @@ type Spec struct {
 	// Approval is the least mode in which a person has to agree to the run; the
 	// configuration's policy may ask for more.
 	Approval approval.Mode
-	// Wall is how long the run may take by the clock; 0 is unlimited. Time in which it
-	// waits for a person does not count.
-	Wall time.Duration
 	// IdempotencyKey makes the run happen once: whoever calls again with the same key
 	// gets what it gave. Fingerprint is all of the input that decides what it does. A
 	// dry run takes no key.
@@ -83,8 +80,6 @@ type Outcome struct {
 	// first run with this key gave.
 	Reply    json.RawMessage
 	Repeated bool
-	// Late tells that the run's own time by the clock was over.
-	Late bool
 }
 
 // Body is one attempt: it makes calls through the attempt and returns what the
@@ -123,10 +118,8 @@ type Run struct {
 	redactions  int
 	approval    journal.Approval
 
-	hold  *hold         // of the run's key
-	guard *guard        // nil where nobody has to agree
-	spent time.Duration // of Spec.Wall
-	late  bool
+	hold  *hold  // of the run's key
+	guard *guard // nil where nobody has to agree
 
 	again   *again   // nil unless the run is another one's replay
 	script  recorded // of the last attempt, for a replay
@@ -219,7 +212,6 @@ func (r *Run) spared(ctx context.Context, out *Outcome, err error) (*Outcome, er
 // failed makes the reply of a failure.
 func (r *Run) failed(out *Outcome, err error) error {
 	f := r.redacted(fault.From(err))
-	out.Late = r.late
 	if r.spec.Reply == nil {
 		return f
 	}
@@ -233,24 +225,19 @@ func (r *Run) failed(out *Outcome, err error) error {
 
 // attempts makes the attempts, and says in out what is true after the last.
 func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
-	limited, stop := r.bounded(ctx)
-	defer func() { stop() }()
 	var err error
 	var last *Attempt
 	for tries := 1; ; tries++ {
 		out.Attempts++
-		a := newAttempt(limited, r, out.Attempts)
+		a := newAttempt(ctx, r, out.Attempts)
 		defer a.abort()
 		last = a
-		err = r.attempt(limited, a, body, out)
+		err = r.attempt(ctx, a, body, out)
 		if isPause(err) {
 			r.pending.Wait()
-			stop()
 			if err = r.consult(ctx, err.(*pause)); err != nil {
-				stop = func() {}
 				break
 			}
-			limited, stop = r.bounded(ctx)
 			tries = 0
 			continue
 		}
