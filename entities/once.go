@@ -48,7 +48,7 @@ func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
 	if k.opened != nil {
 		return k.opened, nil
 	}
-	db, err := k.owner.Own(ctx, ledger.KeyTables)
+	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables, ledger.PlanTables))
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
 	}
 	out = append(out, access.Settings()...)
+	out = append(out, approvalSettings()...)
 	for _, p := range a.Providers {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
@@ -116,6 +117,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
 		Redactor: i.hiding, ToolVersion: i.app.Version,
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
+		Approvals: approvals(values),
 	})
 	if err := i.start(ctx); err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
@@ -158,6 +160,11 @@ func (i *Instance) start(ctx context.Context) error {
 				i.engine.KeepKeys(l)
 			}
 		}
+		if k, ok := p.(run.PlanKeeper); ok {
+			if plans := k.Plans(); plans != nil {
+				i.engine.KeepPlans(plans)
+			}
+		}
 		if k, ok := p.(run.JournalKeeper); ok {
 			if s := k.Journal(); s != nil {
 				i.engine.KeepJournal(s)
@@ -168,6 +175,9 @@ func (i *Instance) start(ctx context.Context) error {
 		return err
 	}
 	if err := i.checkExposure(); err != nil {
+		return err
+	}
+	if err := i.checkApprovals(); err != nil {
 		return err
 	}
 	for _, p := range i.started {

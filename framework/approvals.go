@@ -1,0 +1,53 @@
+package framework
+
+import (
+	"time"
+
+	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// The keys of approval.
+const (
+	keyApprovalMode  = "approval.mode"
+	keyApprovalRules = "approval.rules"
+)
+
+// approvalSettings say what a person has to agree to before it is kept.
+func approvalSettings() []catalog.Setting {
+	return []catalog.Setting{
+		{Key: keyApprovalMode, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person has to agree to"},
+		{
+			Key: keyApprovalRules, Default: []map[string]string{},
+			Help: "other modes, the first that holds decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
+			Check: func(v any) error {
+				_, err := approval.ParseRules(v.([]map[string]string))
+				return err
+			},
+		},
+		{Key: "approval.timeoutMs", Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
+		{Key: "approval.planHours", Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it"},
+		{Key: "approval.maxPlanBytes", Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
+	}
+}
+
+// approvals are these settings as the engine takes them.
+func approvals(c *config.Config) run.Approvals {
+	rules, _ := approval.ParseRules(c.Records(keyApprovalRules)) // checked with the configuration
+	return run.Approvals{
+		Policy: approval.Policy{Mode: approval.Mode(c.String(keyApprovalMode)), Rules: rules},
+		Wait:   c.Duration("approval.timeoutMs"), Life: time.Duration(c.Int("approval.planHours")) * time.Hour, MaxBytes: c.Int("approval.maxPlanBytes"),
+	}
+}
+
+// checkApprovals refuses a policy that nothing could come of: plans have to be kept.
+func (i *Instance) checkApprovals() error {
+	if i.engine.KeepsPlans() || i.values.String(keyApprovalMode) == string(approval.Never) && len(i.values.Records(keyApprovalRules)) == 0 {
+		return nil
+	}
+	return fault.New(fault.CapabilityUnsupported, "approval is configured, and this app has no place to keep plans in").
+		WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
+}
