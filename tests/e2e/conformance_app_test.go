@@ -78,6 +78,8 @@ func (suiteProvider) Offer() catalog.Offer {
 			return nil
 		}),
 	)
+	offer.Operations = append(offer.Operations, askingTools()...)
+	offer.Prompts = append(offer.Prompts, askingPrompt())
 	return offer
 }
 

@@ -19,42 +19,13 @@ type lack struct {
 	why    string
 }
 
-const (
-	asksUser   = "no operation can ask the user something yet (elicitation)"
-	asksModel  = "no operation can use the client's model (sampling)"
-	asksClient = "no operation can ask its client for something and be called again with it (multi round-trip requests)"
-	noTasks    = "tasks are an extension that this server does not offer"
-)
+const noTasks = "tasks are an extension that this server does not offer"
 
 // notOffered are the scenarios of the suites that ask for what the framework does
-// not have. The list can only shrink: a scenario that fails beyond it fails the
-// test, and so does one that stands here and passes.
+// not have, none of which they score. The list can only shrink: a scenario that
+// fails beyond it fails the test, and so does one that stands here and passes.
 var notOffered = map[string]map[string]lack{
-	"0.1.16": {
-		"tools-call-sampling":          {1, asksModel},
-		"tools-call-elicitation":       {1, asksUser},
-		"elicitation-sep1034-defaults": {1, asksUser},
-		"elicitation-sep1330-enums":    {1, asksUser},
-	},
-	"2025-11-25": {
-		"tools-call-sampling":          {1, asksModel},
-		"tools-call-elicitation":       {1, asksUser},
-		"elicitation-sep1034-defaults": {1, asksUser},
-		"elicitation-sep1330-enums":    {1, asksUser},
-	},
 	"2026-07-28": {
-		"server-stateless":                              {3, "two checks are about a tool that needs a client's capability, one about a tool that asks the user: " + asksClient},
-		"input-required-result-basic-elicitation":       {1, asksClient},
-		"input-required-result-basic-sampling":          {1, asksClient},
-		"input-required-result-basic-list-roots":        {1, asksClient},
-		"input-required-result-request-state":           {1, asksClient},
-		"input-required-result-multiple-input-requests": {1, asksClient},
-		"input-required-result-multi-round":             {1, asksClient},
-		"input-required-result-non-tool-request":        {1, asksClient},
-		"input-required-result-result-type":             {1, asksClient},
-		"input-required-result-tampered-state":          {1, asksClient},
-		"input-required-result-capability-check":        {1, asksClient},
-		// The rest is run by the suite and not scored.
 		"tasks-lifecycle":                      {8, noTasks},
 		"tasks-capability-negotiation":         {4, noTasks},
 		"tasks-wire-fields":                    {3, noTasks},
