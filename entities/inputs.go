@@ -52,7 +52,7 @@ func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
 		}
 	}
 	if set, ok := members["set"]; ok {
-		if _, ok := set.(string); !ok {
+		if d.set, ok = set.(string); !ok {
 			d.wrong("/set", "the name of a set", set)
 		}
 	}
@@ -98,32 +98,30 @@ func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	return v, ok
 }
 
-func decodeUpsert(k *kind, raw json.RawMessage) (*upsertInput, error) {
-	d := &decoder{kind: k}
+func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	in := &upsertInput{}
 	members := d.open(raw, "model", "replace", "ifVersion", "set")
 	if members == nil {
-		return nil, d.err()
+		return in
 	}
 	if v, ok := d.need(members, "model"); ok {
 		in.model = d.model(v, "/model", true)
 	}
 	in.replace = d.flag(members, "replace")
 	in.ifVersion = d.version(members)
-	return in, d.err()
+	return in
 }
 
-func decodeUpsertMany(k *kind, raw json.RawMessage) (*upsertManyInput, error) {
-	d := &decoder{kind: k}
+func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	in := &upsertManyInput{}
 	members := d.open(raw, "models", "set")
 	if members == nil {
-		return nil, d.err()
+		return in
 	}
 	for i, v := range d.list(members, "models") {
 		in.models = append(in.models, d.model(v, fmt.Sprintf("/models/%d", i), true))
 	}
-	return in, d.err()
+	return in
 }
 
 // list gives a member that is a list of bounded length.
@@ -143,22 +141,21 @@ func (d *decoder) list(members map[string]any, name string) []any {
 	return list
 }
 
-func decodePatch(k *kind, raw json.RawMessage) (*patchInput, error) {
-	d := &decoder{kind: k}
+func decodePatch(d *decoder, raw json.RawMessage) any {
 	in := &patchInput{}
 	members := d.open(raw, "id", "changes", "ifVersion", "set")
 	if members == nil {
-		return nil, d.err()
+		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		in.id, in.shown, _ = d.key(k, v, "/id")
+		in.id, in.shown = d.own(v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
 		in.changes = d.model(v, "/changes", true)
 		d.sameID(in)
 	}
 	in.ifVersion = d.version(members)
-	return in, d.err()
+	return in
 }
 
 // sameID takes the id out of changes that were made of an entity as it was read.
@@ -170,39 +167,39 @@ func (d *decoder) sameID(in *patchInput) {
 		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id does not change")
 	}
 	in.changes.id, in.changes.shown = nil, ""
+	d.keys = d.keys[:len(d.keys)-1] // it is the other one again
 }
 
-func decodeDelete(k *kind, raw json.RawMessage) (*deleteInput, error) {
-	d := &decoder{kind: k}
+func decodeDelete(d *decoder, raw json.RawMessage) any {
 	in := &deleteInput{}
 	members := d.open(raw, "id", "ifVersion", "set")
 	if members == nil {
-		return nil, d.err()
+		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		id, _, _ := d.key(k, v, "/id")
+		id, _ := d.own(v, "/id")
 		in.ids, in.places = []any{id}, []string{"/id"}
 	}
 	in.ifVersion = d.version(members)
-	return in, d.err()
+	return in
 }
 
-func decodeDeleteMany(k *kind, raw json.RawMessage) (*deleteInput, error) {
-	d := &decoder{kind: k}
+func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
 	in := &deleteInput{}
 	members := d.open(raw, "ids", "set")
 	if members == nil {
-		return nil, d.err()
+		return in
 	}
 	named := map[any]bool{}
 	for i, v := range d.list(members, "ids") {
 		at := fmt.Sprintf("/ids/%d", i)
-		if id, _, ok := d.key(k, v, at); ok && !named[id] {
+		if id, shown, ok := d.key(d.kind, v, at); ok && !named[id] {
 			named[id] = true
+			d.keys = append(d.keys, shown)
 			in.ids, in.places = append(in.ids, id), append(in.places, at)
 		}
 	}
-	return in, d.err()
+	return in
 }
 
 // decodeNew checks the input of `new`, which knows only the set.

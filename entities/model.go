@@ -92,6 +92,8 @@ func newRules(f *catalog.Field) (r rules, err error) {
 type decoder struct {
 	kind    *kind
 	details []fault.Detail
+	set     string   // that the input names, else the run's
+	keys    []string // ids of the kind's own entities that it names
 }
 
 func (d *decoder) fail(at, format string, args ...any) {
@@ -140,9 +142,16 @@ func (d *decoder) model(v any, at string, withID bool) *model {
 }
 
 func (d *decoder) id(m *model, v any, at string) {
-	if id, shown, ok := d.key(d.kind, v, at); ok {
-		m.id, m.shown = id, shown
+	m.id, m.shown = d.own(v, at)
+}
+
+// own checks the id of an entity that the input is about.
+func (d *decoder) own(v any, at string) (id any, shown string) {
+	id, shown, ok := d.key(d.kind, v, at)
+	if ok {
+		d.keys = append(d.keys, shown)
 	}
+	return id, shown
 }
 
 // key checks an id of a kind and gives its native form.

@@ -169,14 +169,15 @@ func argument(c *descriptor.Column, v any) (any, error) {
 
 // insert stores one new entity in one statement, and gives its JSON.
 func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
-	// One row takes less time than watching for a cancel would.
-	err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) error {
-		id, err := k.ScanID(key)
-		if err == nil {
-			out = append([]byte(nil), row...)
-			t.made(k, id)
-		}
-		return err
+	var id any
+	err = t.sql.Alone(func() (wrote bool, err error) {
+		// One row takes less time than watching for a cancel would.
+		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) (err error) {
+			wrote, out = true, append([]byte(nil), row...)
+			id, err = k.ScanID(key)
+			return err
+		})
+		return wrote, err
 	})
 	if err != nil {
 		return nil, e.trouble(ctx, t, k, p.model, err)
@@ -184,6 +185,7 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 	if out == nil { // somebody else was faster, whom this transaction cannot see
 		return nil, run.ErrStale
 	}
+	t.made(k, id)
 	return out, nil
 }
 
@@ -202,7 +204,11 @@ func (t *tx) changed(k *kind, id any) {
 // renew changes an entity in one statement and gives what it became; nil where
 // there is none with the id, or none at the version.
 func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
-	out, err := e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)
+	var out []byte
+	err := t.sql.Alone(func() (wrote bool, err error) {
+		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)
+		return out != nil, err
+	})
 	if err != nil {
 		return nil, e.trouble(ctx, t, k, p.model, err)
 	}

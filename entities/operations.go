@@ -25,6 +25,7 @@ type operation struct {
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
 	check   func(e *engine, k *kind, input json.RawMessage) error
+	decode  func(d *decoder, input json.RawMessage) any // in place of check, where nothing of an input depends on its caller
 	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
 }
 
@@ -136,12 +137,9 @@ var operations = []operation{
 			return input(k.withVersion(p), "model")
 		},
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
-		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeUpsert(k, in); return err },
+		decode: decodeUpsert,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := decodeUpsert(k, call.Input())
-			if err != nil {
-				return nil, err
-			}
+			in := call.Decoded().(*upsertInput)
 			return e.upsert(ctx, t, k, in.model, in.replace, in.ifVersion)
 		},
 	},
@@ -155,12 +153,9 @@ var operations = []operation{
 		output: func(k *kind) json.RawMessage {
 			return encode(object{"type": "object", "required": []string{"items"}, "properties": object{"items": object{"type": "array", "items": k.outputSchema()}}})
 		},
-		check: func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeUpsertMany(k, in); return err },
+		decode: decodeUpsertMany,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := decodeUpsertMany(k, call.Input())
-			if err != nil {
-				return nil, err
-			}
+			in := call.Decoded().(*upsertManyInput)
 			return e.upsertMany(ctx, t, k, in.models, call)
 		},
 	},
@@ -172,12 +167,9 @@ var operations = []operation{
 			return input(k.withVersion(p), "id", "changes")
 		},
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
-		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodePatch(k, in); return err },
+		decode: decodePatch,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := decodePatch(k, call.Input())
-			if err != nil {
-				return nil, err
-			}
+			in := call.Decoded().(*patchInput)
 			return e.patch(ctx, t, k, in)
 		},
 	},
@@ -190,12 +182,9 @@ var operations = []operation{
 			return input(k.withVersion(object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
-		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDelete(k, in); return err },
+		decode: decodeDelete,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := decodeDelete(k, call.Input())
-			if err != nil {
-				return nil, err
-			}
+			in := call.Decoded().(*deleteInput)
 			return e.deleteAll(ctx, t, k, in, call)
 		},
 	},
@@ -206,12 +195,9 @@ var operations = []operation{
 			return input(object{"ids": object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
-		check:  func(_ *engine, k *kind, in json.RawMessage) error { _, err := decodeDeleteMany(k, in); return err },
+		decode: decodeDeleteMany,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := decodeDeleteMany(k, call.Input())
-			if err != nil {
-				return nil, err
-			}
+			in := call.Decoded().(*deleteInput)
 			return e.deleteAll(ctx, t, k, in, call)
 		},
 	},
@@ -257,8 +243,19 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
 		Scopes: k.Entity.ReadScopes, Reach: catalog.Everywhere, Resource: k.name(),
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
-		Target: func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) },
-		Check:  func(in json.RawMessage) error { return o.check(e, k, in) },
+	}
+	if o.decode != nil {
+		op.Decode = func(in json.RawMessage, set string) (catalog.Decoded, error) {
+			d := &decoder{kind: k, set: set}
+			value := o.decode(d, in)
+			if err := d.err(); err != nil {
+				return catalog.Decoded{}, err
+			}
+			return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, checkSet(r, d.set)
+		}
+	} else {
+		op.Check = func(in json.RawMessage) error { return o.check(e, k, in) }
+		op.Target = func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) }
 	}
 	if o.op == "collection" && r.Description != "" { // said once, where one looks first
 		op.Summary += " " + r.Description
@@ -305,16 +302,8 @@ func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage
 // live in.
 func target(r *catalog.Resource, in json.RawMessage, set string) (catalog.Target, error) {
 	var about struct {
-		Set *string           `json:"set"`
-		ID  json.RawMessage   `json:"id"`
-		IDs []json.RawMessage `json:"ids"`
-		// Models have their ids inside.
-		Model struct {
-			ID json.RawMessage `json:"id"`
-		} `json:"model"`
-		Models []struct {
-			ID json.RawMessage `json:"id"`
-		} `json:"models"`
+		Set *string         `json:"set"`
+		ID  json.RawMessage `json:"id"`
 	}
 	if err := json.Unmarshal(in, &about); err != nil {
 		return catalog.Target{}, err
@@ -323,20 +312,12 @@ func target(r *catalog.Resource, in json.RawMessage, set string) (catalog.Target
 	if about.Set != nil {
 		t.Set = *about.Set
 	}
-	ids := append(about.IDs, about.ID, about.Model.ID)
-	for _, m := range about.Models {
-		ids = append(ids, m.ID)
-	}
-	for _, id := range ids {
-		if len(id) == 0 || string(id) == "null" {
-			continue
-		}
-		text := string(id)
+	if text := string(about.ID); text != "" && text != "null" {
 		var s string
-		if json.Unmarshal(id, &s) == nil {
+		if json.Unmarshal(about.ID, &s) == nil {
 			text = s
 		}
-		t.Keys = append(t.Keys, text)
+		t.Keys = []string{text}
 	}
 	return t, checkSet(r, t.Set)
 }

@@ -119,6 +119,10 @@ type Tx interface {
 	// Savepoint opens a savepoint around a call, of which read says that it only
 	// reads; end releases it, or rolls back to it.
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
+	// Alone runs one statement that writes one row at most, and tells whether it did.
+	// A backend may spare the savepoint around a call for it: nobody needs that where
+	// the statement fails, or nothing fails after it.
+	Alone(statement func() (wrote bool, err error)) error
 	// Recover makes a transaction usable again whose last statement failed, by going
 	// back to its last savepoint, so that one can ask it for the reason.
 	Recover(ctx context.Context) error

@@ -204,6 +204,12 @@ func (t *Tx) leave(ctx context.Context, name string, ok bool) error {
 	return errors.Join(failed, err)
 }
 
+// Alone implements backend.Tx.
+func (t *Tx) Alone(statement func() (bool, error)) error {
+	_, err := statement()
+	return err
+}
+
 // Recover implements backend.Tx. On SQLite a failed statement undoes itself only.
 func (t *Tx) Recover(ctx context.Context) error {
 	if t.onSQLite() || t.state != writing || len(t.saves) == 0 {

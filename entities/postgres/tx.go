@@ -78,6 +78,12 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error,
 	return func(ok bool) error { return t.c.leave(clean, s, ok) }, nil
 }
 
+// Alone implements backend.Tx. A savepoint goes out with the statement.
+func (t *Tx) Alone(statement func() (bool, error)) error {
+	_, err := statement()
+	return err
+}
+
 // Recover implements backend.Tx.
 func (t *Tx) Recover(ctx context.Context) error {
 	if t.Ended() || t.c.stale {

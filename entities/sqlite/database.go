@@ -93,8 +93,8 @@ func (d *Database) busy(err error) error {
 }
 
 // Begin implements backend.Database. With write it takes the write lock at once.
-func (d *Database) Begin(ctx context.Context, _ *run.Attempt, write bool) (backend.Tx, error) {
-	t := &Tx{d: d}
+func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
+	t := &Tx{d: d, careful: a == nil || a.Number() > 1}
 	if write {
 		if err := t.Write(ctx); err != nil {
 			t.end(ctx, "")

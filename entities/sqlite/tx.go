@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"strconv"
 
 	"github.com/koan-go/koan/framework/run"
 )
@@ -29,7 +28,10 @@ type Tx struct {
 	conn   *sql.Conn
 	state  state
 	queued bool // holds the host's write lock
-	depth  int
+
+	saves   []savepoint
+	careful bool // no savepoint waits
+	alone   bool // the statement that runs is alone
 }
 
 // Writing tells whether the transaction holds the write lock.
@@ -119,30 +121,6 @@ func (t *Tx) Write(ctx context.Context) error {
 
 func (t *Tx) queue() *queue { return &t.d.queue }
 
-// Savepoint opens a savepoint; end releases it, or rolls back to it. Reading
-// leaves nothing behind, so only a writing transaction needs one.
-func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error) {
-	if t.state != writing || read {
-		return func(bool) error { return nil }, nil
-	}
-	t.depth++
-	name := "koan_" + strconv.Itoa(t.depth)
-	if _, err := t.conn.ExecContext(ctx, "SAVEPOINT "+name); err != nil {
-		return nil, err
-	}
-	return func(ok bool) error {
-		t.depth--
-		clean := context.WithoutCancel(ctx)
-		if !ok {
-			if _, err := t.conn.ExecContext(clean, "ROLLBACK TO "+name); err != nil {
-				return err
-			}
-		}
-		_, err := t.conn.ExecContext(clean, "RELEASE "+name)
-		return err
-	}, nil
-}
-
 // Recover implements backend.Tx: a failed statement of SQLite undoes itself only.
 func (t *Tx) Recover(context.Context) error { return nil }
 
@@ -154,12 +132,18 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
+	if err := t.guarded(ctx, query); err != nil {
+		return nil, err
+	}
 	return t.conn.QueryContext(ctx, query, UTC(args)...)
 }
 
 // ExecContext runs a statement in the transaction.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.guarded(ctx, query); err != nil {
 		return nil, err
 	}
 	return t.conn.ExecContext(ctx, query, UTC(args)...)

@@ -39,6 +39,14 @@ type Target struct {
 	Keys   []string // ids, where the input names them
 }
 
+// Decoded is what Operation.Decode reads from a valid input.
+type Decoded struct {
+	Target Target
+	// Value is the handler's own, as Call.Decoded gives it to it. It belongs to one
+	// call, which may change it.
+	Value any
+}
+
 // Operation is one thing that can be called. It is immutable once it is in a
 // snapshot.
 type Operation struct {
@@ -76,6 +84,9 @@ type Operation struct {
 	// nil leaves it to the Input schema. An operation with its own Check must
 	// refuse whatever the schema refuses.
 	Check func(input json.RawMessage) error
+	// Decode does what Check and Target do in one pass over the input, and keeps what
+	// the handler needs of it. It takes the place of both; nil where there is none.
+	Decode func(input json.RawMessage, set string) (Decoded, error)
 	// Present gives the blocks that people and models read in place of the output
 	// itself, from the output of a call that succeeded: a picture, for example. nil,
 	// or no blocks, leaves it at the output. It is a pure function.
@@ -106,7 +117,9 @@ type Handler func(ctx context.Context, call Call) (json.RawMessage, error)
 type Call interface {
 	// Input is the whole input object, validated.
 	Input() json.RawMessage
-	// Target is what Operation.Target gave.
+	// Decoded is what Operation.Decode made of it, nil where there is none.
+	Decoded() any
+	// Target is what Operation.Target, or Decode, gave.
 	Target() Target
 	// Principal is who calls.
 	Principal() auth.Principal

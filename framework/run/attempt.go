@@ -217,8 +217,15 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 		return err
 	}
 	err = fn(ctx, j.tx)
-	if serr := end(err == nil); err == nil {
+	serr := end(err == nil)
+	switch {
+	case err == nil:
 		err = serr
+	case serr == nil || !a.run.spec.Atomic:
+	case errors.Is(serr, ErrStale):
+		return errors.Join(serr, err)
+	default: // what the call wrote may still be there
+		return a.finish(err)
 	}
 	if a.run.spec.Atomic {
 		return err

@@ -18,7 +18,7 @@ type call struct {
 	request  *Request
 	op       *catalog.Operation
 	input    json.RawMessage
-	target   catalog.Target
+	decoded  catalog.Decoded
 	attempt  *Attempt // nil for a code operation
 	position Position
 	// occurrence counts the different calls that attempts made at the position.
@@ -31,7 +31,9 @@ var _ catalog.Call = (*call)(nil)
 
 func (c *call) Input() json.RawMessage { return c.input }
 
-func (c *call) Target() catalog.Target { return c.target }
+func (c *call) Decoded() any { return c.decoded.Value }
+
+func (c *call) Target() catalog.Target { return c.decoded.Target }
 
 func (c *call) Principal() auth.Principal { return c.request.Principal }
 

@@ -262,18 +262,8 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach cat
 	if missing := r.principal.Missing(c.op.Scopes); missing != "" {
 		return nil, forbidden(missing)
 	}
-	if err := e.check(c.op, c.input); err != nil {
+	if err := e.decode(c); err != nil {
 		return nil, err
-	}
-	if c.op.Target != nil {
-		t, err := c.op.Target(c.input, r.spec.Set)
-		if err != nil {
-			return nil, err
-		}
-		if t.Set != "" && !r.principal.MayName(t.Set) {
-			return nil, unknownSet(t.Set)
-		}
-		c.target = t
 	}
 	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
@@ -345,6 +335,20 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 		}
 	}()
 	return c.op.Handler(ctx, c)
+}
+
+// decode validates the input of a call in an attempt, and reads what it is about.
+func (e *Engine) decode(c *call) (err error) {
+	op, r := c.op, c.attempt.run
+	if op.Decode != nil {
+		c.decoded, err = op.Decode(c.input, r.spec.Set)
+	} else if err = e.check(op, c.input); err == nil && op.Target != nil {
+		c.decoded.Target, err = op.Target(c.input, r.spec.Set)
+	}
+	if set := c.decoded.Target.Set; err == nil && set != "" && !r.principal.MayName(set) {
+		return unknownSet(set)
+	}
+	return err
 }
 
 // check validates an input by the operation's own Check, else by its schema.

@@ -132,7 +132,7 @@ func (a *Attempt) keep(c *call, id catalog.ID, start time.Time, output int, err 
 		return
 	}
 	rec := journal.Call{
-		Position: string(c.position), Operation: id.String(), Entity: c.target.Entity, Set: c.target.Set,
+		Position: string(c.position), Operation: id.String(), Entity: c.decoded.Target.Entity, Set: c.decoded.Target.Set,
 		Started: start.Sub(a.run.started), Duration: time.Since(start), Outcome: journal.OK,
 		InputDigest: Digest(c.input), OutputBytes: output,
 	}
