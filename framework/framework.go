@@ -26,6 +26,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // Provider puts operations into an app's catalog.
@@ -68,6 +69,7 @@ type Instance struct {
 	started   []Provider
 	watchers  []func()
 	reloads   []Reload
+	sealer    *seal.Sealer // of what clients keep
 	once      sync.Once
 	stopped   error
 }
@@ -95,6 +97,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what is taken out of the journal, logs and error texts, beside tokens, keys, passwords and card numbers; of a pattern with groups, the groups", Check: redactable},
 		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
 	}
+	out = append(out, askSettings()...)
 	out = append(out, access.Settings()...)
 	out = append(out, approvalSettings()...)
 	for _, p := range a.Providers {
@@ -146,6 +149,9 @@ func configured(app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i.log = slog.New(i.hiding.Handler(i.log.Handler()))
+	if i.sealer, err = sealer(values); err != nil {
+		return nil, err
+	}
 	return i, nil
 }
 
