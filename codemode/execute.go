@@ -13,6 +13,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/bind"
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
@@ -39,6 +40,8 @@ type executeInput struct {
 	Include        []string        `json:"include"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 	CorrelationID  string          `json:"correlationId"`
+	Approval       approval.Mode   `json:"approval"`
+	PlanID         string          `json:"planId"`
 }
 
 // ownLimits are a caller's own limits: whole numbers, 0 where not given.
@@ -60,7 +63,8 @@ type execution struct {
 	spec   run.Spec
 	wall   time.Duration
 	own    wire.Limits
-	notes  []wire.Log // warnings about the input, before the script's own logs
+	notes  []wire.Log   // warnings about the input, before the script's own logs
+	before []diagnostic // the same of a module, beside its own
 
 	result  *wire.Result // of the last attempt
 	cpuMs   float64
@@ -72,6 +76,9 @@ type execution struct {
 // from its start.
 func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	e := newExecution(p, call)
+	if err := json.Unmarshal(call.Input(), &e.in); err == nil && e.in.PlanID != "" {
+		return p.decide(ctx, call, e.in)
+	}
 	err := e.run(ctx)
 	if e.outcome != nil {
 		return e.outcome.Reply, err
@@ -100,6 +107,7 @@ func (e *execution) run(ctx context.Context) error {
 		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
 		Code: e.in.Code, CodeDigest: run.Digest([]byte(e.in.Code)), Runtime: e.p.config.runtime, CorrelationID: e.in.CorrelationID,
+		Approval: e.in.Approval,
 	}
 	if err := e.once(); err != nil {
 		return err

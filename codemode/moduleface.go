@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/codemode/bind"
 	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -56,9 +57,25 @@ func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMe
 		return sealed(refusal(fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
 	}
 	e := newExecution(p, call)
-	e.module = true
+	e.module, e.before = true, p.unavailable(call.View(), in.RequestedCapabilities)
 	err := e.run(ctx)
-	return sealed(e.envelope(err, p.unavailable(call.View(), in.RequestedCapabilities)))
+	if ask.Waits(err) != nil {
+		return nil, err // the client is asked first
+	}
+	if e.outcome != nil && e.outcome.Reply != nil {
+		return e.outcome.Reply, nil
+	}
+	return sealed(e.envelope(err, e.before))
+}
+
+// moduleReply is the reply of a module's run. Where it is kept, a repetition gives
+// it again.
+func (e *execution) moduleReply(err error) (json.RawMessage, error) {
+	body, merr := sealed(e.envelope(err, e.before))
+	if merr != nil {
+		return nil, fault.New(fault.Internal, "").Because(merr)
+	}
+	return body, err
 }
 
 // unavailable warns of requested servers that are not connected. A script that

@@ -12,7 +12,7 @@ import (
 
 // executeMembers are the input of koan.code.execute.
 var executeMembers = members{
-	{name: "code", required: true, check: isString, schema: map[string]any{"type": "string"}},
+	{name: "code", check: isString, schema: map[string]any{"type": "string"}},
 	anyValue("args", "The script's SDK.args."),
 	text("set", "Default dataset."),
 	choice("language", "", "javascript", "typescript"),
@@ -24,6 +24,8 @@ var executeMembers = members{
 	texts("include", "", includeChanges, includeCalls),
 	idempotencyKey(),
 	text("correlationId", ""),
+	approvalMember(),
+	planMember(),
 }
 
 func limitsMember() member {
@@ -79,7 +81,7 @@ func (p *provider) executeOperation() *catalog.Operation {
 		Describe: func(v *catalog.View) string {
 			return catalog.Memo(v, describeKey{p}, func() string { return p.describeExecute(v) })
 		},
-		Input: executeMembers.schema(), Check: executeMembers.check, Output: json.RawMessage(executeOutput),
+		Input: executeMembers.schema(), Check: checkExecute, Output: json.RawMessage(executeOutput),
 		Effects: catalog.Effects{Destructive: true},
 		Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		Reach:   catalog.ReachTools, Handler: p.execute,

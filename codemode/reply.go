@@ -42,11 +42,12 @@ func (e *execution) logs() []wire.Log {
 }
 
 // reply makes what the caller gets, of a run that is about to commit or one that
-// failed. codemode.run makes its own, which nobody keeps.
+// failed.
 func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 	switch {
 	case e.module:
-		return nil, err
+		e.outcome = o
+		return e.moduleReply(err)
 	case err == nil:
 		return e.success(o)
 	}

@@ -128,3 +128,25 @@ func (r *Run) adopt(ctx context.Context) error {
 	}
 	return nil
 }
+
+// FindPlan gives a plan to the caller of the code operation that ctx belongs to.
+// See Engine.FindPlan.
+func FindPlan(ctx context.Context, id string) (*Plan, error) {
+	c := currentCall(ctx)
+	if c == nil {
+		return nil, noPlan(id)
+	}
+	return c.engine.FindPlan(ctx, id, c.request.Principal)
+}
+
+// ApprovePlan applies a plan that FindPlan gave, in place of a run of the code
+// operation that ctx belongs to. See Engine.Approve.
+func ApprovePlan(ctx context.Context, p *Plan) (json.RawMessage, *Outcome, error) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt != nil || c.opened != nil {
+		return nil, nil, fault.New(fault.Internal, "only a code operation applies a plan, and no run of its own")
+	}
+	out, outcome, err := c.engine.Approve(ctx, Verdict{Plan: p, By: c.request.Principal, Surface: c.request.Surface, Snapshot: c.request.View.Snapshot()})
+	c.applied = outcome
+	return out, outcome, err
+}

@@ -24,7 +24,8 @@ type call struct {
 	// occurrence counts the different calls that attempts made at the position.
 	occurrence int
 	nested     counter
-	opened     *Run // the run a code operation opened
+	opened     *Run     // the run a code operation opened
+	applied    *Outcome // or that of the plan it applied
 }
 
 var _ catalog.Call = (*call)(nil)

@@ -158,6 +158,9 @@ func asIs(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return r
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
 	c, started := &call{engine: e, request: req, op: op, input: req.Input}, time.Now()
 	out, err := e.openCode(ctx, c)
+	if c.applied != nil {
+		return out, c.applied, err
+	}
 	if c.opened == nil || c.opened.finished == nil {
 		e.recordRefused(ctx, req, op, started, out, err)
 		return out, nil, err

@@ -1,0 +1,97 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// The members that are about plans.
+func approvalMember() member {
+	return choice("approval", "Stricter than the server's only.", approval.Modes...)
+}
+
+func planMember() member { return text("planId", "Instead of code: apply it.") }
+
+// planMembers may stand beside planId: a plan has its own code and everything else.
+var planMembers = members{planMember(), flag("dryRun", "", false), text("correlationId", "")}
+
+// checkExecute wants code or planId.
+func checkExecute(input json.RawMessage) error {
+	var named struct {
+		Code   json.RawMessage `json:"code"`
+		PlanID json.RawMessage `json:"planId"`
+	}
+	if json.Unmarshal(input, &named) == nil && named.PlanID != nil {
+		if named.Code != nil {
+			return fault.Invalid(fault.Detail{Path: "/planId", Message: "a plan has its own code: send one of `code` and `planId`"})
+		}
+		return planMembers.check(input)
+	}
+	needed := slices.Clone(executeMembers)
+	needed[0].required = true
+	return needed.check(input)
+}
+
+// shown is a plan as a caller reads it before it is applied.
+type shown struct {
+	PlanID    string           `json:"planId"`
+	State     run.PlanState    `json:"state"`
+	Tool      string           `json:"tool"`
+	Subject   string           `json:"subject"`
+	ExpiresAt string           `json:"expiresAt"`
+	Call      *run.PlannedCall `json:"call,omitempty"`
+	Text      string           `json:"text"`
+}
+
+// decide serves planId: with dryRun it shows the plan, else it applies it.
+func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInput) (json.RawMessage, error) {
+	plan, err := run.FindPlan(ctx, in.PlanID)
+	if err != nil {
+		return planFailure(nil, nil, err)
+	}
+	if in.DryRun {
+		about, err := wire.Marshal(shown{
+			PlanID: plan.ID, State: plan.State, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
+			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: plan.Text(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		changes := orEmpty(plan.Changes)
+		return wire.Marshal(succeeded{Success: true, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
+	}
+	out, outcome, err := run.ApprovePlan(ctx, plan)
+	switch {
+	case plan.Request.Operation == call.Operation().ID.String() && len(out) > 0:
+		return out, err
+	case err != nil:
+		return planFailure(out, outcome, err)
+	}
+	// A tool of its own, or another face: what it gave is the result.
+	reply := succeeded{Success: true, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
+	if outcome != nil {
+		reply.ChangeCounts = run.Counts(outcome.Changes)
+		if outcome.Repeated {
+			reply.ChangeCounts = plan.Counts()
+		}
+	}
+	return wire.Marshal(reply)
+}
+
+// planFailure is the body of a plan that could not be applied.
+func planFailure(_ json.RawMessage, o *run.Outcome, err error) (json.RawMessage, error) {
+	f := fault.From(err)
+	e := execution{outcome: o}
+	body, merr := e.failure(f)
+	if merr != nil {
+		return nil, fault.New(fault.Internal, "").Because(merr)
+	}
+	return body, f
+}
