@@ -33,9 +33,13 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 				break
 			}
 		}
-		return []catalog.Check{data}
+		return []catalog.Check{data, p.noJournal()}
 	}
-	return []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
+	out := []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
+	if p.journal == nil {
+		return append(out, p.noJournal())
+	}
+	return append(out, p.journal.check(ctx))
 }
 
 // checkTables says how the sets stand to the app's schema.

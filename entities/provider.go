@@ -60,13 +60,14 @@ const settingDatabase = "database"
 
 // Provider serves entities. Make one with Provide.
 type Provider struct {
-	app    *shim.App
-	opts   Options
-	engine *engine
-	store  *store
-	keys   *keys  // nil where the app opens its databases itself
-	mode   string // how sets are migrated
-	offer  catalog.Offer
+	app     *shim.App
+	opts    Options
+	engine  *engine
+	store   *store
+	keys    *keys      // nil where the app opens its databases itself
+	journal *chronicle // likewise, or where it is switched off
+	mode    string     // how sets are migrated
+	offer   catalog.Offer
 }
 
 var (
@@ -110,7 +111,7 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
-	}}, migrationSettings()...)
+	}}, append(migrationSettings(), journalSettings()...)...)
 }
 
 // Start implements catalog.Provider. It opens the data folder, and the default
@@ -138,6 +139,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.store = s
 	if owner, ok := s.backend.(backend.Owner); ok {
 		p.keys = &keys{store: s, owner: owner, log: host.Log()}
+		if err := p.startJournal(ctx, host, owner); err != nil {
+			return errors.Join(err, s.backend.Close())
+		}
 	}
 	return nil
 }
@@ -222,13 +226,16 @@ func folder(database, app string) (string, error) {
 func (p *Provider) Offer() catalog.Offer { return p.offer }
 
 // Stop implements catalog.Provider.
-func (p *Provider) Stop(context.Context) error {
+func (p *Provider) Stop(ctx context.Context) error {
 	if p.store == nil {
 		return nil
 	}
 	var err error
+	if p.journal != nil {
+		err = p.journal.close(ctx)
+	}
 	if p.keys != nil {
-		err = p.keys.close()
+		err = errors.Join(err, p.keys.close())
 	}
 	return errors.Join(err, p.store.backend.Close())
 }

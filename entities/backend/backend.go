@@ -83,6 +83,11 @@ type Owner interface {
 	// for another here; its transactions begin with the write lock where there is one
 	// for all. What is committed there outlives a loss of power. The caller closes it.
 	Own(ctx context.Context, make []string) (*sql.DB, error)
+	// Observe opens that place for reading, after Own has made it. Who reads there
+	// keeps nobody from writing.
+	Observe(ctx context.Context) (dialect.Driver, error)
+	// OwnPlace says for people where it is.
+	OwnPlace() string
 }
 
 // Database is one open set. It is safe for concurrent use.

@@ -56,50 +56,11 @@ var KeyTables = []string{
 
 // Keys is the ledger of runs with an idempotency key. Each method is a transaction
 // of its own. It is safe for concurrent use, by several processes too.
-type Keys struct {
-	db      *sql.DB
-	dialect sqltext.Dialect
-}
+type Keys struct{ place }
 
 // NewKeys gives the ledger in a database that has KeyTables. On SQLite its
 // transactions must begin with the write lock.
-func NewKeys(db *sql.DB, d sqltext.Dialect) *Keys { return &Keys{db: db, dialect: d} }
-
-// Close closes the database.
-func (k *Keys) Close() error { return k.db.Close() }
-
-// clock is the database's.
-func (k *Keys) clock() string {
-	if k.dialect.Name() == dialect.SQLite {
-		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
-	}
-	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
-}
-
-// statement starts a statement in the ledger's dialect.
-func (k *Keys) statement(text string) *sqltext.Builder {
-	b := &sqltext.Builder{Dialect: k.dialect}
-	return b.Raw(text)
-}
-
-// in runs fn in a transaction.
-func (k *Keys) in(ctx context.Context, fn func(tx *sql.Tx) error) error {
-	tx, err := k.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	if err := fn(tx); err != nil {
-		_ = tx.Rollback()
-		if errors.Is(err, run.ErrLost) {
-			return err
-		}
-		return fmt.Errorf("ledger: %w", err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return nil
-}
+func NewKeys(db *sql.DB, d sqltext.Dialect) *Keys { return &Keys{place{db: db, dialect: d}} }
 
 // exec runs a statement and tells how many rows it touched.
 func exec(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (int64, error) {

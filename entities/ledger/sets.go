@@ -97,7 +97,7 @@ func ReadSet(ctx context.Context, drv dialect.Driver) (Set, error) {
 }
 
 func readSet(ctx context.Context, drv dialect.Driver) (s Set, err error) {
-	if there, err := hasSet(ctx, drv); err != nil || !there {
+	if there, err := hasTable(ctx, drv, "koan_set"); err != nil || !there {
 		return s, err
 	}
 	var made, tables string
@@ -130,35 +130,12 @@ func readSet(ctx context.Context, drv dialect.Driver) (s Set, err error) {
 	return s, err
 }
 
-// hasSet tells whether the ledger's tables of sets are there.
-func hasSet(ctx context.Context, drv dialect.Driver) (there bool, err error) {
-	query := "SELECT 1 FROM sqlite_master WHERE name = 'koan_set'"
-	if drv.Dialect() != dialect.SQLite {
-		query = "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'koan_set'"
-	}
-	err = each(ctx, drv, query, func(*entsql.Rows) error {
-		there = true
-		return nil
-	})
-	return there, err
-}
-
 func each(ctx context.Context, drv dialect.Driver, query string, fn func(rows *entsql.Rows) error) error {
 	rows := &entsql.Rows{}
 	if err := drv.Query(ctx, query, []any{}, rows); err != nil {
 		return err
 	}
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			_ = rows.Close()
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		_ = rows.Close()
-		return err
-	}
-	return rows.Close()
+	return scanned(rows, func() error { return fn(rows) })
 }
 
 // NoteStep keeps a step of the set, and that its tables are the given ones since.

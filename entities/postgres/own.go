@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
 	"github.com/koan-go/koan/entities/backend"
 )
 
@@ -32,3 +35,14 @@ func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	}
 	return db, nil
 }
+
+// Observe implements backend.Owner.
+func (s *Server) Observe(context.Context) (dialect.Driver, error) {
+	reading := *s.address
+	reading.config = s.config.Copy()
+	reading.config.RuntimeParams["default_transaction_read_only"] = "on"
+	return entsql.OpenDB(dialect.Postgres, reading.open(ownConns)), nil
+}
+
+// OwnPlace implements backend.Owner.
+func (s *Server) OwnPlace() string { return "schema " + s.prefix + " of " + where(s.config) }

@@ -7,6 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/backend"
 )
@@ -36,6 +40,20 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	}
 	return db, nil
 }
+
+// Observe implements backend.Owner.
+func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
+	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
+	db, err := sql.Open("sqlite3", reading)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxIdleConns(idleConns)
+	return entsql.OpenDB(dialect.SQLite, db), nil
+}
+
+// OwnPlace implements backend.Owner.
+func (f *Folder) OwnPlace() string { return filepath.Join(f.path, ownFile) }
 
 // createOwn makes the file beside its place, in the mode that it stays in.
 func (f *Folder) createOwn(ctx context.Context, file string) error {

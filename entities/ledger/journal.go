@@ -1,0 +1,379 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// JournalTables make the tables of the journal, where they are missing: runs and
+// calls, as entities/ledger/records describes them to readers, the processes that
+// write, and the scripts that each of them is at. bytes is what a run and its calls
+// take.
+func JournalTables(d sqltext.Dialect) []string {
+	moment, object := "timestamptz", "jsonb"
+	if d.Name() == dialect.SQLite {
+		moment, object = "datetime", "json"
+	}
+	return []string{
+		`CREATE TABLE IF NOT EXISTS koan_runs (
+	id text NOT NULL PRIMARY KEY,
+	bytes bigint NOT NULL,
+	started ` + moment + ` NOT NULL,
+	duration_ms double precision NOT NULL,
+	surface text NOT NULL,
+	subject text NOT NULL,
+	tool text NOT NULL,
+	operation text NOT NULL,
+	"set" text NOT NULL,
+	outcome text NOT NULL,
+	message text,
+	line bigint,
+	committed bool NOT NULL,
+	dry_run bool NOT NULL,
+	atomic bool NOT NULL,
+	attempts bigint NOT NULL,
+	call_count bigint NOT NULL,
+	outside_count bigint NOT NULL,
+	created bigint NOT NULL,
+	updated bigint NOT NULL,
+	deleted bigint NOT NULL,
+	changes ` + object + `,
+	changes_digest text,
+	code_digest text,
+	input_digest text,
+	result_bytes bigint NOT NULL,
+	approval text NOT NULL,
+	plan_id text,
+	approved_by text,
+	redactions bigint NOT NULL,
+	correlation_id text,
+	trace_id text NOT NULL,
+	keyed bool NOT NULL,
+	repeat_of text,
+	runtime text,
+	catalog_version text NOT NULL,
+	tool_version text NOT NULL,
+	repaired bool NOT NULL,
+	lost bigint NOT NULL,
+	code text
+)`,
+		`CREATE INDEX IF NOT EXISTS koan_runs_started ON koan_runs (started)`,
+		`CREATE INDEX IF NOT EXISTS koan_runs_failed ON koan_runs (outcome, started) WHERE outcome <> 'ok'`,
+		`CREATE INDEX IF NOT EXISTS koan_runs_size ON koan_runs (id, bytes)`,
+		`CREATE TABLE IF NOT EXISTS koan_calls (
+	id text NOT NULL PRIMARY KEY,
+	run_id text NOT NULL,
+	sequence bigint NOT NULL,
+	position text NOT NULL,
+	tool text NOT NULL,
+	operation text NOT NULL,
+	entity text,
+	"set" text,
+	outcome text NOT NULL,
+	started_ms double precision NOT NULL,
+	duration_ms double precision NOT NULL,
+	input_digest text NOT NULL,
+	output_bytes bigint NOT NULL,
+	outside bool NOT NULL
+)`,
+		`CREATE INDEX IF NOT EXISTS koan_calls_run ON koan_calls (run_id)`,
+		`CREATE TABLE IF NOT EXISTS koan_writers (
+	id text NOT NULL PRIMARY KEY,
+	seen_at bigint NOT NULL,
+	lease_until bigint NOT NULL,
+	lost_at bigint
+)`,
+		`CREATE TABLE IF NOT EXISTS koan_begun (
+	run text NOT NULL PRIMARY KEY,
+	writer text NOT NULL,
+	record text NOT NULL
+)`,
+		`CREATE INDEX IF NOT EXISTS koan_begun_writer ON koan_begun (writer)`,
+	}
+}
+
+// Journal is what ran, in the app's own place. Each method is a transaction of its
+// own. It is safe for concurrent use, by several processes too.
+type Journal struct {
+	place
+	writer string // this process
+	lease  time.Duration
+}
+
+// NewJournal gives the journal in a database that has JournalTables. writer names
+// this process, which others take for dead when nothing was heard of it for the
+// lease.
+func NewJournal(db *sql.DB, d sqltext.Dialect, writer string, lease time.Duration) *Journal {
+	return &Journal{place: place{db: db, dialect: d}, writer: writer, lease: lease}
+}
+
+// Batch is what is written at once.
+type Batch struct {
+	Begun []journal.Record // scripts that are under way
+	Ended []journal.Record
+	// Lost tells that records were dropped since the last batch: what is missing can
+	// be found in receipts alone, when the process is gone.
+	Lost bool
+}
+
+// Write keeps a batch, and that the process is alive. An empty batch does that alone.
+func (j *Journal) Write(ctx context.Context, b Batch) error {
+	return j.in(ctx, func(tx *sql.Tx) error {
+		if err := j.alive(ctx, tx, b.Lost); err != nil {
+			return err
+		}
+		for _, r := range b.Begun {
+			raw, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			q := j.statement("INSERT INTO koan_begun (run, writer, record) VALUES (").Arg(r.Run).Raw(", ").Arg(j.writer).Raw(", ").Arg(string(raw)).
+				Raw(") ON CONFLICT (run) DO UPDATE SET writer = EXCLUDED.writer, record = EXCLUDED.record")
+			if _, err := exec(ctx, tx, q); err != nil {
+				return err
+			}
+		}
+		// What a run called before it was gone on with under its key is no part of it.
+		if err := j.forget(ctx, tx, "DELETE FROM koan_calls WHERE run_id IN (", b.Ended, func(r journal.Record) bool { return r.Keyed }); err != nil {
+			return err
+		}
+		if err := j.insert(ctx, tx, b.Ended, completing); err != nil {
+			return err
+		}
+		return j.forget(ctx, tx, "DELETE FROM koan_begun WHERE run IN (", b.Ended, scripted)
+	})
+}
+
+// alive notes when the process was last heard of.
+func (j *Journal) alive(ctx context.Context, tx *sql.Tx, lost bool) error {
+	lostAt := "NULL"
+	if lost {
+		lostAt = j.clock()
+	}
+	q := j.statement("INSERT INTO koan_writers (id, seen_at, lease_until, lost_at) VALUES (").Arg(j.writer).Raw(", " + j.clock() + ", " + j.clock() + " + ").
+		Arg(j.lease.Milliseconds()).Raw(", " + lostAt + ") ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at, lease_until = EXCLUDED.lease_until, lost_at = COALESCE(koan_writers.lost_at, EXCLUDED.lost_at)")
+	_, err := exec(ctx, tx, q)
+	return err
+}
+
+// forget takes out what stands there of some of the runs.
+func (j *Journal) forget(ctx context.Context, tx *sql.Tx, statement string, ended []journal.Record, which func(journal.Record) bool) error {
+	var ids []any
+	for _, r := range ended {
+		if which(r) {
+			ids = append(ids, r.Run)
+		}
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), maxRows)
+		if _, err := exec(ctx, tx, j.statement(statement).List(ids[:n]).Raw(")")); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// scripted tells whether a run was noted at its start.
+func scripted(r journal.Record) bool { return r.CodeDigest != "" }
+
+// Leave says goodbye. A process that has lost records stays known, so that what it
+// did not write is looked for in receipts.
+func (j *Journal) Leave(ctx context.Context) error {
+	return j.in(ctx, func(tx *sql.Tx) error {
+		q := j.statement("DELETE FROM koan_writers WHERE id = ").Arg(j.writer).Raw(" AND lost_at IS NULL")
+		if _, err := exec(ctx, tx, q); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lease_until = 0 WHERE id = ").Arg(j.writer))
+		return err
+	})
+}
+
+// Dead is what is known of processes that nothing was heard of for their lease.
+type Dead struct {
+	Writers []string
+	// Since is the first moment of which their records may be missing.
+	Since time.Time
+	// Begun are the scripts that they were at.
+	Begun []journal.Record
+	// Alive are the runs that living processes are at.
+	Alive map[string]bool
+}
+
+// Dead gives the processes that ended without a goodbye; nil for none.
+func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
+	d := &Dead{Alive: map[string]bool{}}
+	gone := map[string]bool{}
+	q := j.statement("SELECT id, COALESCE(lost_at, seen_at) FROM koan_writers WHERE lease_until < " + j.clock())
+	err := j.each(ctx, q, func(rows *sql.Rows) error {
+		var id string
+		var at int64
+		if err := rows.Scan(&id, &at); err != nil {
+			return err
+		}
+		if t := time.UnixMilli(at); len(d.Writers) == 0 || t.Before(d.Since) {
+			d.Since = t
+		}
+		d.Writers, gone[id] = append(d.Writers, id), true
+		return nil
+	})
+	if err != nil || len(d.Writers) == 0 {
+		return nil, err
+	}
+	err = j.each(ctx, j.statement("SELECT run, writer, record FROM koan_begun"), func(rows *sql.Rows) error {
+		var id, writer, record string
+		if err := rows.Scan(&id, &writer, &record); err != nil {
+			return err
+		}
+		if !gone[writer] {
+			d.Alive[id] = true
+			return nil
+		}
+		var r journal.Record
+		if err := json.Unmarshal([]byte(record), &r); err != nil {
+			return err
+		}
+		d.Begun = append(d.Begun, r)
+		return nil
+	})
+	return d, err
+}
+
+// Bury keeps what was found out about the runs of dead processes, where nobody has
+// written it since, and forgets the processes.
+func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) error {
+	return j.in(ctx, func(tx *sql.Tx) error {
+		if err := j.insert(ctx, tx, found, keeping); err != nil {
+			return err
+		}
+		for _, w := range d.Writers {
+			// One that was only slow is back since, and sees to itself.
+			q := j.statement("DELETE FROM koan_writers WHERE id = ").Arg(w).Raw(" AND lease_until < " + j.clock())
+			if n, err := exec(ctx, tx, q); err != nil || n == 0 {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if _, err := exec(ctx, tx, j.statement("DELETE FROM koan_begun WHERE writer = ").Arg(w)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Size is how much the journal holds.
+type Size struct {
+	Runs  int
+	Bytes int64
+	First string // the oldest run's id, "" for none
+}
+
+// Size measures the journal.
+func (j *Journal) Size(ctx context.Context) (s Size, err error) {
+	err = j.each(ctx, j.statement("SELECT COUNT(*), COALESCE(SUM(bytes), 0), COALESCE(MIN(id), '') FROM koan_runs"), func(rows *sql.Rows) error {
+		return rows.Scan(&s.Runs, &s.Bytes, &s.First)
+	})
+	return s, err
+}
+
+// Prune takes out at most so many of the oldest runs: those before an id, and as
+// many as it takes to free so many bytes. It gives how many, and how much they took.
+func (j *Journal) Prune(ctx context.Context, before string, free int64, most int) (runs int, bytes int64, err error) {
+	var ids []any
+	q := j.statement("SELECT id, bytes FROM koan_runs ORDER BY id LIMIT ").Arg(most)
+	err = j.each(ctx, q, func(rows *sql.Rows) error {
+		var id string
+		var size int64
+		if err := rows.Scan(&id, &size); err != nil {
+			return err
+		}
+		if id < before || bytes < free {
+			ids, bytes = append(ids, id), bytes+size
+		}
+		return nil
+	})
+	if err != nil || len(ids) == 0 {
+		return 0, 0, err
+	}
+	err = j.in(ctx, func(tx *sql.Tx) error {
+		for _, from := range []string{"DELETE FROM koan_calls WHERE run_id IN (", "DELETE FROM koan_runs WHERE id IN ("} {
+			if _, err := exec(ctx, tx, j.statement(from).List(ids).Raw(")")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(ids), bytes, err
+}
+
+// place is the app's own database, and what all tables in it have in common.
+type place struct {
+	db      *sql.DB
+	dialect sqltext.Dialect
+}
+
+// Close closes the database.
+func (p place) Close() error { return p.db.Close() }
+
+// clock is the database's, in milliseconds since 1970.
+func (p place) clock() string {
+	if p.dialect.Name() == dialect.SQLite {
+		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+	}
+	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+}
+
+func (p place) statement(text string) *sqltext.Builder {
+	b := &sqltext.Builder{Dialect: p.dialect}
+	return b.Raw(text)
+}
+
+// in runs fn in a transaction.
+func (p place) in(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		_ = tx.Rollback()
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// each runs a query and hands out its rows.
+func (p place) each(ctx context.Context, b *sqltext.Builder, fn func(*sql.Rows) error) (err error) {
+	rows, err := p.db.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+	}
+	return rows.Err()
+}
+
+// unlost is a text that a database takes: PostgreSQL refuses NUL, and both what is
+// no UTF-8.
+func unlost(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
