@@ -5,10 +5,17 @@ package e2e
 import (
 	"testing"
 	"time"
+
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // TestSoakKilledInTheMiddle is the long form of TestKilledInTheMiddle.
-func TestSoakKilledInTheMiddle(t *testing.T) { killInTheMiddle(t, 100) }
+func TestSoakKilledInTheMiddle(t *testing.T) {
+	if pgtest.ForEach(t, TestSoakKilledInTheMiddle) {
+		return
+	}
+	killInTheMiddle(t, 100, 10_000)
+}
 
 // TestSoakMixedLoad is the long form of TestMixedLoad.
 func TestSoakMixedLoad(t *testing.T) {
