@@ -107,10 +107,10 @@ func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, lim
 	defer stop()
 	ended := make(chan struct{})
 	result := make(chan invoked, 1)
-	go func() {
+	go withStack(func() {
 		defer close(ended)
 		result <- s.engine(ctx, req)
-	}()
+	})
 	select {
 	case got = <-result:
 	case <-ctx.Done():

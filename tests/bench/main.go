@@ -94,7 +94,8 @@ func callRows() []row {
 			for _, clients := range []string{"1", "16"} {
 				bench := "Call/" + transport.key + "/" + op.key + "/" + clients
 				what := "tools/call of " + op.name + " over " + transport.name + ", " + clients + " at once: "
-				rows = append(rows, row{bench, what + "p50", against, "ratio", op.goal}, row{bench, what + "p99", against, "p99-ratio", ""})
+				rows = append(rows, row{bench, what + "p50", against, "ratio", op.goal}, row{bench, what + "p99", against, "p99-ratio", ""},
+					row{bench, what + "CPU of the server", against, "cpu-ratio", ""})
 			}
 		}
 	}
@@ -171,6 +172,8 @@ func (f figures) pair(metric string, ratio float64) (own, raw string) {
 	switch {
 	case metric == "p99-ratio":
 		return micros(f["raw-p99-µs"] * ratio), micros(f["raw-p99-µs"])
+	case metric == "cpu-ratio":
+		return micros(f["raw-cpu-µs"] * ratio), micros(f["raw-cpu-µs"])
 	case f["raw-ns/op"] > 0:
 		return micros(f["raw-ns/op"] * ratio / 1000), micros(f["raw-ns/op"] / 1000)
 	case f["inprocess-ms"] > 0:

@@ -23,6 +23,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
 )
@@ -81,13 +82,25 @@ func process(b *testing.B, what string, args ...string) *exec.Cmd {
 // caller makes one call and gives the text of its answer.
 type caller func(tool, arguments string) (string, error)
 
+// served is a process and a client of it.
+type served struct {
+	call caller
+	pid  int
+}
+
+// cpu is the CPU time that the process has used, 0 where it is not to be had.
+func (s served) cpu() time.Duration {
+	used, _ := worker.ProcessCPU(s.pid)
+	return used
+}
+
 const (
 	hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
 	ready = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
 // overStdio gives a client that any number of goroutines may use at once.
-func overStdio(b *testing.B, what string) caller {
+func overStdio(b *testing.B, what string) served {
 	b.Helper()
 	cmd := process(b, what)
 	in, err := cmd.StdinPipe()
@@ -138,9 +151,9 @@ func overStdio(b *testing.B, what string) caller {
 		b.Fatal(err)
 	}
 	fmt.Fprintln(in, ready)
-	return func(tool, arguments string) (string, error) {
+	return served{func(tool, arguments string) (string, error) {
 		return send(func(id string) string { return request(id, tool, arguments, "") })
-	}
+	}, cmd.Process.Pid}
 }
 
 var answered = regexp.MustCompile(`"id":(\d+)[,}]`)
@@ -152,7 +165,7 @@ func request(id, tool, arguments, more string) string {
 var listening = regexp.MustCompile(`MCP: listening on (http\S+)`)
 
 // overHTTP gives a client of one session of the older era, or of none in the newer.
-func overHTTP(b *testing.B, what string, modern bool) caller {
+func overHTTP(b *testing.B, what string, modern bool) served {
 	b.Helper()
 	cmd := process(b, what, "--http", "127.0.0.1:0")
 	errs, err := cmd.StderrPipe()
@@ -204,27 +217,28 @@ func overHTTP(b *testing.B, what string, modern bool) caller {
 		}
 	}
 	var next atomic.Int64
-	return func(tool, arguments string) (string, error) {
+	return served{func(tool, arguments string) (string, error) {
 		own := header.Clone()
 		if modern {
 			own.Set("Mcp-Name", tool)
 		}
 		text, _, err := post(request(fmt.Sprint(next.Add(1)), tool, arguments, more), own)
 		return text, err
-	}
+	}, cmd.Process.Pid}
 }
 
 // BenchmarkCall reports the median and the 99th percentile of a call, and the
 // median as a ratio to that of the bare tool: rounds of both by turns, so that
-// both see the same machine.
+// both see the same machine. The CPU time of both servers says the same on a machine
+// that is busy with other things.
 func BenchmarkCall(b *testing.B) {
 	for _, transport := range []struct {
 		name string
-		open func(b *testing.B, what string) caller
+		open func(b *testing.B, what string) served
 	}{
 		{"stdio", overStdio},
-		{"http", func(b *testing.B, what string) caller { return overHTTP(b, what, false) }},
-		{"http2026", func(b *testing.B, what string) caller { return overHTTP(b, what, true) }},
+		{"http", func(b *testing.B, what string) served { return overHTTP(b, what, false) }},
+		{"http2026", func(b *testing.B, what string) served { return overHTTP(b, what, true) }},
 	} {
 		b.Run(transport.name, func(b *testing.B) {
 			own, raw := transport.open(b, "app"), transport.open(b, "bare")
@@ -234,9 +248,9 @@ func BenchmarkCall(b *testing.B) {
 			} {
 				for _, clients := range []int{1, 16} {
 					b.Run(fmt.Sprintf("%s/%d", op.name, clients), func(b *testing.B) {
-						compare(b, clients,
-							func() (string, error) { return own(op.tool, op.arguments) },
-							func() (string, error) { return raw("read", `{"id":"1"}`) })
+						compare(b, clients, own, raw,
+							func() (string, error) { return own.call(op.tool, op.arguments) },
+							func() (string, error) { return raw.call("read", `{"id":"1"}`) })
 					})
 				}
 			}
@@ -247,19 +261,23 @@ func BenchmarkCall(b *testing.B) {
 // round is how many calls each side makes before it is the other's turn.
 const round = 64
 
-func compare(b *testing.B, clients int, own, raw func() (string, error)) {
+func compare(b *testing.B, clients int, app, bare served, own, raw func() (string, error)) {
 	b.Helper()
 	sample(b, clients, round, own) // warm
 	sample(b, clients, round, raw)
 	var ours, theirs []time.Duration
 	b.ResetTimer()
+	ownCPU, rawCPU := app.cpu(), bare.cpu()
 	for len(ours) < max(b.N, 4*round) {
 		ours = append(ours, sample(b, clients, round, own)...)
 		theirs = append(theirs, sample(b, clients, round, raw)...)
 	}
+	ownCPU, rawCPU = app.cpu()-ownCPU, bare.cpu()-rawCPU
 	slices.Sort(ours)
 	slices.Sort(theirs)
 	micros := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	b.ReportMetric(float64(ownCPU)/float64(max(rawCPU, 1)), "cpu-ratio")
+	b.ReportMetric(micros(rawCPU)/float64(len(theirs)), "raw-cpu-µs")
 	b.ReportMetric(micros(theirs[len(theirs)/2]), "raw-µs")
 	b.ReportMetric(micros(ours[len(ours)/2])/micros(theirs[len(theirs)/2]), "ratio")
 	b.ReportMetric(micros(theirs[len(theirs)*99/100]), "raw-p99-µs")
