@@ -54,12 +54,17 @@ func (c Config) Callers(app App) (*Callers, error) {
 	return out, nil
 }
 
-// scopes are those that a catalog's operations need.
+// scopes are those that a catalog's operations and fields need.
 func scopes(s *catalog.Snapshot) []string {
 	var out []string
 	for _, op := range s.Operations() {
 		if op.Reach != 0 {
 			out = append(out, op.Scopes...)
+		}
+	}
+	for _, r := range s.Resources() {
+		for _, f := range r.Fields {
+			out = append(out, f.ReadScopes...)
 		}
 	}
 	slices.Sort(out)

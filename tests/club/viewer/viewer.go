@@ -1,0 +1,21 @@
+// Package viewer tells the club's rules who asks. It stands apart from the schemas,
+// which know nothing of the framework but annotations.
+package viewer
+
+import (
+	"context"
+
+	"entgo.io/ent/privacy"
+
+	"github.com/koan-go/koan/framework/auth"
+)
+
+// Trusted lets Ann do everything, and others what a scope gives them.
+func Trusted(scope string) privacy.QueryMutationRule {
+	return privacy.ContextQueryMutationRule(func(ctx context.Context) error {
+		if p := auth.From(ctx); p.Subject == "ann" || p.Has(scope) {
+			return privacy.Allow
+		}
+		return privacy.Denyf("diaries are Ann's")
+	})
+}
