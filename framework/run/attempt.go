@@ -38,6 +38,8 @@ type Attempt struct {
 	sdk     int
 	end     error // why nothing more may be called
 	writing bool  // a transaction holds a write lock
+	// questions that calls wait to have answered
+	questions int
 }
 
 // joined is a transaction that the attempt holds.
@@ -151,7 +153,7 @@ func (a *Attempt) finish(err error) error {
 	return a.end
 }
 
-func (a *Attempt) restart(why string) error { return a.finish(&restart{why}) }
+func (a *Attempt) restart(why string) error { return a.finish(&restart{why: why}) }
 
 // close refuses calls from now on.
 func (a *Attempt) close() {
@@ -393,12 +395,6 @@ func (a *Attempt) rollback(ctx context.Context) {
 	a.mu.Unlock()
 }
 
-func (a *Attempt) writeOpen() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.writing
-}
-
 // AfterCommit has fn called once the run around ctx has committed: what a hook
 // must do outside. It is dropped when the run rolls back, and in a dry run. In a
 // context without a run it is called at once.
@@ -425,7 +421,7 @@ func (l lasting) Deadline() (time.Time, bool) { return l.until.Deadline() }
 // slowOutside waits for a call that no transaction covers. If it takes longer
 // than run.lockMs while a write transaction is open, the attempt gives way: the
 // call goes on, its result goes on the tape, and the next attempt finds it
-// there. So it does when the script that made it ends before it: ctx is over, and
+// there. A script gives way as well to a person who is asked. So it does when the script that made it ends before it: ctx is over, and
 // the run is not.
 func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
@@ -455,8 +451,8 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 			}
 			left = nil // the call is cancelled too: it says how it ended
 		case <-tick.C:
-			if a.run.spec.Atomic && a.writeOpen() {
-				return nil, a.restart("an outside call takes longer than run.lockMs while the data is locked")
+			if err := a.givesWay(); err != nil {
+				return nil, err
 			}
 			tick.Reset(a.run.engine.opts.Lock)
 		}

@@ -271,7 +271,7 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach cat
 	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
 	}
-	ctx = context.WithValue(ctx, callKey{}, c)
+	ctx = c.asking(context.WithValue(ctx, callKey{}, c))
 	if c.op.Serial {
 		return e.serial(ctx, c)
 	}
@@ -303,7 +303,7 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 	return c.attempt.slowOutside(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
 		out, err := e.handle(ctx, c)
-		if effect {
+		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
 			r.left(c.trace(c.op.ID, start, err))
 		}
 		r.tape.RecordOutside(c.position, digest, out, err)

@@ -138,6 +138,9 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 		switch {
 		case err != nil:
 			return giveUp(fault.New(fault.Internal, "").Because(err))
+		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
+			tape.Occurrence(i.Position, digest)
+			continue
 		case i.Closed && i.Kept:
 			var failed error
 			if i.Fault != nil {

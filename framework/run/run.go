@@ -244,7 +244,9 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		if !isRestart(err) {
 			break
 		}
-		if tries >= r.engine.opts.MaxAttempts {
+		if isFree(err) {
+			tries--
+		} else if tries >= r.engine.opts.MaxAttempts {
 			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", tries).Because(err)
 			break
 		}
@@ -280,6 +282,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	if err == nil {
 		err = ctx.Err()
 	}
+	err = r.unrepeatable(err)
 	r.resultBytes = len(ret.Result)
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
 	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
@@ -437,7 +440,10 @@ func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) c
 }
 
 // restart ends an attempt so that the next one can begin.
-type restart struct{ why string }
+type restart struct {
+	why  string
+	free bool // it does not count
+}
 
 func (e *restart) Error() string { return "run: new attempt: " + e.why }
 

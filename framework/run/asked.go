@@ -1,0 +1,100 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// asking lets the handler of a call ask the client that made the run. The keys of
+// calls in a script, and of nested ones, are their own. What transactions cover
+// cannot ask: nothing stays locked while a person thinks.
+func (c *call) asking(ctx context.Context) context.Context {
+	if c.op.Serial {
+		return ask.With(ctx, nil)
+	}
+	ctx = ask.With(ctx, waiting{ask.From(ctx), c.attempt})
+	if c.attempt.run.scripted() || strings.Contains(string(c.position), ".") {
+		ctx = ask.Scoped(ctx, string(c.position)+":")
+	}
+	return ctx
+}
+
+// scripted tells whether the run is more than the one call of its client.
+func (r *Run) scripted() bool { return r.op.ID.Kind == catalog.KindCode }
+
+// waiting lets an attempt know that one of its calls waits for the client.
+type waiting struct {
+	ask.Client
+	attempt *Attempt
+}
+
+// Ask implements ask.Client.
+func (w waiting) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	w.attempt.asks(1)
+	defer w.attempt.asks(-1)
+	answers, err := w.Client.Ask(ctx, questions...)
+	if len(ask.Waits(err)) > 0 {
+		return nil, w.attempt.finish(err) // whatever the handler and the script make of it
+	}
+	return answers, err
+}
+
+// Answered implements ask.Resumer.
+func (w waiting) Answered() []string {
+	if r, ok := w.Client.(ask.Resumer); ok {
+		return r.Answered()
+	}
+	return nil
+}
+
+func (a *Attempt) asks(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions += n
+}
+
+// givesWay tells whether the attempt holds what nobody should wait for while an
+// outside call goes on: a write lock, or a worker while a person is asked.
+func (a *Attempt) givesWay() error {
+	if !a.run.spec.Atomic {
+		return nil
+	}
+	a.mu.Lock()
+	writing, asked := a.writing, a.questions > 0 && a.run.scripted()
+	a.mu.Unlock()
+	switch {
+	case asked:
+		return a.finish(&restart{why: "the client is asked", free: true})
+	case writing:
+		return a.restart("an outside call takes longer than run.lockMs while the data is locked")
+	}
+	return nil
+}
+
+// isFree tells of a new attempt that does not count: its reason comes as often as
+// somebody is asked, and is over when it begins.
+func isFree(err error) bool {
+	var r *restart
+	return errors.As(err, &r) && r.free
+}
+
+// unrepeatable refuses to have the client call again for an answer where that would
+// do again what has left the house: what a later call would not find on a tape.
+func (r *Run) unrepeatable(err error) error {
+	if len(ask.Waits(err)) == 0 || r.hold != nil || r.guard != nil && r.guard.kept != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.outside) == 0 {
+		return err
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s had its effect outside, and would do that again when it calls with the answer", r.outside[0].ToolName).
+		WithHint("Ask before anything has an effect outside, or send an idempotencyKey.")
+}
