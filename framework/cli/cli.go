@@ -163,7 +163,7 @@ func (c *command) root() *cobra.Command {
 	root.SetErr(c.app.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknown(cmd, err) })
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys())
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys(), c.approve())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.provided(p))
 	}

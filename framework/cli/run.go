@@ -40,6 +40,7 @@ type line struct {
 	SandboxImage  *string    `json:"sandbox_image"`
 	DurationMs    int64      `json:"duration_ms"`
 	ApprovalState string     `json:"approval_state"`
+	PlanID        string     `json:"plan_id,omitempty"`
 	Result        lineResult `json:"result"`
 }
 
@@ -81,6 +82,8 @@ type runFlags struct {
 	dryRun  bool
 	include []string
 	key     string
+	// approval is a stricter mode than the configuration's.
+	approval string
 }
 
 func (c *command) run() *cobra.Command {
@@ -100,6 +103,7 @@ func (c *command) run() *cobra.Command {
 	cmd.Flags().StringVar(&f.args, "args", "", "JSON that the script sees as SDK.args")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "roll everything back and show what would change")
 	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "run once: the same key and script again give the first result")
+	cmd.Flags().StringVar(&f.approval, "approval", "", "of which effects somebody has to agree, where the configuration asks less: destructive, writes, always")
 	cmd.Flags().StringSliceVar(&f.include, "include", nil, "of changes, calls")
 	return cmd
 }
@@ -121,6 +125,9 @@ func (c *command) runScript(ctx context.Context, file string, f runFlags) error 
 	}
 	if f.key != "" {
 		input["idempotencyKey"] = f.key
+	}
+	if f.approval != "" {
+		input["approval"] = f.approval
 	}
 	if f.args != "" {
 		if !json.Valid([]byte(f.args)) {
@@ -204,7 +211,7 @@ func tooLong(size int) error {
 func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
 	l := &line{
 		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: run.Digest([]byte(code)),
-		DurationMs: took.Milliseconds(), ApprovalState: "NOT_REQUIRED",
+		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
 	}
 	l.Result.Metrics = map[string]any{"duration_ms": l.DurationMs}
 	if o != nil {
@@ -225,6 +232,7 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 		}
 		l.OutputDigest = run.Digest([]byte("null"))
 		l.Result.Metrics = map[string]any{}
+		l.ApprovalState, l.PlanID = approvalOf(f)
 		return l, nil
 	}
 	l.Result.OK = true
@@ -238,6 +246,23 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 	}
 	l.OutputDigest = run.Digest(canonical)
 	return l, nil
+}
+
+// approvalOf is what a fault says of the run's approval, and the plan that it names.
+func approvalOf(f *fault.Fault) (state, plan string) {
+	var details struct {
+		PlanID string `json:"planId"`
+	}
+	if raw, err := json.Marshal(f.Details); err == nil {
+		_ = json.Unmarshal(raw, &details) // a list of details names no plan
+	}
+	switch f.Code {
+	case fault.ApprovalRequired:
+		return required, details.PlanID
+	case fault.ApprovalDenied:
+		return denied, details.PlanID
+	}
+	return notRequired, details.PlanID
 }
 
 func (c *command) printLogs(out json.RawMessage) {

@@ -25,9 +25,8 @@ func (e *Engine) KeepPlans(p Plans) { e.plans = p }
 // KeepsPlans tells whether runs can be approved here.
 func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
 
-// FindPlan gives a plan to somebody who may decide about it. Else it is forbidden
-// where the plan is the principal's own, and not_found where it is another's, so
-// that nobody learns of it.
+// FindPlan gives a plan to somebody who may decide about it, and to who made it. For
+// others there is none.
 func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
 	if !e.KeepsPlans() {
 		return nil, noPlan(id)
@@ -38,12 +37,15 @@ func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*P
 		return nil, noPlan(id)
 	case err != nil:
 		return nil, unplanned(err)
-	case mayApprove(by) && p.visible(by):
+	case mayApprove(by) && p.visible(by), p.own(by):
 		return p, nil
-	case p.Request.Principal.Subject == by.Subject:
-		return nil, forbidden(ScopeApprove)
 	}
 	return nil, noPlan(id)
+}
+
+// own tells whether a principal made the plan, with the rights that it has now.
+func (p *Plan) own(by auth.Principal) bool {
+	return p.Request.Principal.Subject == by.Subject && p.Request.Principal.Key() == by.Key()
 }
 
 // visible tells whether a principal may name the sets that a plan is about.
@@ -80,7 +82,8 @@ type Verdict struct {
 // Approve applies a plan: the next attempt of its run, on its tape, with the rights
 // of who made it. It commits if its changes are those of the plan; else whoever
 // approves is asked again, through the client in ctx. A plan applies once: later
-// calls give what the first one gave.
+// calls give what the first one gave. Who made the plan and may not approve it is told
+// that it waits (approval_required), and gets its result once somebody has.
 func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outcome, error) {
 	p := v.Plan
 	id, err := catalog.ParseID(p.Request.Operation)
@@ -89,6 +92,8 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 		return nil, nil, fault.New(fault.Internal, "").Because(err)
 	case p.State == PlanDenied:
 		return nil, nil, denied(p, "somebody refused it before")
+	case p.State == PlanWaiting && !mayApprove(v.By):
+		return nil, nil, required(p)
 	case p.Request.CatalogVersion != v.Snapshot.Version() && p.State != PlanApplied:
 		return nil, nil, fault.New(fault.PlanStale, "").WithDetails(map[string]any{"planId": p.ID})
 	}

@@ -52,6 +52,21 @@ func (p *Plan) Text() string {
 	return clipped(b.String(), shownText)
 }
 
+// Summary says in a few words what the plan asks for.
+func (p *Plan) Summary() string {
+	var parts []string
+	for _, c := range p.Counts() {
+		parts = append(parts, c.Entity+": "+counted(c))
+	}
+	if p.Call != nil {
+		parts = append(parts, "call of "+p.Call.Tool)
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return clipped(strings.Join(parts, "; "), 2*shownValue)
+}
+
 func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
 
 func (p *Plan) writeRows(b *strings.Builder) {

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Values of approval_state (CONTRACT section 7).
+const (
+	notRequired = "NOT_REQUIRED"
+	required    = "REQUIRED"
+	approved    = "APPROVED"
+	denied      = "DENIED"
+)
+
+type approveFlags struct {
+	yes, deny, list bool
+}
+
+func (c *command) approve() *cobra.Command {
+	var f approveFlags
+	cmd := &cobra.Command{
+		Use:   "approve PLAN",
+		Short: "Show what a run wants to change, and keep it or drop it",
+		Long: "Shows a plan: a run that was rolled back until somebody agrees to it. After a yes it is run again on what\n" +
+			"was generated and fetched for it, and kept if it changes the same as shown; else it asks again. The result is\n" +
+			"one line of JSON, as `run` prints it; everything for people goes to standard error.",
+		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return exactly(0)(cmd, args)
+			}
+			return exactly(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.yes && f.deny:
+				return usage(errors.New("--yes and --deny together"))
+			case f.list:
+				return c.listPlans(cmd.Context())
+			case !f.yes && !f.deny && !c.asksHere():
+				return usage(errors.New("standard input is no terminal; say --yes or --deny"))
+			}
+			return c.decide(cmd.Context(), args[0], f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "agree without asking, if the changes are still those of the plan")
+	cmd.Flags().BoolVar(&f.deny, "deny", false, "drop the plan")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the plans that wait")
+	return cmd
+}
+
+// approver is the person at the machine, who may decide about plans.
+func approver() auth.Principal {
+	p := auth.Local()
+	p.Scopes = append(slices.Clone(p.Scopes), run.ScopeApprove)
+	return p
+}
+
+// asksHere tells whether a question can be answered on standard input.
+func (c *command) asksHere() bool {
+	f, ok := c.app.Stdin.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+func (c *command) listPlans(ctx context.Context) error {
+	i, stop, err := c.once(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	plans, err := i.Engine().WaitingPlans(ctx, approver())
+	if err != nil {
+		return failed(hinted(err))
+	}
+	if len(plans) == 0 {
+		fmt.Fprintln(c.app.Stderr, "no plan waits")
+		return nil
+	}
+	var titles []catalog.Cell
+	for _, title := range []string{"PLAN", "MADE", "BY", "WHAT", "CHANGES"} {
+		titles = append(titles, catalog.Cell{Text: title, Mood: catalog.Faint})
+	}
+	rows := [][]catalog.Cell{titles}
+	for _, p := range plans {
+		rows = append(rows, []catalog.Cell{
+			{Text: p.ID}, {Text: p.Created.Format(time.RFC3339)}, {Text: p.Request.Principal.Subject}, {Text: p.Request.Tool}, {Text: p.Summary()},
+		})
+	}
+	printer{c.app.Stdout}.Table(rows)
+	return nil
+}
+
+func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
+	i, stop, err := c.once(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	who := approver()
+	plan, err := i.Engine().FindPlan(ctx, id, who)
+	if err != nil {
+		return failed(explain(err))
+	}
+	text, _ := i.Engine().Redactor().Text(plan.Text())
+	fmt.Fprint(c.app.Stderr, text)
+	verdict := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}
+	here := terminal{bufio.NewReader(c.app.Stdin), c.app.Stderr}
+	yes := f.yes
+	if !f.yes && !f.deny {
+		ctx = ask.With(ctx, here)
+		yes = plan.State != run.PlanWaiting // it was decided: this shows how it ended
+		if !yes {
+			if yes, err = here.confirm(); err != nil {
+				return failed(err)
+			}
+		}
+	}
+	if !yes {
+		if err := i.Engine().Deny(ctx, verdict); err != nil {
+			return failed(explain(err))
+		}
+		return c.printLine(&line{
+			RunID: plan.ID, PlanID: plan.ID, ToolName: plan.Request.Tool, ToolVersion: c.app.Version, InputDigest: run.Digest(plan.Request.Input),
+			OutputDigest: run.Digest([]byte("null")), ApprovalState: denied, Result: lineResult{OK: true, Data: json.RawMessage("null"), Metrics: map[string]any{}},
+		})
+	}
+	start := time.Now()
+	out, outcome, err := i.Engine().Approve(ctx, verdict)
+	return c.printApproved(i, plan, out, outcome, err, time.Since(start))
+}
+
+// printApproved prints the line of a plan that was applied, or could not be.
+func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
+	out, _ = i.Engine().Redactor().JSON(out)
+	code := string(plan.Request.Input)
+	if plan.Request.Operation == executeID.String() {
+		var in struct{ Code string }
+		if json.Unmarshal(plan.Request.Input, &in) == nil {
+			code = in.Code
+		}
+	} else if callErr == nil { // what a tool gives is the result
+		wrapped, err := json.Marshal(map[string]json.RawMessage{"result": out})
+		if err != nil {
+			return failed(err)
+		}
+		out = wrapped
+	}
+	l, err := c.line(code, out, o, callErr, took)
+	if err != nil {
+		return failed(err)
+	}
+	l.ToolName, l.PlanID = plan.Request.Tool, plan.ID
+	if l.ApprovalState == notRequired {
+		l.ApprovalState = approved
+	}
+	c.printLogs(out)
+	text, err := json.Marshal(l)
+	if err != nil {
+		return failed(err)
+	}
+	if len(text) > maxLine { // the run is committed; who made it can ask for all of it
+		fmt.Fprintf(c.app.Stderr, "warn: the result takes %d bytes and is left out; call koan.code.execute with this planId for it\n", len(text))
+		l.Result.Data, l.Result.Answer, l.Result.Changes, l.Result.Calls = json.RawMessage("null"), nil, nil, nil
+	}
+	if err := c.printLine(l); err != nil {
+		return err
+	}
+	if !l.Result.OK {
+		return failed(nil)
+	}
+	return nil
+}
+
+func (c *command) printLine(l *line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return failed(err)
+	}
+	return c.print(text)
+}
+
+// terminal is the person at the machine as a client that can be asked.
+type terminal struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+var _ ask.Client = terminal{}
+
+// Can implements ask.Client.
+func (terminal) Can(q ask.Question) bool { return q.Method == ask.Elicitation }
+
+// Ask implements ask.Client. The only form that is asked here is yes or no.
+func (t terminal) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(questions))
+	for n, q := range questions {
+		var params struct{ Message string }
+		if err := json.Unmarshal(q.Params, &params); err != nil {
+			return nil, fault.New(fault.Internal, "").Because(err)
+		}
+		fmt.Fprint(t.out, params.Message)
+		yes, err := t.confirm()
+		if err != nil {
+			return nil, fault.New(fault.Cancelled, "nobody answered").Because(err)
+		}
+		out[n] = json.RawMessage(fmt.Sprintf(`{"action":"accept","content":{"approve":%t}}`, yes))
+	}
+	return out, nil
+}
+
+// confirm asks for yes or no until it is one of them.
+func (t terminal) confirm() (bool, error) {
+	for {
+		fmt.Fprint(t.out, "\nApprove? [yes/no] ")
+		text, err := t.in.ReadString('\n')
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "yes", "y":
+			return true, nil
+		case "no", "n":
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("no answer: %w", err)
+		}
+	}
+}
