@@ -63,10 +63,27 @@ func script(spec run.Spec, fn func(call func(op, input string) (map[string]any, 
 
 // run runs a script of the app.
 func (a *app) run(op *catalog.Operation) (*run.Outcome, error) {
+	a.Helper()
+	view := a.with(op)
+	_, out, err := a.engine.Invoke(context.Background(), run.Request{View: view, Principal: a.as, ID: op.ID, Surface: "app"})
+	return out, err
+}
+
+// runs gives what runs a script again and again.
+func (a *app) runs(op *catalog.Operation) func() {
+	view := a.with(op)
+	return func() {
+		_, _, err := a.engine.Invoke(context.Background(), run.Request{View: view, Principal: a.as, ID: op.ID, Surface: "app"})
+		require.NoError(a, err)
+	}
+}
+
+// with is the app's view with one operation more.
+func (a *app) with(op *catalog.Operation) *catalog.View {
+	a.Helper()
 	s, err := catalog.NewSnapshot(a.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{op}})
 	require.NoError(a, err)
-	_, out, err := a.engine.Invoke(context.Background(), run.Request{View: s.View(a.as, exposure.Full, false), Principal: a.as, ID: op.ID, Surface: "app"})
-	return out, err
+	return s.View(a.as, exposure.Full, false)
 }
 
 var atomic = run.Spec{Atomic: true}

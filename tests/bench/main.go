@@ -45,7 +45,7 @@ var suites = []suite{
 		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
 	}},
-	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert", []row{
+	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert|Effects", []row{
 		{"Get/SQLite", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
 		{"GetInScript/SQLite", "get-by-id within a run", "prepared database/sql", "ratio", ""},
 		{"Collection20/SQLite", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
@@ -59,6 +59,14 @@ var suites = []suite{
 		{"Patch/PostgreSQL", "patch on PostgreSQL within a run", "prepared UPDATE ... RETURNING", "ratio", ""},
 		{"Upsert/PostgreSQL", "upsert on PostgreSQL within a run, half of them new", "prepared INSERT ... ON CONFLICT ... RETURNING", "ratio", ""},
 		{"UpsertMany/PostgreSQL", "upsert-many of 1,000 new rows on PostgreSQL within a run", "1,000 prepared INSERTs", "ratio", "1"},
+		{"Effects/SQLite/Atomic", "a run of ten reads and ten patches, one transaction", "the same by hand, prepared", "ratio", ""},
+		{"Effects/SQLite/AtomicAgainstSingle", "that run", "the same with atomic: false, a commit for each call", "ratio", "1"},
+		{"Effects/SQLite/Recorded", "that run, with its changes recorded", "the same without", "ratio", ""},
+		{"Effects/SQLite/Dry", "that run, only tried", "the same for real", "ratio", ""},
+		{"Effects/PostgreSQL/Atomic", "a run of ten reads and ten patches on PostgreSQL, one transaction", "the same by hand, prepared", "ratio", ""},
+		{"Effects/PostgreSQL/AtomicAgainstSingle", "that run on PostgreSQL", "the same with atomic: false, a commit for each call", "ratio", "1"},
+		{"Effects/PostgreSQL/Recorded", "that run on PostgreSQL, with its changes recorded", "the same without", "ratio", ""},
+		{"Effects/PostgreSQL/Dry", "that run on PostgreSQL, only tried", "the same for real", "ratio", ""},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
 	{"./sample-pantrypal", "Script", []row{
