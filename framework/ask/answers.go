@@ -39,7 +39,7 @@ func FormQuestion(key, message string, form json.RawMessage) Question {
 
 // Elicit asks the user to fill in a form. Its schema is a flat object of texts,
 // numbers, truths and choices, as the protocol has it ("Elicitation", requested
-// schema). An answer that does not fit it is invalid_payload.
+// schema). An answer that does not fit it is upstream_error.
 func Elicit(ctx context.Context, key, message string, form json.RawMessage) (Form, error) {
 	got, err := All(ctx, FormQuestion(key, message, form))
 	if err != nil {
@@ -177,7 +177,7 @@ func decode(method string, answer json.RawMessage, into any) error {
 
 // malformed is the fault of an answer that is none.
 func malformed(method, path, why string) error {
-	return fault.Newf(fault.InvalidPayload, "the client's answer to %s is not one: %s", method, why).
+	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not one: %s", method, why).
 		WithHint("The client has to answer as the protocol says.").WithPath(path)
 }
 

@@ -33,8 +33,8 @@ type Client interface {
 	// Ask gives the answers in the order of the questions, each the result of its
 	// method: an object, not checked further. The error is a fault:
 	// capability_unsupported where Can is false, in whose chain is *Unable;
-	// input_required, in whose chain is *Pending; invalid_payload for what is no
-	// answer; cancelled, timeout; queue_overloaded for too many questions at a time.
+	// input_required, in whose chain is *Pending; upstream_error for what is no answer;
+	// cancelled, timeout; queue_overloaded for too many questions at a time.
 	Ask(ctx context.Context, questions ...Question) ([]json.RawMessage, error)
 }
 

@@ -55,7 +55,7 @@ func TestAFormIsReadAsItsSchemaSays(t *testing.T) {
 			require.NotEmpty(t, got.Action)
 			continue
 		}
-		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), answer)
+		require.Equal(t, fault.UpstreamError, fault.CodeOf(err), answer)
 		require.Equal(t, want, fault.From(err).Path, answer)
 		require.NotEmpty(t, fault.From(err).Hint)
 	}
@@ -106,7 +106,7 @@ func TestTextsAndRootsAreRead(t *testing.T) {
 	require.Equal(t, []ask.Root{{URI: "file:///a"}}, roots)
 	for _, bad := range []string{`{}`, `{"roots":[{}]}`, `[]`, `null`, ``} {
 		_, err = ask.DecodeRoots(json.RawMessage(bad))
-		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), bad)
+		require.Equal(t, fault.UpstreamError, fault.CodeOf(err), bad)
 	}
 }
 
@@ -119,7 +119,7 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		check := func(err error) {
-			if code := fault.CodeOf(err); err != nil && code != fault.InvalidPayload {
+			if code := fault.CodeOf(err); err != nil && code != fault.UpstreamError {
 				t.Fatalf("%s for %q", code, answer)
 			}
 		}

@@ -155,7 +155,7 @@ func init() {
 	entry(Cancelled, "The caller cancelled the run.", "Start it again when it is wanted.", Safe, 499, rpcInternal, classBase, tooling("CANCELLED"))
 	entry(QueueOverloaded, "Too many calls are in flight.", "Wait for some of them to end.", Safe, 503, rpcOverload, classLimit, tooling("QUEUE_OVERLOADED"))
 	entry(ToolTimeout, "The tool did not end in its time.", "Ask for less at once, or raise server.toolTimeoutMs.", Safe, 504, rpcInternal, classCall, tooling("TOOL_TIMEOUT"))
-	entry(UpstreamError, "The server behind the tool reported an error.", "Read its message and correct the call.", Fix, 502, rpcInternal, classCall)
+	entry(UpstreamError, "The server behind the tool, or the client that was asked, answered with an error or with what is no answer.", "Read its message and correct the call.", Fix, 502, rpcInternal, classCall)
 	entry(PluginUnavailable, "The plugin behind the tool is not running.", "Try again: it is being restarted. If it stays away, see `doctor`.", Safe, 503, rpcInternal, classCall)
 	entry(CodeModeDisabled, "Code mode is switched off.", "Set codeMode.enabled, or use the entity tools.", Never, 403, rpcParams, classBase)
 	entry(InvalidCodeModeID, "This is not an id of the catalog.", "Use an id as search gives it.", Fix, 400, rpcParams, classBase)

@@ -124,7 +124,7 @@ func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, lim
 	if got.err == nil || !stopped(got.err) {
 		return got, nil
 	}
-	if end, _ := ctx.Deadline(); !time.Now().Before(end) {
+	if end, _ := patience.Deadline(ctx); !time.Now().Before(end) {
 		<-ctx.Done() // a copy of the deadline may have been faster than the deadline itself
 	}
 	if ctx.Err() != nil {

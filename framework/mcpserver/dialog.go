@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -14,9 +14,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
 )
-
-// errNoAnswer is why a question ended that nobody answered.
-var errNoAnswer = errors.New("the client's time to answer is up")
 
 // dialog asks the client of one call of the older era: by requests of our own, on
 // the stream of that call, while it waits. No limit of time counts meanwhile but
@@ -56,8 +53,8 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 	}
 	defer patience.Pause(ctx)()
 	limit := d.session.server.opts.AskTimeout
-	ctx, stop := context.WithTimeoutCause(ctx, limit, errNoAnswer)
-	defer stop()
+	patient := time.NewTimer(limit)
+	defer patient.Stop()
 	var open []*posed
 	defer func() {
 		for _, p := range open {
@@ -76,11 +73,10 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		p := open[0]
 		select {
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
-					WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
-			}
 			return nil, ctx.Err()
+		case <-patient.C:
+			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
+				WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
 		case m := <-p.answer:
 			open = open[1:]
 			answer, err := p.read(m)
@@ -173,7 +169,7 @@ func (p *posed) read(m message) (json.RawMessage, error) {
 	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
 		return answer, nil
 	}
-	return nil, fault.Newf(fault.InvalidPayload, "the client's answer to %s is no object", p.Method).
+	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is no object", p.Method).
 		WithHint("The client has to answer as the protocol says.")
 }
 

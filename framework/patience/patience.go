@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// WithTimeout is context.WithTimeoutCause with a clock that Pause stops. When the
-// time is up, Err of the context is context.DeadlineExceeded; contexts made from it
+// WithTimeout is context.WithTimeoutCause with a clock that Pause stops, and that
+// Deadline tells. When the time is up, Err of the context is context.DeadlineExceeded; contexts made from it
 // say context.Canceled, and context.Cause gives the cause for all of them.
 func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
@@ -97,18 +97,26 @@ func (c *clock) resume() {
 	}
 }
 
-// Deadline implements context.Context: as it is now, for pauses put it off.
-func (c *clock) Deadline() (time.Time, bool) {
+// Deadline is when the first clock that ctx is under will end it, as things are now.
+// The context itself does not tell: a context with a longer limit, made from one
+// that does, has no clock of its own, and would not end while this one stands still.
+func Deadline(ctx context.Context) (end time.Time, ok bool) {
+	end, ok = ctx.Deadline()
+	for c := above(ctx); c != nil; c = c.parent {
+		if own := c.ends(); !ok || own.Before(end) {
+			end, ok = own, true
+		}
+	}
+	return end, ok
+}
+
+func (c *clock) ends() time.Time {
 	c.mu.Lock()
-	end := c.end
+	defer c.mu.Unlock()
 	if c.pauses > 0 && !c.over {
-		end = time.Now().Add(c.left)
+		return time.Now().Add(c.left)
 	}
-	c.mu.Unlock()
-	if outer, ok := c.Context.Deadline(); ok && outer.Before(end) {
-		return outer, true
-	}
-	return end, true
+	return c.end
 }
 
 // Err implements context.Context.

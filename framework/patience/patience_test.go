@@ -18,7 +18,7 @@ func TestTheClockEndsTheContext(t *testing.T) {
 		defer stop()
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
-		end, ok := inner.Deadline()
+		end, ok := Deadline(inner)
 		require.True(t, ok)
 		require.Equal(t, time.Second, time.Until(end))
 		time.Sleep(time.Second)
@@ -44,7 +44,7 @@ func TestPausesPutItOff(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.NoError(t, ctx.Err(), "one still waits")
-		end, _ := ctx.Deadline()
+		end, _ := Deadline(ctx)
 		require.Equal(t, 100*time.Millisecond, time.Until(end))
 		second()
 		time.Sleep(100 * time.Millisecond)
@@ -56,6 +56,20 @@ func TestPausesPutItOff(t *testing.T) {
 		require.Equal(t, context.DeadlineExceeded, outer.Err())
 		Pause(outer)()
 		require.Equal(t, context.DeadlineExceeded, outer.Err())
+	})
+}
+
+func TestALongerLimitHasAClockOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
+		defer stop()
+		longer, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		defer Pause(ctx)()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, context.DeadlineExceeded, longer.Err())
+		require.NoError(t, ctx.Err())
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/patience"
 )
 
 // Attempt is one try of a run, with its own transactions. Its methods may be
@@ -416,7 +417,7 @@ type lasting struct {
 }
 
 // Deadline implements context.Context.
-func (l lasting) Deadline() (time.Time, bool) { return l.until.Deadline() }
+func (l lasting) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
 
 // slowOutside waits for a call that no transaction covers. If it takes longer
 // than run.lockMs while a write transaction is open, the attempt gives way: the
