@@ -53,9 +53,6 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 	for i, id := range ids {
 		out[i] = pending{kind: k, id: id, at: t.reserve(note{kind: k, id: id, action: action, links: links})}
 	}
-	if !t.attempt.Records() {
-		return out, nil
-	}
 	if err := t.remember(ctx, k, ids); err != nil {
 		return nil, err
 	}
@@ -70,8 +67,12 @@ func (t *tx) void(rows ...pending) {
 	}
 }
 
-// remember keeps rows as they are before they are written for the first time.
+// remember keeps rows as they are before they are written for the first time, where
+// the run records.
 func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
+	if !t.attempt.Records() {
+		return nil
+	}
 	var unknown []any
 	for _, id := range ids {
 		if _, known := t.origins[row{k, k.FormatID(id)}]; !known {

@@ -20,6 +20,9 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 		return 0, false, err
 	}
 	done, err = t.together(ctx, func() error {
+		if err := t.remember(ctx, k, ids); err != nil {
+			return err
+		}
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
 			affected += len(keys)
@@ -54,7 +57,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 				return err
 			}
 			t.touched = true
-			if _, err := t.expect(ctx, k, there, run.Delete); err != nil {
+			if _, err := t.expect(ctx, k, there, run.Delete, t.many(k, every)...); err != nil {
 				return err
 			}
 			_, moved, err := t.cascades(ctx, k, there, map[string]bool{})

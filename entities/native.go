@@ -16,11 +16,11 @@ import (
 )
 
 // native tells whether rows of a kind are written by statements of the engine's
-// own: nothing of the app stands around ent's statement, nobody wants to see the
-// rows before and after, and the caller sees whole rows. What ent's builders do
-// besides the statement (defaults, validators) still runs.
+// own: nothing of the app stands around ent's statement, and the caller sees whole
+// rows. What ent's builders do besides the statement (defaults, validators) still
+// runs.
 func (t *tx) native(k *kind) bool {
-	return k.Plain && !t.attempt.Records() && !t.hooked(k) && !t.caller.narrows(k)
+	return k.Plain && !t.hooked(k) && !t.caller.narrows(k)
 }
 
 // plain tells whether a model of a native kind is about columns of its own table
@@ -193,6 +193,11 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 func (t *tx) made(k *kind, id any) {
 	t.touched = true
 	t.reserve(note{kind: k, id: id, action: run.Create})
+	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
+		if _, known := t.origins[at]; !known {
+			t.keep(at, origin{})
+		}
+	}
 }
 
 // changed notes a row that was changed.
@@ -204,6 +209,9 @@ func (t *tx) changed(k *kind, id any) {
 // renew changes an entity in one statement and gives what it became; nil where
 // there is none with the id, or none at the version.
 func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+	if err := t.remember(ctx, k, []any{p.id}); err != nil {
+		return nil, err
+	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
 		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)

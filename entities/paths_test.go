@@ -18,9 +18,9 @@ import (
 )
 
 // TestBothWaysOfWritingAgree makes the same random calls in two apps. One stores
-// them by the engine's own statements; in the other the run records changes, so
-// that every row goes through ent's builders. Answers, faults, counts and rows must
-// be the same, but for the times and ids that were made.
+// them by the engine's own statements; in the other every row goes through ent's
+// builders. Answers, faults, counts and rows must be the same, but for the times and
+// ids that were made, whether or not the run records.
 func TestBothWaysOfWritingAgree(t *testing.T) {
 	if forEach(t, TestBothWaysOfWritingAgree) {
 		return
@@ -28,7 +28,11 @@ func TestBothWaysOfWritingAgree(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	fast, slow := start(t, ent.Entities()), start(t, ent.Entities())
+	byEnt := ent.Entities()
+	for _, k := range byEnt.Kinds {
+		k.Plain = false
+	}
+	fast, slow := start(t, ent.Entities()), start(t, byEnt)
 	for _, a := range []*app{fast, slow} {
 		a.call("Label.upsert-many", `{"models":[{"name":"a"},{"name":"b"},{"name":"c"}]}`)
 		a.call("Person.upsert-many", `{"models":[{"id":"ann","name":"Ann","email":"a"},{"id":"bob","name":"Bob","email":"b"}]}`)
@@ -39,8 +43,8 @@ func TestBothWaysOfWritingAgree(t *testing.T) {
 	}
 	for n := range calls {
 		op, input := randomWrite(r)
-		one, oneCounts := outcome(fast, op, input, run.Spec{Atomic: true})
-		two, twoCounts := outcome(slow, op, input, run.Spec{Atomic: true, Record: true})
+		one, oneCounts := outcome(fast, op, input, run.Spec{Atomic: true, Record: n%2 == 0})
+		two, twoCounts := outcome(slow, op, input, run.Spec{Atomic: true, Record: n%2 == 0})
 		require.Equal(t, one, two, "call %d: %s %s", n, op, input)
 		require.ElementsMatch(t, oneCounts, twoCounts, "call %d: %s %s", n, op, input)
 	}
