@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -15,92 +14,36 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// JournalTables make the tables of the journal, where they are missing: runs and
-// calls, as entities/ledger/records describes them to readers, the processes that
-// write, and the scripts that each of them is at. bytes is what a run and its calls
-// take.
+// JournalTables make the tables of the journal, where they are missing. A run is one
+// row, so that keeping it costs next to nothing: what is known of it, its calls and
+// its script. Readers have views of that, which are as entities/ledger/records
+// describes them. Beside them stand the processes that write, with what each has
+// written, and the scripts that each of them is at.
 func JournalTables(d sqltext.Dialect) []string {
-	moment, object := "timestamptz", "jsonb"
+	object := "jsonb"
 	if d.Name() == dialect.SQLite {
-		moment, object = "datetime", "json"
+		object = "text"
 	}
-	return []string{
-		`CREATE TABLE IF NOT EXISTS koan_runs (
-	id text NOT NULL PRIMARY KEY,
-	bytes bigint NOT NULL,
-	started ` + moment + ` NOT NULL,
-	duration_ms double precision NOT NULL,
-	surface text NOT NULL,
-	subject text NOT NULL,
-	tool text NOT NULL,
-	operation text NOT NULL,
-	"set" text NOT NULL,
-	outcome text NOT NULL,
-	message text,
-	line bigint,
-	committed bool NOT NULL,
-	dry_run bool NOT NULL,
-	atomic bool NOT NULL,
-	attempts bigint NOT NULL,
-	call_count bigint NOT NULL,
-	outside_count bigint NOT NULL,
-	created bigint NOT NULL,
-	updated bigint NOT NULL,
-	deleted bigint NOT NULL,
-	changes ` + object + `,
-	changes_digest text,
-	code_digest text,
-	input_digest text,
-	result_bytes bigint NOT NULL,
-	approval text NOT NULL,
-	plan_id text,
-	approved_by text,
-	redactions bigint NOT NULL,
-	correlation_id text,
-	trace_id text NOT NULL,
-	keyed bool NOT NULL,
-	repeat_of text,
-	runtime text,
-	catalog_version text NOT NULL,
-	tool_version text NOT NULL,
-	repaired bool NOT NULL,
-	lost bigint NOT NULL,
-	code text
-)`,
-		`CREATE INDEX IF NOT EXISTS koan_runs_started ON koan_runs (started)`,
-		`CREATE INDEX IF NOT EXISTS koan_runs_failed ON koan_runs (outcome, started) WHERE outcome <> 'ok'`,
-		`CREATE INDEX IF NOT EXISTS koan_runs_size ON koan_runs (id, bytes)`,
-		`CREATE TABLE IF NOT EXISTS koan_calls (
-	id text NOT NULL PRIMARY KEY,
-	run_id text NOT NULL,
-	sequence bigint NOT NULL,
-	position text NOT NULL,
-	tool text NOT NULL,
-	operation text NOT NULL,
-	entity text,
-	"set" text,
-	outcome text NOT NULL,
-	started_ms double precision NOT NULL,
-	duration_ms double precision NOT NULL,
-	input_digest text NOT NULL,
-	output_bytes bigint NOT NULL,
-	outside bool NOT NULL
-)`,
-		`CREATE INDEX IF NOT EXISTS koan_calls_run ON koan_calls (run_id)`,
+	return append([]string{
+		"CREATE TABLE IF NOT EXISTS koan_journal (id text NOT NULL PRIMARY KEY, record " + object + " NOT NULL, calls " + object + ", code text)",
 		`CREATE TABLE IF NOT EXISTS koan_writers (
 	id text NOT NULL PRIMARY KEY,
 	seen_at bigint NOT NULL,
 	lease_until bigint NOT NULL,
-	lost_at bigint
+	lost_at bigint,
+	runs bigint NOT NULL,
+	bytes bigint NOT NULL
 )`,
-		`CREATE TABLE IF NOT EXISTS koan_begun (
-	run text NOT NULL PRIMARY KEY,
-	writer text NOT NULL,
-	record text NOT NULL
-)`,
-		`CREATE INDEX IF NOT EXISTS koan_begun_writer ON koan_begun (writer)`,
-	}
+		"INSERT INTO koan_writers (id, seen_at, lease_until, runs, bytes) VALUES ('" + gone + "', 0, " + never + ", 0, 0) ON CONFLICT (id) DO NOTHING",
+		"CREATE TABLE IF NOT EXISTS koan_begun (run text NOT NULL PRIMARY KEY, writer text NOT NULL, record text NOT NULL)",
+	}, journalViews(d)...)
 }
+
+// gone stands among the writers for all that are no more; its lease is for ever.
+const (
+	gone  = "gone"
+	never = "9000000000000000"
+)
 
 // Journal is what ran, in the app's own place. Each method is a transaction of its
 // own. It is safe for concurrent use, by several processes too.
@@ -128,6 +71,7 @@ type Batch struct {
 
 // Write keeps a batch, and that the process is alive. An empty batch does that alone.
 func (j *Journal) Write(ctx context.Context, b Batch) error {
+	rows, bytes := journalRows(b.Ended)
 	return j.in(ctx, func(tx *sql.Tx) error {
 		if err := j.alive(ctx, tx, b.Lost); err != nil {
 			return err
@@ -143,11 +87,10 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 				return err
 			}
 		}
-		// What a run called before it was gone on with under its key is no part of it.
-		if err := j.forget(ctx, tx, "DELETE FROM koan_calls WHERE run_id IN (", b.Ended, func(r journal.Record) bool { return r.Keyed }); err != nil {
+		if err := j.insert(ctx, tx, rows, completing); err != nil {
 			return err
 		}
-		if err := j.insert(ctx, tx, b.Ended, completing); err != nil {
+		if err := j.count(ctx, tx, j.writer, len(rows), bytes); err != nil {
 			return err
 		}
 		return j.forget(ctx, tx, "DELETE FROM koan_begun WHERE run IN (", b.Ended, scripted)
@@ -160,9 +103,18 @@ func (j *Journal) alive(ctx context.Context, tx *sql.Tx, lost bool) error {
 	if lost {
 		lostAt = j.clock()
 	}
-	q := j.statement("INSERT INTO koan_writers (id, seen_at, lease_until, lost_at) VALUES (").Arg(j.writer).Raw(", " + j.clock() + ", " + j.clock() + " + ").
-		Arg(j.lease.Milliseconds()).Raw(", " + lostAt + ") ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at, lease_until = EXCLUDED.lease_until, lost_at = COALESCE(koan_writers.lost_at, EXCLUDED.lost_at)")
+	q := j.statement("INSERT INTO koan_writers (id, seen_at, lease_until, lost_at, runs, bytes) VALUES (").Arg(j.writer).Raw(", " + j.clock() + ", " + j.clock() + " + ").
+		Arg(j.lease.Milliseconds()).Raw(", " + lostAt + ", 0, 0) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at, lease_until = EXCLUDED.lease_until, lost_at = COALESCE(koan_writers.lost_at, EXCLUDED.lost_at)")
 	_, err := exec(ctx, tx, q)
+	return err
+}
+
+// count adds to what a writer has written.
+func (j *Journal) count(ctx context.Context, tx *sql.Tx, writer string, runs int, bytes int64) error {
+	if runs == 0 {
+		return nil
+	}
+	_, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET runs = runs + ").Arg(runs).Raw(", bytes = bytes + ").Arg(bytes).Raw(" WHERE id = ").Arg(writer))
 	return err
 }
 
@@ -191,13 +143,23 @@ func scripted(r journal.Record) bool { return r.CodeDigest != "" }
 // did not write is looked for in receipts.
 func (j *Journal) Leave(ctx context.Context) error {
 	return j.in(ctx, func(tx *sql.Tx) error {
-		q := j.statement("DELETE FROM koan_writers WHERE id = ").Arg(j.writer).Raw(" AND lost_at IS NULL")
-		if _, err := exec(ctx, tx, q); err != nil {
+		q := j.statement("UPDATE koan_writers SET lease_until = 0 WHERE lost_at IS NOT NULL AND id = ").Arg(j.writer)
+		if n, err := exec(ctx, tx, q); err != nil || n > 0 {
 			return err
 		}
-		_, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lease_until = 0 WHERE id = ").Arg(j.writer))
-		return err
+		return j.retire(ctx, tx, j.writer)
 	})
+}
+
+// retire takes out a writer, and adds what it has written to what others did before.
+func (j *Journal) retire(ctx context.Context, tx *sql.Tx, id string) error {
+	q := j.statement("UPDATE koan_writers SET runs = runs + (SELECT COALESCE(SUM(runs), 0) FROM koan_writers WHERE id = ").Arg(id).
+		Raw("), bytes = bytes + (SELECT COALESCE(SUM(bytes), 0) FROM koan_writers WHERE id = ").Arg(id).Raw(") WHERE id = '" + gone + "'")
+	if _, err := exec(ctx, tx, q); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, j.statement("DELETE FROM koan_writers WHERE id = ").Arg(id))
+	return err
 }
 
 // Dead is what is known of processes that nothing was heard of for their lease.
@@ -253,18 +215,28 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 // Bury keeps what was found out about the runs of dead processes, where nobody has
 // written it since, and forgets the processes.
 func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) error {
+	rows, _ := journalRows(found)
 	return j.in(ctx, func(tx *sql.Tx) error {
-		if err := j.insert(ctx, tx, found, keeping); err != nil {
-			return err
+		for _, row := range rows {
+			n, err := exec(ctx, tx, j.insertion([]journalRow{row}).Raw(keeping))
+			if err != nil {
+				return err
+			}
+			if err := j.count(ctx, tx, gone, int(n), n*row.size()); err != nil {
+				return err
+			}
 		}
 		for _, w := range d.Writers {
 			// One that was only slow is back since, and sees to itself.
-			q := j.statement("DELETE FROM koan_writers WHERE id = ").Arg(w).Raw(" AND lease_until < " + j.clock())
-			if n, err := exec(ctx, tx, q); err != nil || n == 0 {
-				if err != nil {
-					return err
-				}
+			n, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lost_at = NULL WHERE lease_until < "+j.clock()+" AND id = ").Arg(w))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
 				continue
+			}
+			if err := j.retire(ctx, tx, w); err != nil {
+				return err
 			}
 			if _, err := exec(ctx, tx, j.statement("DELETE FROM koan_begun WHERE writer = ").Arg(w)); err != nil {
 				return err
@@ -281,11 +253,10 @@ type Size struct {
 	First string // the oldest run's id, "" for none
 }
 
-// Size measures the journal.
+// Size tells how much that is.
 func (j *Journal) Size(ctx context.Context) (s Size, err error) {
-	err = j.each(ctx, j.statement("SELECT COUNT(*), COALESCE(SUM(bytes), 0), COALESCE(MIN(id), '') FROM koan_runs"), func(rows *sql.Rows) error {
-		return rows.Scan(&s.Runs, &s.Bytes, &s.First)
-	})
+	q := j.statement("SELECT COALESCE(SUM(runs), 0), COALESCE(SUM(bytes), 0), COALESCE((SELECT MIN(id) FROM koan_journal), '') FROM koan_writers")
+	err = j.each(ctx, q, func(rows *sql.Rows) error { return rows.Scan(&s.Runs, &s.Bytes, &s.First) })
 	return s, err
 }
 
@@ -293,7 +264,7 @@ func (j *Journal) Size(ctx context.Context) (s Size, err error) {
 // many as it takes to free so many bytes. It gives how many, and how much they took.
 func (j *Journal) Prune(ctx context.Context, before string, free int64, most int) (runs int, bytes int64, err error) {
 	var ids []any
-	q := j.statement("SELECT id, bytes FROM koan_runs ORDER BY id LIMIT ").Arg(most)
+	q := j.statement("SELECT id, " + rowSize + " FROM koan_journal ORDER BY id LIMIT ").Arg(most)
 	err = j.each(ctx, q, func(rows *sql.Rows) error {
 		var id string
 		var size int64
@@ -309,15 +280,22 @@ func (j *Journal) Prune(ctx context.Context, before string, free int64, most int
 		return 0, 0, err
 	}
 	err = j.in(ctx, func(tx *sql.Tx) error {
-		for _, from := range []string{"DELETE FROM koan_calls WHERE run_id IN (", "DELETE FROM koan_runs WHERE id IN ("} {
-			if _, err := exec(ctx, tx, j.statement(from).List(ids).Raw(")")); err != nil {
-				return err
-			}
+		n, err := exec(ctx, tx, j.statement("DELETE FROM koan_journal WHERE id IN (").List(ids).Raw(")"))
+		if err != nil || int(n) != len(ids) {
+			return errors.Join(err, errRaced(len(ids)-int(n)))
 		}
-		return nil
+		return j.count(ctx, tx, gone, -len(ids), -bytes)
 	})
+	if errors.As(err, new(errRaced)) { // another process prunes, too
+		return most, 0, nil
+	}
 	return len(ids), bytes, err
 }
+
+// errRaced ends a transaction that found fewer rows than it had seen.
+type errRaced int
+
+func (e errRaced) Error() string { return fmt.Sprintf("%d rows are gone already", int(e)) }
 
 // place is the app's own database, and what all tables in it have in common.
 type place struct {
@@ -370,10 +348,4 @@ func (p place) each(ctx context.Context, b *sqltext.Builder, fn func(*sql.Rows) 
 		}
 	}
 	return rows.Err()
-}
-
-// unlost is a text that a database takes: PostgreSQL refuses NUL, and both what is
-// no UTF-8.
-func unlost(s string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }

@@ -15,7 +15,7 @@ import (
 const (
 	queued     = 1024
 	patience   = 50 * time.Millisecond
-	gathering  = 20 * time.Millisecond
+	gathering  = 50 * time.Millisecond
 	maxBatch   = 512
 	writeAgain = 200 * time.Millisecond
 	writeTime  = 10 * time.Second
