@@ -10,6 +10,7 @@ BIN := bin
 PHOTO ?= sample-pantrypal/testdata/haul.png
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
+SOAKTIME ?= 30m
 ONLY ?=
 
 # Packages whose tests share state between goroutines: they run under the race
@@ -76,8 +77,8 @@ bench: build ## The benchmark table, as ratios to the raw thing underneath
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
 
-soak: ## Long proofs
-	$(GO) test -tags soak -count=1 -timeout 60m -run Soak -v ./tests/e2e
+soak: ## Long proofs; SOAKTIME is how long 50 clients come and go
+	KOAN_SOAK=$(SOAKTIME) $(GO) test -tags soak -count=1 -timeout 3h -run Soak -v ./tests/e2e
 
 clean: ## Remove what was built
 	rm -rf $(BIN)

@@ -228,22 +228,32 @@ func (p *pool) calmDown() {
 	}
 	p.target--
 	p.shrink = time.AfterFunc(calm, p.calmDown)
-	if len(p.idle) > p.target {
+	p.trim()
+}
+
+// trim ends idle workers that are more than the pool is to keep: they were started
+// for jobs that did not wait until they were ready.
+func (p *pool) trim() {
+	for len(p.idle) > p.target {
 		w := p.idle[0]
 		p.idle = p.idle[1:]
-		delete(p.all, w)
-		go w.end(killedDone)
+		p.dismiss(w)
 	}
 }
 
 // discard ends a worker that had its job, and sees to the next.
 func (p *pool) discard(w *process) {
+	p.dismiss(w)
+	p.refill()
+}
+
+// dismiss ends a worker; close waits until it is reaped.
+func (p *pool) dismiss(w *process) {
 	w.kill(killedDone)
 	go func() {
 		w.end(killedDone)
 		p.forget(w)
 	}()
-	p.refill()
 }
 
 func (p *pool) forget(w *process) {
@@ -282,6 +292,7 @@ func (p *pool) startOne() {
 	case err == nil:
 		p.idle = append(p.idle, w)
 		p.handOut()
+		p.trim()
 	case len(p.waiters) > 0:
 		p.answer(0, spawned{nil, err})
 	}

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,4 +50,50 @@ func TestRefillDisturbsNobody(t *testing.T) {
 	s.pool.discard(second)
 	s.pool.discard(last)
 	require.NoError(t, s.Warm(t.Context()))
+}
+
+// TestPoolKeepsNoMoreThanItShould: workers that were started for jobs which did not
+// wait for them are ended again.
+func TestPoolKeepsNoMoreThanItShould(t *testing.T) {
+	s, err := New(Options{PoolSize: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Warm(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var impatient sync.WaitGroup
+	for range 20 {
+		impatient.Go(func() {
+			if p, err := s.pool.take(ctx, true); err == nil { // modest: the pool does not grow for it
+				s.pool.discard(p)
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond)
+	cancel()
+	impatient.Wait()
+	require.Eventually(t, func() bool {
+		s.pool.mu.Lock()
+		defer s.pool.mu.Unlock()
+		return s.pool.starting == 0 && len(s.pool.idle) == 1 && len(s.pool.all) == 1
+	}, 20*time.Second, time.Millisecond)
+}
+
+// TestCallersWhoGoLeaveNoWorker: a job whose caller leaves at the very moment in
+// which it gets its worker gives it back.
+func TestCallersWhoGoLeaveNoWorker(t *testing.T) {
+	s, err := New(Options{PoolSize: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 20 {
+		require.NoError(t, s.Warm(t.Context()))
+		_, err := s.handOver(gone, job("1"), newHost(), &ticket{})
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.Eventually(t, func() bool {
+		s.pool.mu.Lock()
+		defer s.pool.mu.Unlock()
+		return s.pool.starting == 0 && len(s.pool.idle) == len(s.pool.all)
+	}, 20*time.Second, time.Millisecond)
 }

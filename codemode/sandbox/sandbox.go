@@ -115,13 +115,15 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	rivals := func() bool { return s.queue.rivals(place.caller) }
 	excess := place.share > runtime.NumCPU() && rivals()
 	p, err := s.pool.take(ctx, excess)
+	if p != nil {
+		defer s.pool.discard(p) // also where the caller has gone meanwhile
+	}
 	if ctx.Err() != nil {
 		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
 	}
 	if err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
-	defer s.pool.discard(p)
 	if err := p.limit(job.Limits); err != nil {
 		if errors.Is(err, syscall.ESRCH) {
 			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
