@@ -254,6 +254,9 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	h.wait()
 	if res != nil {
 		e.result = res
+		for i := range res.Logs {
+			res.Logs[i].Message = a.Run().Redact(res.Logs[i].Message)
+		}
 		e.cpuMs += res.CPUMs
 		e.peak = max(e.peak, res.PeakMemory)
 	}

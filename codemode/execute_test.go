@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -291,4 +292,28 @@ func compiled(t testing.TB, op string, h *house) *jsonschema.Schema {
 	schema, err := c.Compile("in.json")
 	require.NoError(t, err)
 	return schema
+}
+
+func TestSecretsLeaveNoTrace(t *testing.T) {
+	h := newHouse(t, nil)
+	const secret = "4111 1111 1111 1111"
+	r := h.run(`console.log("card " + "4111 1111 1111 1111");
+SDK.Out.warn("password=hunter22");
+throw new Error("Bearer abcdefgh12345678 is no good");`, nil)
+	require.Error(t, r.err)
+	require.Len(t, r.Logs, 2)
+	require.Equal(t, "card [redacted]", r.Logs[0].Message)
+	require.Equal(t, "password=[redacted]", r.Logs[1].Message)
+	require.Contains(t, r.Error.Message, "Bearer [redacted] is no good")
+	for _, text := range []string{r.Error.Message, r.Error.Source, fmt.Sprint(r.Error.Details)} {
+		require.NotContains(t, text, "abcdefgh12345678")
+	}
+	rec := h.records.all[len(h.records.all)-1]
+	require.NotContains(t, rec.Code+rec.Message, "abcdefgh")
+	require.NotContains(t, rec.Code, secret)
+	require.GreaterOrEqual(t, rec.Redactions, 5)
+
+	// What a script gives on purpose is its caller's.
+	r = h.run(`"card 4111 1111 1111 1111"`, nil)
+	require.JSONEq(t, `"card `+secret+`"`, string(r.Result))
 }

@@ -74,12 +74,14 @@ func (c *call) Key() string {
 
 func (c *call) Progress(done, total float64, message string) {
 	if c.request.Progress != nil {
+		message, _ = c.engine.opts.Redactor.Text(message)
 		c.request.Progress(done, total, message)
 	}
 }
 
 func (c *call) Log(level slog.Level, message string) {
 	if c.request.Notify != nil {
+		message, _ = c.engine.opts.Redactor.Text(message)
 		c.request.Notify(level, message)
 	}
 }
