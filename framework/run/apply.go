@@ -1,11 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -95,7 +98,7 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	case p.State == PlanWaiting && !mayApprove(v.By):
 		return nil, nil, required(p)
 	case p.Request.CatalogVersion != v.Snapshot.Version() && p.State != PlanApplied:
-		return nil, nil, fault.New(fault.PlanStale, "").WithDetails(map[string]any{"planId": p.ID})
+		return nil, nil, stale(p)
 	}
 	return e.Invoke(ctx, Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
@@ -116,22 +119,74 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) error {
 	return nil
 }
 
-// adopt makes the run go on where a plan stands that somebody decided about.
-func (r *Run) adopt(ctx context.Context) error {
+// adopt makes the run go on where a plan stands: one that is applied, or one about
+// which the client of this call was asked in the call before.
+func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	p := r.request.plan
 	if p == nil {
-		return nil
+		var err error
+		if p, err = r.resumed(ctx); p == nil {
+			return err
+		}
 	}
+	r.ID, out.Run = p.ID, p.ID
 	r.guard.kept, r.guard.calls, r.guard.last = p, p.Agreed, r.shape(p.Changes)
 	tape, err := Thaw(p.Tape)
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
 	r.tape = tape
-	if err := r.agree(ctx, p, r.approver()); err != nil && !errors.Is(err, errAgreed) {
+	asked := slices.Contains(ask.Answered(ctx), r.question(p).Key)
+	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
+		err = r.ask(ctx, p)
+	} else { // whoever applies a plan agrees to it as it stands
+		err = r.agree(ctx, p, r.approver())
+	}
+	if !errors.Is(err, errAgreed) {
 		return err
 	}
 	return nil
+}
+
+// resumed gives the plan that the client of this call brings an answer for, nil for
+// none. The surface vouches that the client was asked, and for the same call; whose
+// the plan is, and of what, is looked at nevertheless.
+func (r *Run) resumed(ctx context.Context) (*Plan, error) {
+	if r.guard == nil {
+		return nil, nil
+	}
+	for _, key := range ask.Answered(ctx) {
+		word, rest, _ := strings.Cut(key, ":")
+		id, _, plan := strings.Cut(rest, ":")
+		if word != planOperation || !plan {
+			continue
+		}
+		p, err := r.engine.plans.Plan(ctx, id)
+		switch {
+		case errors.Is(err, ErrNoPlan):
+			return nil, noPlan(id)
+		case err != nil:
+			return nil, unplanned(err)
+		case !p.own(r.principal) || p.Request.Operation != r.op.ID.String() || !sameJSON(p.Request.Input, r.request.Input):
+			return nil, noPlan(id)
+		case p.State == PlanDenied:
+			return nil, denied(p, "it was refused before")
+		case p.Request.CatalogVersion != r.request.View.Snapshot().Version() && p.State != PlanApplied:
+			return nil, stale(p)
+		}
+		return p, nil
+	}
+	return nil, nil
+}
+
+func stale(p *Plan) error {
+	return fault.New(fault.PlanStale, "").WithDetails(map[string]any{"planId": p.ID})
+}
+
+// sameJSON tells whether two texts are the same JSON, however they are written.
+func sameJSON(a, b json.RawMessage) bool {
+	var names names
+	return bytes.Equal(names.value(a, "", ""), names.value(b, "", ""))
 }
 
 // FindPlan gives a plan to the caller of the code operation that ctx belongs to.

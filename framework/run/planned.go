@@ -64,6 +64,10 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, fault.Newf(fault.ResultTooLarge, "the plan takes %d bytes, at most %d are kept", len(raw), most).
 			WithHint("Change less in one run, or raise approval.maxPlanBytes.")
 	}
+	// As it is read again: what is asked must be the same then, to the byte.
+	if err := json.Unmarshal(raw, plan); err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
 	return plan, nil
 }
 

@@ -147,7 +147,7 @@ func (r *Run) Annotate(key string, value any) {
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
-	if err := r.adopt(ctx); err != nil {
+	if err := r.adopt(ctx, out); err != nil {
 		return r.spared(ctx, out, err)
 	}
 	begun := r.spec.IdempotencyKey == "" && !r.agreed()
