@@ -1,0 +1,146 @@
+package entities_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// caller is a client that calls again with its answers, as those of 2026-07-28 do.
+type caller struct {
+	known map[string]json.RawMessage
+	asked []string // texts
+}
+
+var _ ask.Resumer = (*caller)(nil)
+
+func (c *caller) Can(ask.Question) bool { return true }
+
+func (c *caller) Answered() []string { return slices.Sorted(maps.Keys(c.known)) }
+
+func (c *caller) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	if answer, ok := c.known[questions[0].Key]; ok {
+		return []json.RawMessage{answer}, nil
+	}
+	return nil, ask.Wait(questions...)
+}
+
+// answer takes the questions of a call that ended with some.
+func (c *caller) answer(t *testing.T, err error, with string) {
+	t.Helper()
+	require.Equal(t, fault.InputRequired, fault.CodeOf(err), "%v", err)
+	if c.known == nil {
+		c.known = map[string]json.RawMessage{}
+	}
+	q := ask.Waits(err)[0]
+	var in struct{ Message string }
+	require.NoError(t, json.Unmarshal(q.Params, &in))
+	c.asked = append(c.asked, in.Message)
+	c.known[q.Key] = json.RawMessage(with)
+}
+
+func TestAPlanGoesOnInTheNextCall(t *testing.T) {
+	if forEach(t, TestAPlanGoesOnInTheNextCall) {
+		return
+	}
+	place, w := place(t), &world{}
+	sends := func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
+		if _, err := doubles(call, a); err != nil {
+			return "", err
+		}
+		return call(send, `{}`)
+	}
+	jobs := map[string]job{"makes": makes, "doubles": doubles, "sends": sends}
+	free := newProcess(t, place, w, run.Options{})
+	next := func() *desk { return newDesk(t, place, w, asksWrites, jobs) } // each call reaches another process
+	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
+
+	c := &caller{}
+	_, first, err := next().run(c, "makes")
+	c.answer(t, err, yes)
+	require.Zero(t, free.count("plan"))
+	out, outcome, err := next().run(c, "makes")
+	require.NoError(t, err)
+	require.True(t, outcome.Committed)
+	require.Equal(t, first.Run, outcome.Run)
+	again, outcome, err := next().run(c, "makes")
+	require.NoError(t, err, "the same answer once more is no second run")
+	require.True(t, outcome.Repeated)
+	require.Equal(t, out, again)
+	require.Equal(t, 1, free.count("plan"))
+	_, _, err = next().run(c, "doubles")
+	require.Equal(t, fault.NotFound, fault.CodeOf(err), "it was an answer about something else")
+
+	c = &caller{}
+	_, _, err = next().run(c, "makes")
+	c.answer(t, err, no)
+	_, _, err = next().run(c, "makes")
+	require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err))
+	for key := range c.known {
+		c.known[key] = json.RawMessage(yes)
+	}
+	_, _, err = next().run(c, "makes")
+	require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "a no is final")
+	require.Equal(t, 1, free.count("plan"))
+
+	// The data changes between the calls: a second round.
+	c = &caller{}
+	_, _, err = next().run(c, "doubles")
+	c.answer(t, err, yes)
+	free.call("Todo.patch", `{"id":"t","changes":{"effort":5}}`)
+	_, _, err = next().run(c, "doubles")
+	c.answer(t, err, yes)
+	require.Contains(t, c.asked[1], "otherwise: update Todo t")
+	_, _, err = next().run(c, "doubles")
+	require.NoError(t, err)
+	require.EqualValues(t, 10, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+
+	// A call outside between the rounds is made once.
+	c = &caller{}
+	_, _, err = next().run(c, "sends")
+	c.answer(t, err, yes)
+	require.Empty(t, w.seen())
+	free.call("Todo.patch", `{"id":"t","changes":{"effort":7}}`)
+	_, _, err = next().run(c, "sends")
+	c.answer(t, err, yes)
+	require.Contains(t, c.asked[1], "Agreed to and made already")
+	require.Len(t, w.seen(), 1)
+	_, _, err = next().run(c, "sends")
+	require.NoError(t, err)
+	require.Len(t, w.seen(), 1)
+	require.EqualValues(t, 14, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+}
+
+// Somebody who applies a plan that has become different is asked about that.
+func TestWhoAppliesAPlanIsAsked(t *testing.T) {
+	if forEach(t, TestWhoAppliesAPlanIsAsked) {
+		return
+	}
+	place := place(t)
+	free, o := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, asksWrites, map[string]job{"doubles": doubles})
+	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
+	id := o.plan("doubles")
+	free.call("Todo.patch", `{"id":"t","changes":{"effort":3}}`)
+	apply := func(c ask.Client) error {
+		p, err := o.engine.FindPlan(context.Background(), id, boss)
+		require.NoError(t, err)
+		_, _, err = o.engine.Approve(ask.With(context.Background(), c), run.Verdict{Plan: p, By: boss, Snapshot: o.snapshot})
+		return err
+	}
+	c := &caller{}
+	c.answer(t, apply(c), no)
+	require.Equal(t, fault.ApprovalDenied, fault.CodeOf(apply(c)), "the no is heard")
+	require.EqualValues(t, 3, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+	id = o.plan("doubles")
+	free.call("Todo.patch", `{"id":"t","changes":{"effort":4}}`)
+	require.NoError(t, apply(answers(yes)))
+	require.EqualValues(t, 8, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+}
