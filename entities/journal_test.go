@@ -361,3 +361,12 @@ func killed(t *testing.T, test string, env ...string) {
 }
 
 func die() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+
+func TestSensitiveValuesStandInNoError(t *testing.T) {
+	a := start(t, ent.Entities())
+	f := a.fails(fault.InvalidPayload, "Todo.upsert", `{"model":{"title":"x","secret":73911937}}`)
+	require.NotContains(t, f.Message+fmt.Sprintf("%+v", f.Details), "73911937")
+	require.Equal(t, "/model/secret", f.Path)
+	f = a.fails(fault.InvalidPayload, "Todo.patch", `{"id":"x","changes":{"secret":{"pin":"73911937"}}}`)
+	require.NotContains(t, f.Message+fmt.Sprintf("%+v", f.Details), "73911937")
+}

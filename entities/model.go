@@ -197,6 +197,9 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	}
 	value, problem := filter.Value(c, f, v, at)
 	if problem != nil {
+		if f.Sensitive { // what was sent may be near the secret that was meant
+			problem.Message, problem.Received = f.Name+" is not what it should be", ""
+		}
 		d.details = append(d.details, *problem)
 		return nil, false
 	}
@@ -207,7 +210,7 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	if c.Form != nil {
 		canonical, err := c.Form.Canonical(value)
 		if err != nil {
-			d.fail(at, "%s: %v", f.Name, err)
+			d.fail(at, "%s: %s", f.Name, discreet(f, value, err.Error()))
 		}
 		return canonical, err == nil
 	}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // trouble turns an error of a write into the fault that a caller can use. m is
@@ -122,6 +125,13 @@ func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fa
 func (k *kind) refusal(name string, m *model, err error) string {
 	why := reason(err)
 	field := k.Entity.Resource.Field(name)
+	if m != nil && field != nil {
+		for _, f := range m.fields {
+			if f.field.Name == name {
+				why = discreet(field, f.value, why)
+			}
+		}
+	}
 	if m == nil || field == nil || field.MaxLength == nil || !strings.Contains(why, "greater than the required length") {
 		return why
 	}
@@ -131,6 +141,17 @@ func (k *kind) refusal(name string, m *model, err error) string {
 		}
 	}
 	return why
+}
+
+// discreet takes the value of a sensitive field out of what the app's code says about
+// it.
+func discreet(f *catalog.Field, value any, text string) string {
+	shown := fmt.Sprint(value)
+	if !f.Sensitive || shown == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, strconv.Quote(shown), journal.Redacted)
+	return strings.ReplaceAll(text, shown, journal.Redacted)
 }
 
 // reason is the end of one of ent's messages, without where ent found it.
