@@ -21,7 +21,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	if pgtest.ForEach(t, TestKilledInTheMiddle) {
 		return
 	}
-	killInTheMiddle(t, 6, 160)
+	killInTheMiddle(t, 6, 120)
 }
 
 // The scripts that clients run while hosts and workers die. Each says in its result
@@ -189,6 +189,7 @@ func killInTheMiddle(t *testing.T, kills int, runs int64) {
 		place = pgtest.Place(t)
 		a.env = append(a.env, "KOAN_DATABASE="+place)
 	}
+	a.env = append(a.env, "KOAN_JOURNAL_LEASEMS=1000")
 	h := &hosts{app: a}
 	h.each = [2]*peer{a.serve(), a.serve()}
 	e := h.host(0).execute(`SDK.Entities.Todo.upsertMany(Array.from({ length: SDK.args.stores }, (_, i) => ({ id: "store-" + i, title: "store", views: SDK.args.units })))`,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/mattn/go-sqlite3" // reads the data as it lies there, without the app
@@ -92,9 +93,9 @@ func held(t *testing.T, a *app, place string, told *report) {
 	for n := range stores {
 		views[fmt.Sprint("store-", n)], versions[fmt.Sprint("store-", n)] = units, 1
 	}
-	has, felled := map[string]bool{}, []string{}
+	has, felled := map[string]receipt{}, []string{}
 	for _, r := range receipts(t, db) {
-		has[r.Run] = true
+		has[r.Run] = r
 		switch {
 		case r.Sequence > 0: // a call that committed by itself
 			rows[r.Run]++
@@ -127,10 +128,10 @@ func held(t *testing.T, a *app, place string, told *report) {
 	require.Empty(t, pairs(t, db, "SELECT id, 1 FROM todos WHERE title = 'never'"), "what throws, or is tried only, leaves nothing")
 
 	for run, deed := range told.committed {
-		require.True(t, has[run], "a %s that was said to be committed", deed)
+		require.Contains(t, has, run, "a %s that was said to be committed", deed)
 	}
 	for run := range told.not {
-		require.False(t, has[run], "a run that said it changed nothing")
+		require.NotContains(t, has, run, "a run that said it changed nothing")
 	}
 	require.NotEmpty(t, told.committed)
 	t.Logf("%d runs have receipts; %d were told of their commit, %d that nothing is changed, %d nothing", len(has), len(told.committed), len(told.not), told.silent)
@@ -138,7 +139,68 @@ func held(t *testing.T, a *app, place string, told *report) {
 		require.Equal(t, map[string]int{"ok": 1}, pairs(t, db, "SELECT integrity_check, 1 FROM pragma_integrity_check"))
 		require.Empty(t, asked(t, db, "PRAGMA foreign_key_check", func(r *sql.Rows, s *string) error { var x any; return r.Scan(s, &x, &x, &x) }))
 	}
-	e := a.serve().execute(`SDK.Entities.Todo.upsert({ id: "store-0", notes: "still here" }).views`)
+	p := a.serve("--journal.expose", "true")
+	chronicled(t, p, has)
+	e := p.execute(`SDK.Entities.Todo.upsert({ id: "store-0", notes: "still here" }).views`)
 	require.True(t, e.Success, "%+v", e.Error)
 	require.EqualValues(t, views["store-0"], e.Result)
+}
+
+// chronicled compares the journal, once it is repaired, with the receipts.
+func chronicled(t *testing.T, p *peer, has map[string]receipt) {
+	t.Helper()
+	type kept struct {
+		ID        string
+		Committed bool
+		Repaired  bool
+		Created   int
+		Outcome   string
+	}
+	read := func() (committed map[string]kept, cutOff int) {
+		committed = map[string]kept{}
+		for after := ""; ; {
+			e := p.execute(`SDK.Entities.KoanRun.collection({ filter: { id: { $gt: SDK.args }, codeDigest: { $null: false } }, sort: "id", pageSize: 200, count: false,
+  fields: ["id", "committed", "repaired", "created", "outcome"] }).items`, input{"args": after})
+			require.True(t, e.Success, "%+v", e.Error)
+			raw, err := json.Marshal(e.Result)
+			require.NoError(t, err)
+			var page []kept
+			require.NoError(t, json.Unmarshal(raw, &page))
+			for _, k := range page {
+				after = k.ID
+				if k.Committed {
+					committed[k.ID] = k
+				}
+				if k.Outcome == "cut_off" {
+					cutOff++
+				}
+			}
+			if len(page) < 200 {
+				return committed, cutOff
+			}
+		}
+	}
+	var committed map[string]kept
+	cutOff := 0
+	require.Eventually(t, func() bool {
+		committed, cutOff = read()
+		return len(committed) >= len(has)
+	}, 20*time.Second, 500*time.Millisecond, "what is missing is made from receipts")
+	repaired := 0
+	for id, k := range committed {
+		r, ok := has[id]
+		require.True(t, ok, "the journal has a commit that has no receipt: %+v", k)
+		if k.Repaired {
+			repaired++
+			continue
+		}
+		want := map[string]int{"move": 1, "many": 21, "tree": 3}[r.Deed]
+		if r.Sequence > 0 {
+			want = 3
+		}
+		if want > 0 && k.Outcome == "ok" {
+			require.Equal(t, want, k.Created, "%+v", r)
+		}
+	}
+	t.Logf("the journal has %d commits, %d of them repaired, and %d runs that were cut off", len(committed), repaired, cutOff)
 }
