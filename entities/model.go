@@ -314,6 +314,11 @@ func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 	if _, set := members["$set"]; set && len(members) > 1 {
 		d.fail(at, "$set stands alone")
 	}
+	for _, id := range out.unlink {
+		if slices.Contains(out.link, id) && !out.clear {
+			d.fail(out.places[id], "%s is in $add and in $remove; say which", filter.Quote(out.target.FormatID(id)))
+		}
+	}
 }
 
 // references checks ids, or objects that have one, drops repetitions, and

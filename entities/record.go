@@ -70,10 +70,9 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 	}
 	t.counter[place]++
 	forget = func() { t.counter[place]-- }
-	number := t.counter[place]
+	mark := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(t.counter[place]) + "/"
 	recall := func(name string, made any, set func(any) error) error {
-		key := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(number) + "/" + name
-		v, err := t.attempt.Tape().Value(at, key, func() (any, error) { return made, nil })
+		v, err := t.attempt.Tape().Value(at, mark+name, func() (any, error) { return made, nil })
 		if err != nil || t.attempt.Fresh() {
 			return err
 		}

@@ -121,7 +121,7 @@ func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fa
 }
 
 // refusal says why a validator refused a field. ent counts a text's bytes where
-// the schema counts characters.
+// the schema counts characters, and how long an id may be the schema does not say.
 func (k *kind) refusal(name string, m *model, err error) string {
 	why := reason(err)
 	field := k.Entity.Resource.Field(name)
@@ -132,7 +132,13 @@ func (k *kind) refusal(name string, m *model, err error) string {
 			}
 		}
 	}
-	if m == nil || field == nil || field.MaxLength == nil || !strings.Contains(why, "greater than the required length") {
+	if m == nil || !strings.Contains(why, "greater than the required length") {
+		return why
+	}
+	if name == k.key().Name {
+		return fmt.Sprintf("is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
+	}
+	if field == nil || field.MaxLength == nil {
 		return why
 	}
 	for _, f := range m.fields {

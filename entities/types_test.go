@@ -240,7 +240,7 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 	}
 	for filter, why := range map[string]string{
 		`{"secret":{"$contains":"a"}}`: "does not apply", `{"big":{"$gt":"1"}}`: "does not apply", `{"point":{"$path":{"x":1}}}`: "does not apply", `{"point":{"x":1}}`: "unknown operator",
-		`{"big":"x"}`: "does not fit", `{"hidden":5}`: "takes a string", `{"u64":"18446744073709551615"}`: "takes an integer", `{"price":"x"}`: "takes a decimal",
+		`{"big":"x"}`: "does not fit", `{"hidden":5}`: "takes a string", `{"u64":"18446744073709551615"}`: "keeps integers from", `{"price":"x"}`: "takes a decimal",
 	} {
 		says(t, a.fails(fault.InvalidPayload, "Specimen.count", `{"filter":`+filter+`}`), why)
 	}

@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -28,8 +29,11 @@ const MaxSafe = 1<<53 - 1
 // never a value here: what may be null is asked before.
 func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
 	bad := func(message string) (any, *fault.Detail) {
-		if message == wrongType {
+		switch message {
+		case wrongType:
 			message = Quote(f.Name) + " takes " + expected(c, f)
+		case outOfRange:
+			message = Quote(f.Name) + " keeps integers from -9223372036854775808 to 9223372036854775807"
 		}
 		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
 	}
@@ -70,8 +74,12 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 type refuse func(message string) (any, *fault.Detail)
 
 // wrongType stands for the message that a field takes something else, which is
-// put together only when it is needed.
-const wrongType = ""
+// put together only when it is needed; outOfRange for that of an integer which
+// neither database has a place for, whatever the field's Go type holds.
+const (
+	wrongType  = ""
+	outOfRange = "range"
+)
 
 func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
 	switch f.Type {
@@ -115,7 +123,6 @@ func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
 				return n, nil
 			}
-			return bad(wrongType)
 		}
 		return integerOrBad(v, bad)
 	case descriptor.UUID:
@@ -155,7 +162,21 @@ func integerOrBad(v any, bad refuse) (any, *fault.Detail) {
 	if n, ok := integer(v); ok {
 		return n, nil
 	}
+	if beyond(v) {
+		return bad(outOfRange)
+	}
 	return bad(wrongType)
+}
+
+// beyond tells whether a value is the digits of an integer of more than 64 bits with
+// its sign.
+func beyond(v any) bool {
+	s, ok := v.(string)
+	if number, isNumber := v.(json.Number); isNumber {
+		s, ok = number.String(), true
+	}
+	_, err := strconv.ParseInt(s, 10, 64)
+	return ok && errors.Is(err, strconv.ErrRange) && s[0] != '+'
 }
 
 // integer takes numbers that are integers, and strings of digits beyond MaxSafe,

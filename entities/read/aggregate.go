@@ -192,6 +192,10 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 			between(b, b.Dialect.Computed(), func() { c.over(b, t) })
 			return
 		}
+		if c.field.Type == catalog.TypeInt && c.call == sum {
+			between(b, b.Dialect.Integers(), func() { c.value(b, t) })
+			return
+		}
 		c.over(b, t)
 	}
 }
@@ -250,17 +254,21 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	for i := range a.columns {
 		c := &a.columns[i]
 		made := newOutput(separator(i, "{"), &c.field, &c.inner)
-		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key}
+		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key, sum: c.call == sum || c.call == average}
 	}
 	return dest
 }
 
-// trouble names the one thing that data can do to an aggregate: sums of integers
-// that no integer holds.
+// trouble names the one thing that data can do to an aggregate: sums that nothing
+// holds.
 func (a *Aggregate) trouble(err error) error {
-	if !strings.Contains(err.Error(), "integer overflow") {
-		return err
+	switch {
+	case strings.Contains(err.Error(), errSum.Error()):
+		return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
+			WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
+	case strings.Contains(err.Error(), errFloatSum.Error()):
+		return fault.New(fault.InvalidPayload, "a sum of floats passes 1.8e308").
+			WithHint("Narrow the filter, or group more finely; an avg sums, too.").Because(err)
 	}
-	return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
-		WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
+	return err
 }

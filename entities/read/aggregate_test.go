@@ -3,6 +3,8 @@ package read_test
 import (
 	"database/sql"
 	"encoding/json"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +215,46 @@ func TestSumsBeyondIntegers(t *testing.T) {
 	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), "%v", err)
 	require.Equal(t, "/sum", fault.From(err).Path)
 	require.JSONEq(t, `{"rows":[{"avgSold":4611686018427387904,"maxSold":"4611686018427387904"}],"truncated":false}`, aggregate(t, db, e, books, `{"avg":"sold","max":"sold"}`))
+}
+
+// What is passed on the way does not matter, whatever the order of the rows is.
+func TestSumsThatPassAnIntegerAndComeBack(t *testing.T) {
+	if pgtest.ForEach(t, TestSumsThatPassAnIntegerAndComeBack) {
+		return
+	}
+	for want, sold := range map[string][]int64{
+		"9223372036854775807":  {math.MaxInt64, 5, -5},
+		"9223372036854775803":  {-5, math.MaxInt64, 1},
+		"-9223372036854775808": {math.MinInt64, -1, 1},
+		"-9223372036854775806": {-1, math.MinInt64, 3},
+		"-3":                   {-1, -1, -1},
+		"4294967296":           {1, math.MaxUint32},
+	} {
+		var data library.Data
+		for i, n := range sold {
+			data.Books = append(data.Books, library.Book{ID: string(rune('a' + i)), Sold: n})
+		}
+		db, e := open(t, data)
+		if n, _ := strconv.ParseInt(want, 10, 64); n > 1<<53 || n < -1<<53 {
+			want = `"` + want + `"`
+		}
+		require.JSONEq(t, `{"rows":[{"sumSold":`+want+`}],"truncated":false}`, aggregate(t, db, e, books, `{"sum":"sold"}`))
+	}
+}
+
+func TestSumsBeyondFloats(t *testing.T) {
+	if pgtest.ForEach(t, TestSumsBeyondFloats) {
+		return
+	}
+	db, e := open(t, library.Data{Books: []library.Book{{ID: "a", Price: new(1e308)}, {ID: "b", Price: new(1e308)}}})
+	for _, call := range []string{"sum", "avg"} {
+		a, err := read.DecodeAggregate([]byte(`{"`+call+`":"price"}`), books, graph)
+		require.NoError(t, err)
+		_, err = e.Aggregate(ctx, db, a)
+		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), "%s: %v", call, err)
+		require.Contains(t, err.Error(), "1.8e308")
+	}
+	require.JSONEq(t, `{"rows":[{"maxPrice":1e308}],"truncated":false}`, aggregate(t, db, e, books, `{"max":"price"}`))
 }
 
 // FuzzAggregate: whatever the decoder takes the schema takes too, and SQLite

@@ -67,6 +67,7 @@ type cell struct {
 	key  string
 	keep *any // where the raw value goes as well; nil for most
 	raw  bool // keep only, append nothing
+	sum  bool // computed: there is an end to it
 }
 
 // Scan implements sql.Scanner.
@@ -83,6 +84,9 @@ func (c *cell) Scan(src any) error {
 		if c.raw {
 			return nil
 		}
+	}
+	if v, ok := src.(float64); ok && c.sum && math.IsInf(v, 0) {
+		return errFloatSum
 	}
 	b := append(*c.out, c.key...)
 	if src == nil {
@@ -133,8 +137,11 @@ func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 }
 
 // errSum is what a sum of integers ends in that no integer holds, in SQLite's
-// words.
-var errSum = errors.New("integer overflow")
+// words; errFloatSum that of floats, in PostgreSQL's.
+var (
+	errSum      = errors.New("integer overflow")
+	errFloatSum = errors.New("value out of range: overflow")
+)
 
 func appendValue(b []byte, k kind, src any) ([]byte, error) {
 	switch k {

@@ -70,6 +70,9 @@ var postgresComputed = []string{"trim_scale(", ")"}
 // Computed implements Dialect.
 func (PostgreSQL) Computed() []string { return postgresComputed }
 
+// Integers implements Dialect: they are summed as numerics, and read as integers.
+func (PostgreSQL) Integers() []string { return []string{"sum(", ")"} }
+
 // NullsFirst implements Dialect.
 func (PostgreSQL) NullsFirst() bool { return false }
 

@@ -66,6 +66,20 @@ var sqliteComputed = []string{
 	"CASE WHEN typeof(", ")='integer' THEN ", " WHEN abs(", ")<1e300 THEN CAST(printf('%.15g',", ") AS NUMERIC) END",
 }
 
+// sqliteIntegers are the pieces of Integers. SQLite's own sum ends where it passes
+// 2^63 on the way, however it goes on. So the halves of 32 bits are summed apart, and
+// put together where the upper one has room for what the lower one carries. What has
+// no room ends the statement: abs has no such number.
+var sqliteIntegers = func() []string {
+	upper, lower := "sum(?>>32)", "sum(?&4294967295)"
+	carried := upper + "+(" + lower + ">>32)"
+	return strings.Split("CASE WHEN "+carried+" BETWEEN -2147483648 AND 2147483647 THEN (("+carried+")<<32)|("+lower+"&4294967295)"+
+		" WHEN "+upper+" IS NOT NULL THEN abs(("+upper+"&0)-9223372036854775807-1) END", "?")
+}()
+
+// Integers implements Dialect.
+func (SQLite) Integers() []string { return sqliteIntegers }
+
 // Computed implements Dialect.
 func (SQLite) Computed() []string { return sqliteComputed }
 

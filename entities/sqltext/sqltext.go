@@ -45,6 +45,10 @@ type Dialect interface {
 	// computing with binary floats put behind its true digits, so that it compares
 	// as it is shown. The number stands between each two pieces.
 	Computed() []string
+	// Integers gives the pieces of the sum of an expression that is an integer, exact
+	// whatever the order of rows; one that no integer holds ends the statement. The
+	// expression stands between each two pieces.
+	Integers() []string
 	// NullsFirst tells that an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.
 	NullsFirst() bool
