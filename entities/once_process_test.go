@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
@@ -45,6 +46,19 @@ func (w *world) operation(name string, effects catalog.Effects) *catalog.Operati
 			return json.RawMessage(fmt.Sprint(len(w.keys))), w.fails
 		},
 	}
+}
+
+// inquiry is an operation that asks before it does anything.
+func (w *world) inquiry() *catalog.Operation {
+	op := w.operation("asks", catalog.Effects{Outside: true})
+	does := op.Handler
+	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+		if _, err := ask.Text(ctx, "sure", "Sure?", 5); err != nil {
+			return nil, err
+		}
+		return does(ctx, c)
+	}
+	return op
 }
 
 // frail is a ledger that a process stops talking to: it hears nothing of what it
@@ -101,6 +115,7 @@ type process struct {
 	*app
 	ledger *frail
 	world  *world
+	asked  ask.Client // who calls; nil is nobody who can be asked
 }
 
 func newProcess(t *testing.T, place string, w *world, o run.Options) *process {
@@ -152,9 +167,9 @@ func (p *process) once(key string, spec run.Spec, fn job) (string, *run.Outcome,
 	}
 	outside := catalog.Effects{Outside: true}
 	again := catalog.Effects{Outside: true, Idempotent: true}
-	s, err := catalog.NewSnapshot(p.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{op, p.world.operation("send", outside), p.world.operation("put", again)}})
+	s, err := catalog.NewSnapshot(p.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{op, p.world.operation("send", outside), p.world.operation("put", again), p.world.inquiry()}})
 	require.NoError(p, err)
-	out, o, err := p.engine.Invoke(context.Background(), run.Request{View: s.View(p.as, exposure.Full, false), Principal: p.as, ID: op.ID, Surface: "app"})
+	out, o, err := p.engine.Invoke(ask.With(context.Background(), p.asked), run.Request{View: s.View(p.as, exposure.Full, false), Principal: p.as, ID: op.ID, Surface: "app"})
 	return string(out), o, err
 }
 
@@ -162,6 +177,7 @@ const (
 	upsert = "koan::Todo.upsert"
 	send   = "plugin::world.send"
 	put    = "plugin::world.put"
+	asks   = "plugin::world.asks"
 )
 
 // adds is a job that makes one todo.
