@@ -132,7 +132,7 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"too many calls", in{"code": "for (;;) try { SDK.Entities.Note.collection() } catch {}"}, fault.SDKCallsExceeded, "", map[string]any{"codeMode.maxSdkCalls": 5}},
 		{"too many calls of its own", in{"code": "for (;;) SDK.Entities.Note.collection()", "limits": in{"maxToolCalls": 3}}, fault.SDKCallsExceeded, "", nil},
 		{"a large result", in{"code": "SDK.Entities.Note.upsert({id: '3', text: ''}); 'x'.repeat(300000)"}, fault.ResultTooLarge, "", nil},
-		{"a circular result", in{"code": "const a = {}; a.a = a; a"}, fault.ResultTooLarge, "", nil},
+		{"a circular result", in{"code": "const a = {}; a.a = a; a"}, fault.JavaScriptError, "", nil},
 		{"CPU", in{"code": "for (;;);"}, fault.Timeout, "", map[string]any{"sandbox.cpuMs": 50}},
 		{"wall", in{"code": "SDK.Mail.wait()", "limits": in{"timeoutMs": 60}}, fault.Timeout, "", nil},
 		{"never settled", in{"code": "await new Promise(() => {})"}, fault.NeverSettled, "", nil},

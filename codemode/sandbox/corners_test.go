@@ -67,7 +67,7 @@ func TestWhereItFailed(t *testing.T) {
 		"toJSON throws":              {"\n({toJSON(){\n null.x }})", fault.JavaScriptError, 3, 0, "TypeError"},
 		"getter in an answer":        {"SDK.Out.answer(\n{get a(){\n throw new Error('g') }})", fault.JavaScriptError, 3, 0, "g"},
 		"engine throws in toJSON":    {"\n({toJSON(){\n JSON.parse('{') }})", fault.JavaScriptError, 3, 0, "SyntaxError"},
-		"circular":                   {"const a = {}; a.a = a; a", fault.ResultTooLarge, 0, 0, "not JSON"},
+		"circular":                   {"const a = {}; a.a = a; a", fault.JavaScriptError, 0, 0, "not JSON"},
 		"string after await":         {"await null;\n throw 'x'", fault.JavaScriptError, 2, 2, "x"},
 		"string in async run":        {"const a = 1;\nasync function run(){\n throw 'No items' }", fault.JavaScriptError, 3, 2, "No items"},
 		"object in async run":        {"const a = 1;\nasync function run(){\n throw {a} }", fault.JavaScriptError, 3, 2, `{"a":1}`},
@@ -81,6 +81,7 @@ func TestWhereItFailed(t *testing.T) {
 		"huge number":                {"throw 7n**300000n", fault.JavaScriptError, 1, 0, "…"},
 		"huge string":                {"throw 'x'.repeat(1e5)", fault.JavaScriptError, 1, 0, "…"},
 		"huge message":               {"throw new Error('x'.repeat(1e5))", fault.JavaScriptError, 1, 0, "…"},
+		"a result that grows":        {"let o = 1;\nfor (let i = 0; i < 600; i++) o = SDK.Vision.detect({o})", fault.CallTooLarge, 2, 0, "deeper than 500"},
 		"a large answer, caught":     {"\ntry { SDK.Out.answer('x'.repeat(300000)) } catch {}\nSDK.Entities.Todo.delete('1')", fault.ResultTooLarge, 2, 0, "the answer"},
 		"a large answer, at the end": {"setTimeout(SDK.Out.answer, 1, 'x'.repeat(300000))", fault.ResultTooLarge, 1, 0, "the answer"},
 	}

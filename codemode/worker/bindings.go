@@ -101,7 +101,7 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 	}
 	v, err := decode(s.vm, r.Out)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "the call gave something that is not JSON").Because(err)
+		return nil, undecodable(err)
 	}
 	return v, nil
 }

@@ -7,12 +7,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // maxDepth bounds the nesting of what the host sends into a script.
 const maxDepth = 500
 
-var errJSON = errors.New("worker: the host sent broken JSON")
+var (
+	errJSON = errors.New("worker: the host sent broken JSON")
+	errDeep = errors.New("worker: the host sent JSON that is nested too deeply")
+)
+
+// undecodable is the fault of a call whose output a script cannot get. Output that is
+// too deep can be the script's own doing: a tool may give back what it was sent.
+func undecodable(err error) *fault.Fault {
+	if errors.Is(err, errDeep) {
+		return fault.Newf(fault.CallTooLarge, "the result of this call is nested deeper than %d levels", maxDepth)
+	}
+	return fault.New(fault.Internal, "the call gave something that is not JSON").Because(err)
+}
 
 // decoder builds engine values straight from JSON. It defines properties and
 // never sets them, so nothing that a script put on a prototype is called.
@@ -64,7 +78,7 @@ func (d *decoder) accept(c byte) bool {
 
 func (d *decoder) value(depth int) (goja.Value, error) {
 	if depth > maxDepth {
-		return nil, errJSON
+		return nil, errDeep
 	}
 	switch c := d.peek(); c {
 	case '{':

@@ -132,7 +132,7 @@ func (s *session) land(ref uint32, r Reply) error {
 	}
 	v, err := decode(s.vm, r.Out)
 	if err != nil {
-		return fl.reject(s.callError(fl.callee, fault.New(fault.Internal, "the call gave something that is not JSON").Because(err)))
+		return fl.reject(s.callError(fl.callee, undecodable(err)))
 	}
 	return fl.resolve(v)
 }

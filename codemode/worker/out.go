@@ -64,8 +64,8 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		if thrown, ok := err.(*goja.Exception); ok && s.thrownInside(thrown, outside) {
 			return nil, err
 		}
-		return nil, fault.Newf(fault.ResultTooLarge, "%s is not JSON: %s", what, s.lastWord(err).Message).
-			WithHint("Return plain data: no circular references, no BigInt. End the script with `undefined` to return nothing.")
+		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON: %s", what, s.lastWord(err).Message).
+			WithHint("Give plain data: Number(x) or String(x) of a BigInt, and what an object refers to only once. End the script with `undefined` to return nothing.")
 	}
 	str, ok := text.(goja.String)
 	if !ok {

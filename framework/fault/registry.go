@@ -128,7 +128,7 @@ func init() {
 	entry(SDKCallsExceeded, "The script made more calls than allowed.", "Use `upsertMany`, `updateByQuery`, `deleteByQuery`, `aggregate`, `with` or a filter instead of one call per row.", Fix, 429, rpcInternal, classLimit, endsRun)
 	entry(ParallelCallsExceeded, "More calls were in flight at once than allowed.", "Await calls in smaller groups.", Fix, 429, rpcInternal, classLimit, endsRun)
 	entry(MissingAnswer, "The script ended without SDK.Out.answer().", "Call SDK.Out.answer(...) with what the user should see before the script ends.", Fix, 422, rpcInternal, classBase)
-	entry(ResultTooLarge, "The result cannot be returned: it is too large or not JSON.", "Return counts, ids or the few fields that are needed, without circular references.", Fix, 422, rpcInternal, classLimit)
+	entry(ResultTooLarge, "The result is too large to be returned.", "Return counts, ids or the few fields that are needed.", Fix, 422, rpcInternal, classLimit)
 	entry(CallTooLarge, "The arguments or the result of one call are larger than allowed.", "Send or ask for less in one call: use `fields`, `pageSize` or smaller batches.", Fix, 413, rpcParams, classLimit)
 	entry(ExecutionError, "The run failed for a reason of the server's own.", "Try again; if it stays, report it with the run's id.", Safe, 500, rpcInternal, classBase)
 	entry(ToolNotFound, "There is no such tool, or it is not offered to this caller.", "List the tools, or search with koan.code.search.", Fix, 404, rpcParams, classTool, tooling("NOT_FOUND"))

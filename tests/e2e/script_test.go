@@ -128,7 +128,7 @@ func TestFailuresTeach(t *testing.T) {
 		"eats memory":          {"let s = 'xxxxxxxx'; for (;;) s += s;", fault.MemoryExceeded, 0, ""},
 		"recurses":             {"function f() { return f() + 1 } f()", fault.JavaScriptError, 0, ""},
 		"calls too often":      {"for (;;) { try { SDK.Entities.Todo.count() } catch {} }", fault.SDKCallsExceeded, 1, "20"},
-		"returns circular":     {"const a = {}; a.a = a; a", fault.ResultTooLarge, 0, ""},
+		"returns circular":     {"const a = {}; a.a = a; a", fault.JavaScriptError, 0, ""},
 		"returns too much":     {"'x'.repeat(300000)", fault.ResultTooLarge, 0, ""},
 		"answers too much":     {"SDK.Out.answer('x'.repeat(300000))", fault.ResultTooLarge, 0, ""},
 		"never settles":        {"await new Promise(() => {})", fault.NeverSettled, 0, ""},
