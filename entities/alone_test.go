@@ -1,10 +1,15 @@
 package entities_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
@@ -74,4 +79,37 @@ func TestAWriteThatAConstraintRefusesCostsNoAttempt(t *testing.T) {
 	require.Equal(t, "Ben", a.call("Person.get-by-id", `{"id":"ben"}`)["name"])
 	a.fails(fault.NotFound, "Person.get-by-id", `{"id":"cid"}`)
 	require.Equal(t, "y", a.call("Todo.get-by-id", `{"id":"t"}`)["title"])
+}
+
+// A cancel that one call of a script hears, and the script does not, leaves all of
+// what the call did or nothing.
+func TestACancelledWriteIsDoneOrNot(t *testing.T) {
+	if forEach(t, TestACancelledWriteIsDoneOrNot) {
+		return
+	}
+	a := start(t, ent.Entities())
+	a.call("Todo.upsert", `{"model":{"id":"t","title":"x"}}`)
+	for i, op := range []string{"patch", "upsert", "upsert-many"} {
+		input := []string{`{"id":"t","changes":{"views":%d}}`, `{"model":{"id":"t","views":%d}}`, `{"models":[{"id":"t","views":%d},{"id":"u","title":"u"}]}`}[i]
+		for _, soon := range []time.Duration{0, 50 * time.Microsecond, time.Millisecond, time.Second} {
+			want := i*10 + int(soon%7)
+			var failed error
+			_, err := a.run(body(atomic, func(ctx context.Context, r *run.Attempt) error {
+				_, err := r.Invoke(ctx, r.Next(), catalog.EntityID("Todo", "patch"), json.RawMessage(`{"id":"t","changes":{"views":-1}}`))
+				require.NoError(t, err)
+				short, stop := context.WithTimeout(ctx, soon)
+				defer stop()
+				_, failed = r.Invoke(short, r.Next(), catalog.EntityID("Todo", op), fmt.Appendf(nil, input, want))
+				return nil
+			}))
+			if err != nil { // PostgreSQL ends the transaction with what was cancelled in it
+				require.Error(t, failed)
+				continue
+			}
+			if failed != nil {
+				want = -1
+			}
+			require.EqualValues(t, want, a.call("Todo.get-by-id", `{"id":"t"}`)["views"], "%s after %s: %v", op, soon, failed)
+		}
+	}
 }
