@@ -35,7 +35,11 @@ func (ms members) schema() json.RawMessage {
 			required = append(required, m.name)
 		}
 	}
-	raw, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	raw, err := json.Marshal(s)
 	if err != nil {
 		panic("codemode: a schema is not JSON: " + err.Error())
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// The members that are about plans.
+// The members that are about plans, without a word too many: every client reads them
+// with every conversation. approval only makes the server's policy stricter.
 func approvalMember() member {
-	return choice("approval", "Stricter than the server's only.", approval.Modes...)
+	return choice("approval", "", string(approval.Destructive), string(approval.Writes), string(approval.Always))
 }
 
-func planMember() member { return text("planId", "Instead of code: apply it.") }
+func planMember() member { return text("planId", "") }
 
 // planMembers may stand beside planId: a plan has its own code and everything else.
 var planMembers = members{planMember(), flag("dryRun", "", false), text("correlationId", "")}
