@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/codemode"
 	"github.com/koan-go/koan/codemode/sandbox"
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
 )
 
@@ -36,17 +37,7 @@ export default await Promise.resolve([...groups.keys()]);
 // the app's own process. A script gets its worker from a full pool: the pool is
 // filled again outside of what is timed.
 func BenchmarkScript(b *testing.B) {
-	var box *sandbox.Sandbox
-	confined := app()
-	for i, p := range confined.Providers {
-		if p.Name() == "codemode" {
-			confined.Providers[i] = codemode.Provide(codemode.Options{Executor: func(codemode.Limits) (wire.Executor, error) {
-				var err error
-				box, err = sandbox.New(sandbox.Options{Program: os.Getenv(workerVariable)})
-				return box, err
-			}})
-		}
-	}
+	confined, box := withWorkers()
 	own, raw := koantest.New(b, confined), koantest.New(b, app())
 	ids := map[*koantest.Kit]string{}
 	for _, k := range []*koantest.Kit{own, raw} {
@@ -68,7 +59,7 @@ func BenchmarkScript(b *testing.B) {
 			}
 			for range max(b.N, 15) {
 				theirs = append(theirs, timed(raw))
-				if err := box.Warm(context.Background()); err != nil {
+				if err := (*box).Warm(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 				time.Sleep(20 * time.Millisecond) // the one before is still being reaped
@@ -83,4 +74,55 @@ func BenchmarkScript(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// withWorkers is the app whose scripts run in confined workers, and their sandbox,
+// once the app has started.
+func withWorkers() (framework.App, **sandbox.Sandbox) {
+	box := new(*sandbox.Sandbox)
+	confined := app()
+	for i, p := range confined.Providers {
+		if p.Name() == "codemode" {
+			confined.Providers[i] = codemode.Provide(codemode.Options{Executor: func(codemode.Limits) (wire.Executor, error) {
+				var err error
+				*box, err = sandbox.New(sandbox.Options{Program: os.Getenv(workerVariable)})
+				return *box, err
+			}})
+		}
+	}
+	return confined, box
+}
+
+// BenchmarkJournal is what a script of ten reads costs with a journal against the
+// same without, from the call of koan.code.execute to its answer, in a confined
+// worker from a full pool.
+func BenchmarkJournal(b *testing.B) {
+	var kits [2]*koantest.Kit
+	var boxes [2]**sandbox.Sandbox
+	var ids [2]string
+	for i, enabled := range []string{"true", "false"} {
+		var confined framework.App
+		confined, boxes[i] = withWorkers()
+		kits[i] = koantest.New(b, confined, koantest.Setting{Key: "journal.enabled", Value: enabled})
+		kits[i].Run(`SDK.Entities.Recipe.collection({ pageSize: 1 }).items[0].id`, koantest.Input{}).ResultInto(&ids[i])
+	}
+	var took [2][]time.Duration
+	for range max(b.N, 15) {
+		for i, k := range kits {
+			if err := (*boxes[i]).Warm(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // the one before is still being reaped
+			began := time.Now()
+			k.Run(reading, koantest.Input{Args: map[string]any{"calls": 10, "id": ids[i]}})
+			took[i] = append(took[i], time.Since(began))
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	kept, plain := took[0][len(took[0])/2], took[1][len(took[1])/2]
+	b.ReportMetric(float64(plain.Microseconds()), "raw-µs")
+	b.ReportMetric(float64(kept)/float64(plain), "ratio")
+	b.ReportMetric(0, "ns/op")
 }

@@ -70,6 +70,16 @@ var suites = []suite{
 		{"Effects/PostgreSQL/Dry", "that run on PostgreSQL, only tried", "the same for real", "ratio", ""},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
+	{"./entities", "Journal", []row{
+		{"Journal/SQLite/Write", "journal: one patch, in the test's process", "the same without a journal", "ratio", ""},
+		{"Journal/SQLite/Script10", "journal: script of 10 reads and a patch, without worker", "the same without a journal", "ratio", ""},
+		{"Journal/SQLite/Script100", "journal: script of 100 reads and a patch, without worker", "the same without a journal", "ratio", "1.05"},
+		{"Journal/SQLite/Script10", "journal: script of 10 reads and a patch, computing time with what is written beside it", "the same without a journal", "cpu-ratio", ""},
+		{"Journal/PostgreSQL/Script10", "journal on PostgreSQL: script of 10 reads and a patch, without worker", "the same without a journal", "ratio", ""},
+	}},
+	{"./sample-pantrypal", "Journal", []row{
+		{"Journal", "journal: PantryPal's script of 10 reads, worker from a full pool", "the same without a journal", "ratio", "1.05"},
+	}},
 	{"./sample-pantrypal", "Script", []row{
 		{"Script/0", "PantryPal: script without calls, worker from a full pool (goal: 2,000 µs)", "the same in its process", "ratio", ""},
 		{"Script/10", "PantryPal: script of 10 reads, worker from a full pool (goal: 2,500 µs)", "the same in its process", "ratio", ""},
