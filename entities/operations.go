@@ -266,6 +266,7 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	if strings.HasPrefix(o.op, "delete") {
 		op.Scopes = slices.Concat(op.Scopes, k.Entity.DeleteScopes)
 	}
+	op.Narrow = func(v *catalog.View) *catalog.Operation { return p.narrow(op, o, v) }
 	if o.handle == nil { // new: the same answer every time, without a transaction
 		model := blank(r)
 		op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return model, nil }

@@ -85,7 +85,7 @@ func (g *generator) addShape(r *catalog.Resource, used map[string]bool) {
 // addParams notes what the input of an operation may hold, so that types promise
 // exactly what the operation takes.
 func (g *generator) addParams(entity, op string) {
-	o := g.view.Snapshot().Operation(catalog.EntityID(entity, op))
+	o := g.view.Operation(catalog.EntityID(entity, op))
 	if o == nil {
 		return
 	}

@@ -87,6 +87,11 @@ type Operation struct {
 	// Decode does what Check and Target do in one pass over the input, and keeps what
 	// the handler needs of it. It takes the place of both; nil where there is none.
 	Decode func(input json.RawMessage, set string) (Decoded, error)
+	// Narrow gives the operation as a view sees it that does not see all of the
+	// catalog: with schemas, example and Check of what that view Sees, so that
+	// neither what is written about the operation nor its refusals tell of the rest.
+	// What Check lets through is then checked as ever. nil: it is the same for all.
+	Narrow func(v *View) *Operation
 	// Present gives the blocks that people and models read in place of the output
 	// itself, from the output of a call that succeeded: a picture, for example. nil,
 	// or no blocks, leaves it at the output. It is a pure function.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,9 @@ type View struct {
 	resources []*Resource // those with scripted operations, narrowed to the rights
 	byName    map[string]*Resource
 	allowed   map[ID]bool
+	whole     bool                 // the rights hide nothing
+	seen      map[string]*Resource // narrowed to the rights, whatever the mode shows
+	narrowed  map[ID]*Operation    // where the rights make it another one
 
 	memo sync.Map // what projections made of this view, by their own key
 }
@@ -36,12 +40,16 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		snapshot: s, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
 		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{},
 	}
+	for _, op := range s.operations {
+		v.allowed[op.ID] = p.Missing(op.Scopes) == ""
+	}
+	v.look(p)
 	ops := map[string][]string{} // resource -> scripted ops
 	for _, op := range s.operations {
-		if p.Missing(op.Scopes) != "" {
+		if !v.allowed[op.ID] {
 			continue
 		}
-		v.allowed[op.ID] = true
+		op = v.Operation(op.ID)
 		offer := exposure.Entity(mode, op.Exposure, op.Default, auto)
 		if op.ID.Kind == KindCode {
 			offer = exposure.Offer{Listed: exposure.CodeTools(mode)}
@@ -63,11 +71,8 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		if len(has) == 0 {
 			continue
 		}
-		seen := *r
+		seen := *v.seen[r.Name]
 		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !slices.Contains(has, op) })
-		seen.Sets = visibleSets(r.Sets, p)
-		seen.Fields = visibleFields(r.Fields, p)
-		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable && !f.WriteOnly })
 		v.resources = append(v.resources, &seen)
 		v.byName[r.Name] = &seen
 	}
@@ -78,13 +83,62 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 	return v
 }
 
+// look narrows entities and operations to a principal's rights.
+func (v *View) look(p auth.Principal) {
+	v.whole, v.seen, v.narrowed = true, map[string]*Resource{}, map[ID]*Operation{}
+	for _, r := range v.snapshot.resources {
+		seen := *r
+		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !v.allowed[EntityID(r.Name, op)] })
+		seen.Sets = visibleSets(r.Sets, p)
+		seen.Fields = visibleFields(r.Fields, p, slices.ContainsFunc(seen.Operations, func(op string) bool { return slices.Contains(filling, op) }))
+		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable && !f.WriteOnly })
+		v.whole = v.whole && len(seen.Operations) == len(r.Operations) && slices.Equal(seen.Sets, r.Sets) && reflect.DeepEqual(seen.Fields, r.Fields)
+		if len(seen.Operations) > 0 {
+			v.seen[r.Name] = &seen
+		}
+	}
+	if v.whole {
+		return
+	}
+	for _, r := range v.seen {
+		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return v.seen[e.Target] == nil })
+	}
+	for _, op := range v.snapshot.operations {
+		if op.Narrow != nil && v.allowed[op.ID] {
+			v.narrowed[op.ID] = op.Narrow(v)
+		}
+	}
+}
+
+// filling are the operations that give values to fields.
+var filling = []string{"new", "upsert", "upsert-many", "patch", "update-by-query"}
+
+// Whole tells that the principal's rights hide nothing of the entities.
+func (v *View) Whole() bool { return v.whole }
+
+// Sees gives an entity narrowed to the principal's rights, whatever the mode shows;
+// nil if there is nothing that the principal may do with it.
+func (v *View) Sees(name string) *Resource { return v.seen[name] }
+
+// Operation gives an operation as this view sees it, nil if its scopes are not
+// covered or there is none.
+func (v *View) Operation(id ID) *Operation {
+	switch op := v.narrowed[id]; {
+	case op != nil:
+		return op
+	case v.allowed[id]:
+		return v.snapshot.Operation(id)
+	}
+	return nil
+}
+
 // Narrow gives the view with only the operations that keep lets through: what one
 // run may do that gave up the rest. Entities without any operation left exist in
 // none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {
-	n := &View{snapshot: v.snapshot, mode: v.mode, auto: v.auto, version: v.version + "~", toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
-	for id := range v.allowed {
-		n.allowed[id] = keep(id)
+	n := &View{snapshot: v.snapshot, mode: v.mode, auto: v.auto, version: v.version + "~", whole: v.whole, seen: v.seen, narrowed: v.narrowed, toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
+	for id, may := range v.allowed {
+		n.allowed[id] = may && keep(id)
 	}
 	for _, op := range v.tools {
 		if keep(op.ID) {
@@ -114,7 +168,7 @@ func (v *View) Narrow(keep func(ID) bool) *View {
 
 // visibleFields makes write-only of fields whose scopes a principal lacks, and
 // leaves those out that cannot be written either.
-func visibleFields(fields []Field, p auth.Principal) []Field {
+func visibleFields(fields []Field, p auth.Principal, writes bool) []Field {
 	hidden := func(f Field) bool { return p.Missing(f.ReadScopes) != "" }
 	if !slices.ContainsFunc(fields, hidden) {
 		return fields
@@ -123,7 +177,7 @@ func visibleFields(fields []Field, p auth.Principal) []Field {
 	for i := range out {
 		out[i].WriteOnly = out[i].WriteOnly || hidden(out[i])
 	}
-	return slices.DeleteFunc(out, func(f Field) bool { return hidden(f) && f.ReadOnly })
+	return slices.DeleteFunc(out, func(f Field) bool { return hidden(f) && (f.ReadOnly || !writes) })
 }
 
 // visibleSets narrows an entity's sets to what a principal may name. A declared

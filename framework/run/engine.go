@@ -343,6 +343,11 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 // decode validates the input of a call in an attempt, and reads what it is about.
 func (e *Engine) decode(c *call) (err error) {
 	op, r := c.op, c.attempt.run
+	if seen := c.request.View.Operation(op.ID); seen != op && seen != nil && seen.Check != nil {
+		if err := seen.Check(c.input); err != nil {
+			return err
+		}
+	}
 	if op.Decode != nil {
 		c.decoded, err = op.Decode(c.input, r.spec.Set)
 	} else if err = e.check(op, c.input); err == nil && op.Target != nil {

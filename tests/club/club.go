@@ -17,7 +17,7 @@ func App() framework.App {
 	return framework.App{
 		Name:        "club",
 		Version:     "1.0.0",
-		Description: "Events and members of a club.",
+		Description: "What takes place in a club.",
 		Providers: []framework.Provider{
 			entities.Provide(ent.Entities(ent.OnCreateSet(first)), entities.Options{}),
 			codemode.Provide(codemode.Options{}),
