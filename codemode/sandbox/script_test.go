@@ -59,7 +59,7 @@ func TestResults(t *testing.T) {
 		"KoanError is an Error":        {`try { SDK.Entities.Todo.getById("9") } catch (e) { [e instanceof Error, e instanceof KoanError, e.name, e.code, e.hint.length > 0, e.path, e.retry] }`, `[true,true,"KoanError","not_found",true,"/id","fix"]`},
 		"findById":                     {`[SDK.Entities.Todo.findById("9"), SDK.Entities.Todo.findById("1").title]`, `[null,"Milk"]`},
 		"read-only has no mutators":    {`[typeof SDK.Entities.Product.upsert, typeof SDK.Entities.Product.collection]`, `["undefined","function"]`},
-		"what is not there":            {`[typeof fetch, typeof require, typeof process, typeof setInterval, typeof WebSocket]`, `["undefined","undefined","undefined","undefined","undefined"]`},
+		"what is not there":            {`[typeof fetch, typeof require, typeof process, typeof setInterval, typeof WebSocket, typeof GoError]`, `["undefined","undefined","undefined","undefined","undefined","undefined"]`},
 		"each":                         {`let n = 0; for (const t of SDK.Entities.Todo.each()) n += Number(t.id); n`, `15`},
 		"each stops":                   {`for (const t of SDK.Entities.Todo.each({pageSize: 2})) { globalThis.result = t.id; if (t.id == 3) break }`, `"3"`},
 		"all":                          {`SDK.Entities.Todo.all().length`, `5`},

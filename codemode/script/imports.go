@@ -37,11 +37,71 @@ func hoist(code string) (imports, body string) {
 		}
 		return ' '
 	}
-	body = importStatement.ReplaceAllStringFunc(code, func(s string) string {
-		imports += strings.Join(strings.Fields(strings.TrimPrefix(s, ";")), " ") + ";"
-		return strings.Map(blank, s)
-	})
-	return imports, body
+	var rest strings.Builder
+	from := 0
+	bare := withoutText(code)
+	for _, at := range importStatement.FindAllStringIndex(bare, -1) {
+		begin := at[0] + strings.Index(bare[at[0]:], "import")
+		imports += strings.Join(strings.Fields(bare[begin:at[1]]), " ") + ";"
+		rest.WriteString(code[from:begin])
+		rest.WriteString(strings.Map(blank, code[begin:at[1]]))
+		from = at[1]
+	}
+	return imports, rest.String() + code[from:]
+}
+
+// withoutText gives the code with its comments and templates blanked out, byte for
+// byte: what looks like a statement in them is none. A regular expression that looks
+// like the begin of one of them hides what stands behind it.
+func withoutText(code string) string {
+	out := []byte(code)
+	for i := 0; i < len(code); {
+		end := i + 1
+		switch {
+		case strings.HasPrefix(code[i:], "//"):
+			end = i + until(code[i:], 2, "\n")
+		case strings.HasPrefix(code[i:], "/*"):
+			end = i + until(code[i:], 2, "*/")
+		case code[i] == '`':
+			end = i + quotedLength(code[i:])
+		case code[i] == '"' || code[i] == '\'':
+			i += quotedLength(code[i:])
+			continue
+		default:
+			i = end
+			continue
+		}
+		for ; i < end; i++ {
+			if out[i] != '\n' && out[i] != '\r' {
+				out[i] = ' '
+			}
+		}
+	}
+	return string(out)
+}
+
+// until gives the length of what ends with a text, or with the code.
+func until(code string, from int, end string) int {
+	if at := strings.Index(code[from:], end); at >= 0 {
+		return from + at + len(end)
+	}
+	return len(code)
+}
+
+// quotedLength gives the length of a string or a template that code begins with. One
+// on a single line that has no end is the quote alone.
+func quotedLength(code string) int {
+	for i := 1; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\\':
+			i++
+		case c == code[0]:
+			return i + 1
+		case c == '\n' && code[0] != '`':
+			return 1
+		}
+	}
+	return 1
 }
 
 // single treats a module that consists of one function, besides its imports, as a

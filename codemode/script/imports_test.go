@@ -85,6 +85,23 @@ func TestModuleShape(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestHoist(t *testing.T) {
+	for _, c := range []struct{ code, imports string }{
+		{"import { a } from 'x'\nreturn a", "import { a } from 'x';"},
+		{"// import { a } from 'x'\nimport b from 'y'; return b", "import b from 'y';"},
+		{"/*\nimport { a } from 'x'\n*/import b from 'y'\nreturn b", "import b from 'y';"},
+		{"const t = `\nimport { a } from 'x'\n`\nimport b from \"y\"\nreturn t", "import b from \"y\";"},
+		{"const u = 'https://x/*'; import b from 'y'\nreturn u", "import b from 'y';"},
+		{"const s = 'it\\'s // none'\nimport 'y'\nreturn s", "import 'y';"},
+		{"const s = \"`\"\nimport {\n  a, // import c from 'z'\n} from 'x'\nreturn `", "import { a, } from 'x';"},
+	} {
+		imports, body := hoist(c.code)
+		require.Equal(t, c.imports, imports, c.code)
+		require.Len(t, body, len(c.code), "what stays keeps its place: %s", c.code)
+		require.Equal(t, strings.Count(c.code, "\n"), strings.Count(body, "\n"))
+	}
+}
+
 func FuzzImports(f *testing.F) {
 	for _, s := range []string{
 		"import { detect } from '@codemode/servers/vision'; detect()", "import * as v from '@codemode/errors'; v.x", "await import(x)", "export * from '@codemode/errors'",

@@ -71,6 +71,9 @@ func prepare() (*session, error) {
 	s.stringify = s.base.stringify
 	g := s.vm.GlobalObject()
 	s.hide(g, "KoanError", koan)
+	if err := g.Delete("GoError"); err != nil { // the engine's own, of no use to a script
+		return nil, err
+	}
 	s.bindConsole()
 	s.timers.live = map[int64]bool{}
 	s.flights.open = map[uint32]*flight{}
