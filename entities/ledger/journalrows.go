@@ -159,10 +159,8 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 	o.number("updated", r.Updated)
 	o.number("deleted", r.Deleted)
 	if len(r.Changes) > 0 {
-		if raw, err := json.Marshal(r.Changes); err == nil {
-			o.key("changes")
-			o.b = append(o.b, raw...)
-		}
+		o.key("changes")
+		o.b = appendChanges(o.b, r.Changes)
 	}
 	o.text("changes_digest", r.ChangesDigest)
 	o.text("code_digest", r.CodeDigest)
@@ -184,6 +182,21 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 	o.flag("repaired", r.Repaired)
 	o.number("lost", r.Lost)
 	return append(o.b, '}')
+}
+
+func appendChanges(b []byte, changes []journal.Count) []byte {
+	b = append(b, '[')
+	for i, c := range changes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"entity":`...), c.Entity)
+		b = appendText(append(b, `,"set":`...), c.Set)
+		b = strconv.AppendInt(append(b, `,"created":`...), int64(c.Created), 10)
+		b = strconv.AppendInt(append(b, `,"updated":`...), int64(c.Updated), 10)
+		b = append(strconv.AppendInt(append(b, `,"deleted":`...), int64(c.Deleted), 10), '}')
+	}
+	return append(b, ']')
 }
 
 func appendCalls(b []byte, calls []journal.Call) []byte {

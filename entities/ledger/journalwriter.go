@@ -83,12 +83,17 @@ func (w *Writer) put(i item) bool {
 		return true
 	default:
 	}
-	wait := time.NewTimer(patience)
-	defer wait.Stop()
+	wait, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	return w.wait(wait, i)
+}
+
+// wait queues an item as soon as there is room.
+func (w *Writer) wait(ctx context.Context, i item) bool {
 	select {
 	case w.queue <- i:
 		return true
-	case <-wait.C:
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -96,7 +101,10 @@ func (w *Writer) put(i item) bool {
 // Flush waits until what was put before is written, or ctx is over.
 func (w *Writer) Flush(ctx context.Context) {
 	done := make(chan struct{})
-	if !w.put(item{flush: done}) {
+	w.closing.RLock()
+	put := !w.closed && w.wait(ctx, item{flush: done})
+	w.closing.RUnlock()
+	if !put {
 		return
 	}
 	select {
