@@ -63,6 +63,7 @@ type execution struct {
 	spec   run.Spec
 	wall   time.Duration
 	own    wire.Limits
+	told   int          // log messages that the caller may have heard
 	notes  []wire.Log   // warnings about the input, before the script's own logs
 	before []diagnostic // the same of a module, beside its own
 
@@ -249,9 +250,11 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	}
 	ctx, stop := context.WithCancel(ctx)
 	h := newHost(e.call, a, e.p.app, e.own, e.maxCalls())
+	h.told = e.told
 	res, err := e.p.executor.Execute(ctx, job, h)
 	stop()
 	h.wait()
+	e.told = max(e.told, h.logged)
 	if res != nil {
 		e.result = res
 		for i := range res.Logs {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -42,6 +43,8 @@ type host struct {
 	limits   wire.Limits
 	maxCalls int // quota of calls, 0 is unlimited
 	started  int
+	logged   int // messages of this attempt
+	told     int // messages that attempts before have said
 	asked    int // what the script asked of discovery, which is no call of a provider
 
 	last     chan struct{} // closed when the last of the ordered calls has ended
@@ -345,4 +348,15 @@ func (h *host) Progress(done, total float64, message string) {
 		return
 	}
 	h.call.Progress(done, total, message)
+}
+
+// levels are those of a script's logs.
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
+// Log implements wire.Host. An attempt after the first one says again what those
+// before have said, and the caller hears it once.
+func (h *host) Log(l wire.Log) {
+	if h.logged++; h.logged > h.told {
+		h.call.Log(levels[l.Level], l.Message)
+	}
 }

@@ -260,6 +260,7 @@ type house struct {
 	engine   *run.Engine
 	view     *catalog.View
 	records  *records
+	hears    func(slog.Level, string) // what scripts log while they run; nil is nobody
 }
 
 type records struct {
@@ -324,7 +325,7 @@ func (h *house) call(ctx context.Context, op string, in any) *reply {
 		raw = string(b)
 	}
 	out, outcome, err := h.engine.Invoke(ctx, run.Request{
-		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Listed: true,
+		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Listed: true, Notify: h.hears,
 	})
 	r := &reply{outcome: outcome, err: err}
 	if out != nil && op == "execute" {

@@ -31,3 +31,5 @@ func (noHost) Next(context.Context, time.Duration) (uint32, json.RawMessage, int
 }
 
 func (noHost) Progress(float64, float64, string) {}
+
+func (noHost) Log(wire.Log) {}

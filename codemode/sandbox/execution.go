@@ -206,7 +206,9 @@ func (e *execution) serve(ctx context.Context) error {
 		case wire.KindLog:
 			var l wire.Log
 			if err = json.Unmarshal(f.Payload, &l); err == nil {
-				e.result.Logs = append(e.result.Logs, e.logs.Admit(l)...)
+				e.clock.Pause()
+				e.logged(l)
+				e.clock.Resume()
 			}
 		case wire.KindProgress:
 			var p wire.Progress
@@ -223,6 +225,14 @@ func (e *execution) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// logged keeps a message of the script, and lets the host say it at once.
+func (e *execution) logged(l wire.Log) {
+	for _, l := range e.logs.Admit(l) {
+		e.result.Logs = append(e.result.Logs, l)
+		e.host.Log(l)
 	}
 }
 

@@ -100,6 +100,8 @@ func (h *todoHost) collection(page, size int, count bool) json.RawMessage {
 	return b
 }
 
+func (h *todoHost) Log(wire.Log) {}
+
 func (h *todoHost) Progress(done, total float64, message string) {
 	h.progress = append(h.progress, fmt.Sprint(done, "/", total, " ", message))
 }

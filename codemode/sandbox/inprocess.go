@@ -120,7 +120,12 @@ func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Rep
 }
 
 // Log implements worker.Port.
-func (p *directPort) Log(l wire.Log) { p.logs = append(p.logs, p.budget.Admit(l)...) }
+func (p *directPort) Log(l wire.Log) {
+	for _, l := range p.budget.Admit(l) {
+		p.logs = append(p.logs, l)
+		p.host.Log(l)
+	}
+}
 
 // Progress implements worker.Port.
 func (p *directPort) Progress(pr wire.Progress) { p.host.Progress(pr.Done, pr.Total, pr.Message) }

@@ -35,4 +35,6 @@ type Host interface {
 	Next(ctx context.Context, most time.Duration) (ref uint32, out json.RawMessage, nowMs int64, err error)
 	// Progress is SDK.Out.progress.
 	Progress(done, total float64, message string)
+	// Log is a message that the script's logs keep, as it is said.
+	Log(l Log)
 }

@@ -73,8 +73,16 @@ func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	return l
 }
 
+// hearer is what a call tells its messages to, nil where nobody listens.
+func (l *logs) hearer() func(slog.Level, string) {
+	if l.least == nil {
+		return nil
+	}
+	return l.say
+}
+
 func (l *logs) say(level slog.Level, message string) {
-	if l.least == nil || level < *l.least {
+	if level < *l.least {
 		return
 	}
 	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationMessage), Params: map[string]any{

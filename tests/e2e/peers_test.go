@@ -62,7 +62,7 @@ func official(t *testing.T, env []string, server ...string) {
 		Body    map[string]any
 	}
 	var seen struct {
-		Tools, Resources, Prompts, Entities, Argument          []string
+		Tools, Resources, Prompts, Entities, Argument, Heard   []string
 		Prompt                                                 string
 		Schemas, Progress, Cancelled, Declarations             bool
 		Count, Missing, Bad, Script, Failing, Validate, Search answer
@@ -73,6 +73,7 @@ func official(t *testing.T, env []string, server ...string) {
 	}
 	require.NoError(t, json.Unmarshal(out, &seen), string(out))
 	require.Contains(t, seen.Tools, "koan.code.execute")
+	require.Equal(t, []string{"info begun", "warning over"}, seen.Heard, "what a script logs, while it runs")
 	require.True(t, seen.Schemas)
 	require.EqualValues(t, 1, seen.Count.Body["count"])
 	code := func(a answer) any {

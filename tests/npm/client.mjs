@@ -8,6 +8,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const [command, ...args] = process.argv.slice(2);
 const transport = command.startsWith("http")
@@ -61,6 +62,9 @@ const complete = async (ref, argument) => (await client.complete({ ref, argument
 seen.entities = await complete({ type: "ref/resource", uri: "koan://sdk/{name}.d.ts" }, { name: "name", value: "to" });
 seen.argument = await complete({ type: "ref/prompt", name: "write-koan-script" }, { name: "entities", value: "Person,to" });
 await client.setLoggingLevel("info");
+seen.heard = [];
+client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => seen.heard.push(n.params.level + " " + n.params.data));
+await call("koan.code.execute", { code: "console.log('begun'); console.debug('unheard'); SDK.Out.warn('over'); SDK.Out.answer(1)" });
 await client.subscribeResource({ uri: "koan://sdk/koan.d.ts" });
 await client.unsubscribeResource({ uri: "koan://sdk/koan.d.ts" });
 await transport.terminateSession?.();
