@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+// planLine is what `run` and `approve` print, as far as plans need it.
+type planLine struct {
+	RunID         string `json:"run_id"`
+	PlanID        string `json:"plan_id"`
+	ToolName      string `json:"tool_name"`
+	InputDigest   string `json:"input_digest"`
+	ApprovalState string `json:"approval_state"`
+	Result        struct {
+		OK     bool
+		Data   any
+		Answer any
+		Error  struct{ Code, Hint string }
+	}
+}
+
+func (a *app) lineOf(r result) planLine {
+	a.t.Helper()
+	var l planLine
+	require.NoError(a.t, json.Unmarshal([]byte(r.stdout), &l), "%s\n%s", r.stdout, r.stderr)
+	return l
+}
+
+const addPlanned = `const t = SDK.Entities.Todo.upsert({ title: "planned" }); SDK.Out.answer(t.id)`
+
+func (a *app) planned() float64 {
+	a.t.Helper()
+	r := a.exec(`SDK.Entities.Todo.count({ title: "planned" })`, "run", "-")
+	require.Zero(a.t, r.status, r.stderr)
+	return a.lineOf(r).Result.Data.(float64)
+}
+
+func TestApproveOnTheCommandLine(t *testing.T) {
+	if pgtest.ForEach(t, TestApproveOnTheCommandLine) {
+		return
+	}
+	a := newApp(t)
+	if pgtest.Here(t) {
+		a = onPostgres(t)
+	}
+	a.env = append(a.env, "KOAN_APPROVAL_MODE=writes")
+	file := a.script("add.js", addPlanned)
+	r := a.exec("", "run", file)
+	require.Equal(t, 1, r.status, r.stderr)
+	asked := a.lineOf(r)
+	require.Equal(t, "REQUIRED", asked.ApprovalState)
+	require.Equal(t, string(fault.ApprovalRequired), asked.Result.Error.Code)
+	require.Contains(t, asked.Result.Error.Hint, "approve "+asked.PlanID)
+	require.Zero(t, a.planned())
+	dry := a.lineOf(a.exec("", "run", file, "--dry-run"))
+	require.True(t, dry.Result.OK)
+	require.Equal(t, "NOT_REQUIRED", dry.ApprovalState)
+
+	list := a.exec("", "approve", "--list")
+	require.Zero(t, list.status, list.stderr)
+	require.Contains(t, list.stdout, asked.PlanID)
+	require.Contains(t, list.stdout, "Todo: 1 created")
+	for _, wrong := range [][]string{{"approve"}, {"approve", asked.PlanID}, {"approve", asked.PlanID, "--yes", "--deny"}, {"approve", asked.PlanID, "--list"}} {
+		require.Equal(t, 2, a.exec("yes\n", wrong...).status, wrong)
+	}
+	none := a.exec("", "approve", "nothing", "--yes")
+	require.Equal(t, 1, none.status)
+	require.Contains(t, none.stderr, "there is no plan")
+
+	r = a.exec("", "approve", asked.PlanID, "--yes")
+	require.Zero(t, r.status, r.stderr)
+	require.Contains(t, r.stderr, `create Todo`)
+	done := a.lineOf(r)
+	require.Equal(t, "APPROVED", done.ApprovalState)
+	require.Equal(t, asked.PlanID, done.RunID)
+	require.Equal(t, asked.InputDigest, done.InputDigest)
+	require.NotEmpty(t, done.Result.Answer)
+	again := a.lineOf(a.exec("", "approve", asked.PlanID, "--yes"))
+	require.Equal(t, done.Result, again.Result, "it applies once")
+	require.EqualValues(t, 1, a.planned())
+	require.NotContains(t, a.exec("", "approve", "--list").stdout, asked.PlanID)
+
+	asked = a.lineOf(a.exec("", "run", file))
+	r = a.exec("", "approve", asked.PlanID, "--deny")
+	require.Zero(t, r.status, r.stderr)
+	require.Equal(t, "DENIED", a.lineOf(r).ApprovalState)
+	r = a.exec("", "approve", asked.PlanID, "--yes")
+	require.Equal(t, 1, r.status)
+	require.Equal(t, "DENIED", a.lineOf(r).ApprovalState)
+	require.EqualValues(t, 1, a.planned())
+
+	// The caller may ask for more than the configuration, and not for less.
+	a.env = append(a.env, "KOAN_APPROVAL_MODE=never")
+	require.Equal(t, "REQUIRED", a.lineOf(a.exec("", "run", file, "--approval", "writes")).ApprovalState)
+	require.Equal(t, "NOT_REQUIRED", a.lineOf(a.exec("", "run", file, "--approval", "destructive")).ApprovalState)
+	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{entity: Todo, operation: create, mode: writes}, {principal: nobody, mode: always}]`)
+	require.Equal(t, "REQUIRED", a.lineOf(a.exec("", "run", file)).ApprovalState)
+	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{entitty: Todo, mode: sometimes}]`)
+	r = a.exec("", "run", file)
+	require.Equal(t, 2, r.status)
+	require.Contains(t, r.stderr, `KOAN_APPROVAL_RULES: approval.rules rule 1: there is no "entitty"`)
+	require.Contains(t, r.stderr, "mode must be one of")
+}
+
+func TestTheOfficialTypeScriptClientApproves(t *testing.T) {
+	strict := []string{"--approval.mode", "writes", "--server.toolTimeoutMs", "1000", "--sandbox.timeoutMs", "1000"}
+	t.Run("stdio", func(t *testing.T) {
+		a := newApp(t)
+		cmd := a.command(t.Context(), append([]string{"serve"}, strict...)...)
+		approves(t, a, cmd.Env, cmd.Args...)
+	})
+	t.Run("http", func(t *testing.T) {
+		a := newApp(t)
+		approves(t, a, nil, a.web(strict...).url)
+	})
+}
+
+// approves runs the session of tests/npm/approving.mjs with a server of an app, and
+// checks what the client saw.
+func approves(t *testing.T, a *app, env []string, server ...string) {
+	t.Helper()
+	out := node(t, env, append([]string{"../npm/approving.mjs"}, server...)...)
+	type answer struct {
+		IsError bool
+		Body    struct {
+			Answer, Deleted, Count any
+			Result                 struct{ State, Text string }
+			Error                  executionFailure
+		}
+	}
+	var seen struct {
+		Asked                                           []string
+		Yes, No, Declined, Read, Tool, Mute, Own, Shown answer
+	}
+	require.NoError(t, json.Unmarshal(out, &seen), string(out))
+	require.False(t, seen.Yes.IsError, "waiting counts against no time-out: %+v", seen.Yes)
+	require.Equal(t, "yes", seen.Yes.Body.Answer)
+	require.Len(t, seen.Asked, 4)
+	require.Contains(t, seen.Asked[0], "Todo in default: 1 created")
+	require.Contains(t, seen.Asked[0], `"yes"`)
+	require.Contains(t, seen.Asked[2], "todo.delete")
+	require.Contains(t, seen.Asked[2], `"Write tests"`)
+	require.Equal(t, string(fault.ApprovalDenied), seen.No.Body.Error.Code)
+	require.Equal(t, string(fault.ApprovalDenied), seen.Declined.Body.Error.Code)
+	require.EqualValues(t, 2, seen.Read.Body.Count)
+	require.EqualValues(t, 1, seen.Tool.Body.Deleted)
+	require.Equal(t, string(fault.ApprovalRequired), seen.Mute.Body.Error.Code)
+	require.Equal(t, string(fault.ApprovalRequired), seen.Own.Body.Error.Code, "an agent does not agree to what it wants itself")
+	require.Equal(t, "waiting", seen.Shown.Body.Result.State)
+	require.Contains(t, seen.Shown.Body.Result.Text, `"mute"`)
+
+	// Once somebody has agreed, the agent gets what came of it.
+	plan := seen.Mute.Body.Error.Details.(map[string]any)["planId"].(string)
+	r := a.exec("", "approve", plan, "--yes")
+	require.Zero(t, r.status, r.stderr)
+	p := a.serve()
+	got := p.tool("koan.code.execute", input{"planId": plan})
+	require.False(t, got.IsError)
+	require.Contains(t, string(got.Structured), `"answer":"mute"`)
+	require.Contains(t, string(got.Meta["dev.koan/run"]), `"repeated":true`)
+}
+
+// Whoever applies a plan is killed at some moment; the plan is applied once all the
+// same, or said to be unknown where a letter may be on its way.
+func TestAPlanIsAppliedOnceThoughItsApproversAreKilled(t *testing.T) {
+	if pgtest.ForEach(t, TestAPlanIsAppliedOnceThoughItsApproversAreKilled) {
+		return
+	}
+	a, letters := keyed(t)
+	a.env = append(a.env, shortLease, `KOAN_APPROVAL_RULES=[{entity: Todo, mode: writes}, {operation: "plugin::*", mode: never}]`)
+	unknown := 0
+	const plans = 2
+	for n := range plans {
+		code := fmt.Sprintf(`SDK.Post.send({ text: "early%d" }); SDK.Entities.Todo.upsert({ title: "planned" }); SDK.Out.answer(1)`, n)
+		asked := a.lineOf(a.exec(code, "run", "-"))
+		require.Equal(t, "REQUIRED", asked.ApprovalState)
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(50+rand.IntN(500))*time.Millisecond)
+			_ = a.command(ctx, "approve", asked.PlanID, "--yes").Run() // killed
+			cancel()
+		}
+		var last planLine
+		require.Eventually(t, func() bool {
+			last = a.lineOf(a.exec("", "approve", asked.PlanID, "--yes"))
+			return last.Result.Error.Code != string(fault.InProgress)
+		}, 30*time.Second, 200*time.Millisecond)
+		if !last.Result.OK {
+			require.Equal(t, string(fault.OutcomeUnknown), last.Result.Error.Code)
+			unknown++
+		}
+		require.Equal(t, 1, letters()[fmt.Sprintf("early%d", n)], "it was posted before anybody was asked, and is not posted again")
+	}
+	require.Zero(t, unknown, "no call is open: the letter is on the plan's tape")
+	require.EqualValues(t, plans, a.planned())
+}
