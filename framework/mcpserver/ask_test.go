@@ -335,3 +335,13 @@ func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
 	refused(late, "/requestState")
 	require.Contains(t, late.body, "the time to answer is over")
 }
+
+func TestQuestionsEndWithTheConnection(t *testing.T) {
+	w := dial(t, asking(t, nil))
+	w.hello("2025-11-25", forms)
+	w.call(callAsk("1", `{}`)).question(t, "elicitation/create")
+	w.close() // nobody can answer any more
+	f := w.next().tool(t).failure(t)
+	require.Equal(t, fault.Cancelled, f.Error.Code)
+	require.NoError(t, <-w.done)
+}

@@ -38,7 +38,11 @@ type request struct {
 type posed struct {
 	ask.Question
 	id     int64
-	answer chan message // has room for the one answer
+	answer chan message // has room for the one answer; closed where none can come
+}
+
+func errUnanswered() error {
+	return fault.New(fault.Cancelled, "the connection is ending, so the client cannot answer")
 }
 
 // Can implements ask.Client.
@@ -77,8 +81,10 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		case <-patient.C:
 			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
 				WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
-		case m := <-p.answer:
-			open = open[1:]
+		case m, ok := <-p.answer:
+			if open = open[1:]; !ok {
+				return nil, errUnanswered()
+			}
 			answer, err := p.read(m)
 			if err != nil {
 				return nil, err
@@ -94,8 +100,11 @@ func (d *dialog) pose(q ask.Question) (*posed, error) {
 	s := d.session
 	p := &posed{Question: q, answer: make(chan message, 1)}
 	s.mu.Lock()
-	if len(s.posed) >= maxQuestions || s.ended {
-		n := len(s.posed)
+	switch n := len(s.posed); {
+	case s.ended:
+		s.mu.Unlock()
+		return nil, errUnanswered()
+	case n >= maxQuestions:
 		s.mu.Unlock()
 		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d questions to answer, and is asked no more", n)
 	}
@@ -139,7 +148,17 @@ func (s *session) forget(id int64) bool {
 	return known
 }
 
-// answered takes what the client sent as an answer. What answers no question of
+// unanswerable ends the questions of a session whose client sends nothing more.
+func (s *session) unanswerable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.posed {
+		close(p.answer)
+	}
+	clear(s.posed)
+}
+
+// answeredBy takes what the client sent as an answer. What answers no question of
 // this session is ignored: it came too late, or was never asked.
 func (s *session) answeredBy(m message) {
 	id, err := strconv.ParseInt(string(m.id), 10, 64)
@@ -147,11 +166,10 @@ func (s *session) answeredBy(m message) {
 		return
 	}
 	s.mu.Lock()
-	p := s.posed[id]
-	delete(s.posed, id)
-	s.mu.Unlock()
-	if p != nil {
-		p.answer <- m
+	defer s.mu.Unlock()
+	if p := s.posed[id]; p != nil {
+		delete(s.posed, id)
+		p.answer <- m // never waits: there is room
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // SEP-2322).
 type rounds struct {
 	peer    peer
-	binding []string
+	binding func() []string // what a state is good for; made when there is one
 
 	mu    sync.Mutex
 	known map[string]given
@@ -120,13 +120,15 @@ func canonical(raw json.RawMessage) []byte {
 
 // resume reads what a request brings from earlier rounds.
 func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcError) {
-	raw, err := json.Marshal(input)
-	if err != nil { // it was JSON when it came
-		return nil, protocolError(fault.New(fault.Internal, "").Because(err))
-	}
-	r := &rounds{
-		peer: ex.peer, known: map[string]given{},
-		binding: []string{"ask", ex.principal.Subject, ex.method, name, run.Digest(canonical(raw))},
+	r := &rounds{peer: ex.peer, known: map[string]given{}, binding: func() []string {
+		raw, err := json.Marshal(input)
+		if err != nil { // it was JSON when it came
+			panic("mcpserver: an input cannot be encoded: " + err.Error())
+		}
+		return []string{"ask", ex.principal.Subject, ex.method, name, run.Digest(canonical(raw))}
+	}}
+	if !bytes.Contains(ex.params, []byte(`"requestState"`)) && !bytes.Contains(ex.params, []byte(`"inputResponses"`)) {
+		return r, nil // as nearly all requests
 	}
 	var params struct {
 		State   *string         `json:"requestState"`
@@ -169,7 +171,7 @@ func answersIn(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault) {
 
 // take opens a state and adds the answers to what it asked.
 func (r *rounds) take(sealer *seal.Sealer, sealed string, answers map[string]json.RawMessage) *fault.Fault {
-	text, err := sealer.Open(sealed, r.binding...)
+	text, err := sealer.Open(sealed, r.binding()...)
 	switch {
 	case errors.Is(err, seal.ErrExpired):
 		return fault.Invalid(fault.Detail{Path: "/requestState", Message: "the time to answer is over"}).WithHint("Make the call anew, without requestState and inputResponses.")
@@ -223,6 +225,6 @@ func (s *Server) inputRequired(ex *exchange) (any, *rpcError) {
 	if len(text) > maxState {
 		return nil, protocolError(fault.Newf(fault.CallTooLarge, "the client's answers take more than %d bytes", maxState))
 	}
-	out.RequestState = s.opts.Seal.Seal(text, time.Now().Add(s.opts.AskTimeout), r.binding...)
+	out.RequestState = s.opts.Seal.Seal(text, time.Now().Add(s.opts.AskTimeout), r.binding()...)
 	return out, nil
 }

@@ -55,7 +55,6 @@ func TestWhatAClientCanBeAsked(t *testing.T) {
 // FuzzResume feeds what clients bring from earlier rounds.
 func FuzzResume(f *testing.F) {
 	s := &Server{opts: Options{Name: "fuzz", Version: "1", Seal: seal.Random()}}
-	binding := []string{"ask", "", "tools/call", "tool", ""}
 	asked, _ := json.Marshal(state{Asked: map[string]string{"k": "sha256:0"}})
 	ex := func(params []byte) *exchange {
 		return &exchange{message: message{method: "tools/call", params: params}}
@@ -64,7 +63,7 @@ func FuzzResume(f *testing.F) {
 	if bad != nil {
 		f.Fatal(bad.Message)
 	}
-	binding = slices.Clone(fresh.binding)
+	binding := slices.Clone(fresh.binding())
 	good := s.opts.Seal.Seal(asked, time.Now().Add(time.Hour), binding...)
 	for _, seed := range []string{
 		`{}`, `{"requestState":"` + good + `","inputResponses":{"k":{}}}`, `{"requestState":"` + good + `"}`, `{"requestState":null}`,

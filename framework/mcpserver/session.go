@@ -196,6 +196,7 @@ func (s *session) drain() <-chan struct{} {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
+	s.unanswerable()
 	s.closeSubscriptions()
 	done := make(chan struct{})
 	go func() {
