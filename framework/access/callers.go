@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -44,7 +43,7 @@ func (c Config) Callers(app App) (*Callers, error) {
 		o.Resource = app.URL
 	}
 	if o.Scopes == nil {
-		o.Scopes = func() []string { return scopes(app.Catalog()) }
+		o.Scopes = func() []string { return app.Catalog().Scopes() }
 	}
 	var err error
 	if out.oauth, err = oauth.New(o); err != nil {
@@ -52,23 +51,6 @@ func (c Config) Callers(app App) (*Callers, error) {
 	}
 	go func() { _ = out.oauth.Ready(context.Background()) }() // it logs
 	return out, nil
-}
-
-// scopes are those that a catalog's operations and fields need.
-func scopes(s *catalog.Snapshot) []string {
-	var out []string
-	for _, op := range s.Operations() {
-		if op.Reach != 0 {
-			out = append(out, op.Scopes...)
-		}
-	}
-	for _, r := range s.Resources() {
-		for _, f := range r.Fields {
-			out = append(out, f.ReadScopes...)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // reserved is the subject of the person at the machine.

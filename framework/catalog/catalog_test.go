@@ -3,8 +3,11 @@ package catalog_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,6 +164,35 @@ func TestViewHidesWhatTheCallerMayNotSee(t *testing.T) {
 	require.Len(t, all.Resource("Todo").Edges, 1)
 	require.NotEqual(t, v.Version(), all.Version())
 	require.Same(t, all, s.View(auth.Principal{Subject: "other", Scopes: []string{"*"}, Sets: []string{"*"}}, exposure.Full, true), "equal rights share a view")
+	also := auth.Principal{Scopes: []string{"todo.read", "openid", "mail.send"}, Sets: []string{"default", "tenant-a"}}
+	require.Same(t, v, s.View(also, exposure.Full, true), "scopes of other servers make no difference")
+	require.Contains(t, s.Scopes(), "todo.read")
+}
+
+// TestViewsAreBounded: rights of ever new tenants do not fill the memory.
+func TestViewsAreBounded(t *testing.T) {
+	s := shop(t)
+	view := func(n int) *catalog.View {
+		return s.View(auth.Principal{Scopes: []string{"*"}, Sets: []string{fmt.Sprint("tenant-", n)}}, exposure.Full, true)
+	}
+	first := view(0)
+	freed := make(chan struct{})
+	runtime.AddCleanup(first, func(c chan struct{}) { close(c) }, freed)
+	version := first.Version()
+	first = nil
+	for n := range 5000 {
+		view(n + 1)
+	}
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		select {
+		case <-freed:
+			return true
+		default:
+			return false
+		}
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, version, view(0).Version(), "made again, it is the same")
 }
 
 func TestNarrow(t *testing.T) {

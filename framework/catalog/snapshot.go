@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -26,13 +28,20 @@ type Snapshot struct {
 	documents  []*Document
 	prompts    []*Prompt
 
-	views sync.Map // view key -> *View
+	scopes map[string]bool // that something here needs
+
+	seeing sync.RWMutex
+	views  map[string]*View // by view key
 }
+
+// maxViews bounds the views that a snapshot keeps. Callers may have as many kinds of
+// rights as there are tenants; a view that is made again is the same.
+const maxViews = 1000
 
 // NewSnapshot joins what the providers offer. It ends in an error that names
 // every operation, resource or prompt that is invalid or offered twice.
 func NewSnapshot(offers ...Offer) (*Snapshot, error) {
-	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]*Operation{}, byResource: map[string]*Resource{}}
+	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]*Operation{}, byResource: map[string]*Resource{}, scopes: map[string]bool{}, views: map[string]*View{}}
 	var problems []string
 	for _, o := range offers {
 		for _, op := range o.Operations {
@@ -79,8 +88,27 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 		s.byTool[name] = op
 	}
 	s.version = s.hash()
+	s.collectScopes()
 	return s, nil
 }
+
+func (s *Snapshot) collectScopes() {
+	for _, op := range s.operations {
+		for _, scope := range op.Scopes {
+			s.scopes[scope] = true
+		}
+	}
+	for _, r := range s.resources {
+		for _, f := range r.Fields {
+			for _, scope := range f.ReadScopes {
+				s.scopes[scope] = true
+			}
+		}
+	}
+}
+
+// Scopes are those that an operation or a field of the catalog needs, sorted.
+func (s *Snapshot) Scopes() []string { return slices.Sorted(maps.Keys(s.scopes)) }
 
 // hash is the version: over everything a caller can see, in a fixed order.
 func (s *Snapshot) hash() string {
@@ -120,10 +148,26 @@ func (s *Snapshot) ToolName(id ID) string { return s.toolNames[id] }
 // auto). serverIsAuto tells that the mode was negotiated, so that package
 // defaults count. Views are cached: equal rights and mode give the same View.
 func (s *Snapshot) View(p auth.Principal, mode exposure.Mode, serverIsAuto bool) *View {
-	key := string(mode) + "\x1d" + fmt.Sprint(serverIsAuto) + "\x1d" + p.Key()
-	if v, ok := s.views.Load(key); ok {
-		return v.(*View)
+	// What tokens carry for other servers makes no other view.
+	if foreign := func(scope string) bool { return scope != auth.All && !s.scopes[scope] }; slices.ContainsFunc(p.Scopes, foreign) {
+		p.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), foreign)
 	}
-	v, _ := s.views.LoadOrStore(key, newView(s, p, mode, serverIsAuto, key))
-	return v.(*View)
+	key := string(mode) + "\x1d" + strconv.FormatBool(serverIsAuto) + "\x1d" + p.Key()
+	s.seeing.RLock()
+	v := s.views[key]
+	s.seeing.RUnlock()
+	if v != nil {
+		return v
+	}
+	made := newView(s, p, mode, serverIsAuto, key)
+	s.seeing.Lock()
+	defer s.seeing.Unlock()
+	if v := s.views[key]; v != nil {
+		return v
+	}
+	if len(s.views) >= maxViews {
+		clear(s.views)
+	}
+	s.views[key] = made
+	return made
 }
