@@ -249,12 +249,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		Principal: e.call.Principal().Subject,
 	}
 	ctx, stop := context.WithCancel(ctx)
-	h := newHost(e.call, a, e.p.app, e.own, e.maxCalls())
-	h.told = e.told
-	res, err := e.p.executor.Execute(ctx, job, h)
-	stop()
-	h.wait()
-	e.told = max(e.told, h.logged)
+	res, err := e.carryOut(ctx, stop, job, a)
 	if res != nil {
 		e.result = res
 		for i := range res.Logs {
@@ -277,6 +272,29 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, fault.Newf(fault.ResultTooLarge, "the result has %d bytes and the answer %d, at most %d each are allowed", len(res.Result), len(res.Answer), most)
 	}
 	return run.Return{Result: res.Result, Answer: res.Answer}, nil
+}
+
+// carryOut has the executor run the job, and waits for what the job has started.
+func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a *run.Attempt) (*wire.Result, error) {
+	defer stop()
+	if r := replaying(ctx); r != nil {
+		return r.again(ctx, e.p, job, a)
+	}
+	h := newHost(e.call, a, e.p.app, e.own, e.maxCalls())
+	h.told = e.told
+	var host wire.Host = h
+	rec := e.recorder(a, h)
+	if rec != nil {
+		host = rec
+	}
+	res, err := e.p.executor.Execute(ctx, job, host)
+	stop()
+	h.wait()
+	e.told = max(e.told, h.logged)
+	if rec != nil {
+		keep(a, rec, job, res, err)
+	}
+	return res, err
 }
 
 // placed adds the script's line to what ended the attempt, where the executor

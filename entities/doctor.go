@@ -36,6 +36,9 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		return []catalog.Check{data, p.noJournal()}
 	}
 	out := []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
+	if p.tapes != nil {
+		out = append(out, p.tapes.check(ctx))
+	}
 	if p.journal == nil {
 		return append(out, p.noJournal())
 	}

@@ -65,6 +65,7 @@ type Provider struct {
 	engine  *engine
 	store   *store
 	keys    *keys      // nil where the app opens its databases itself
+	tapes   *tapes     // the same
 	journal *chronicle // likewise, or where it is switched off
 	mode    string     // how sets are migrated
 	offer   catalog.Offer
@@ -139,6 +140,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.store = s
 	if owner, ok := s.backend.(backend.Owner); ok {
 		p.keys = &keys{store: s, owner: owner, log: host.Log()}
+		p.tapes = &tapes{store: s, owner: owner}
 		if err := p.startJournal(ctx, host, owner); err != nil {
 			return errors.Join(err, s.backend.Close())
 		}
@@ -235,7 +237,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 		err = p.journal.close(ctx)
 	}
 	if p.keys != nil {
-		err = errors.Join(err, p.keys.close())
+		err = errors.Join(err, p.keys.close(), p.tapes.close())
 	}
 	return errors.Join(err, p.store.backend.Close())
 }

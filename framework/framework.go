@@ -100,6 +100,7 @@ func (a App) Settings() []catalog.Setting {
 	out = append(out, askSettings()...)
 	out = append(out, access.Settings()...)
 	out = append(out, approvalSettings()...)
+	out = append(out, replaySettings()...)
 	for _, p := range a.Providers {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
@@ -118,7 +119,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	values := i.values
 	i.engine = run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
-		Redactor: i.hiding, ToolVersion: i.app.Version,
+		Redactor: i.hiding, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 		Approvals: approvals(values),
 	})
@@ -161,6 +162,11 @@ func (i *Instance) start(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 		i.started = append(i.started, p)
+		if k, ok := p.(run.TapeKeeper); ok {
+			if s := k.Shelf(); s != nil {
+				i.engine.KeepTapes(s)
+			}
+		}
 		if k, ok := p.(run.LedgerKeeper); ok {
 			if l := k.Ledger(); l != nil {
 				i.engine.KeepKeys(l)
@@ -333,6 +339,9 @@ func (i *Instance) Checks(ctx context.Context) []catalog.Check {
 func (i *Instance) Stop(ctx context.Context) error {
 	i.once.Do(func() {
 		var errs []error
+		if i.engine != nil { // what it still writes needs the providers
+			errs = append(errs, i.engine.Close(ctx))
+		}
 		for _, p := range slices.Backward(i.started) {
 			if err := p.Stop(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))

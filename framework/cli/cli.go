@@ -53,6 +53,7 @@ type Instance interface {
 	Checks(ctx context.Context) []catalog.Check
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
+	Replay(ctx context.Context, run string, data bool) (*run.Replayed, error)
 	Stop(ctx context.Context) error
 }
 
@@ -163,7 +164,7 @@ func (c *command) root() *cobra.Command {
 	root.SetErr(c.app.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknown(cmd, err) })
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.doctor(), c.keys(), c.approve())
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.provided(p))
 	}

@@ -39,7 +39,7 @@ func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	if !testing.Testing() {
 		panic("koantest: only tests may use it")
 	}
-	flags := map[string]string{}
+	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
 	for _, s := range app.Settings() {
 		if s.Key == "database" {
 			flags["database"] = "sqlite://" + tb.TempDir()

@@ -204,3 +204,19 @@ func FuzzThaw(f *testing.F) {
 		require.Equal(t, string(one), string(two))
 	})
 }
+
+// Whatever stands on the shelf: no panic, and no more memory than is allowed.
+func FuzzUnpackRun(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1})
+	f.Add([]byte("\x01\x8a\x8e\x05\x04\x00\x00\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		k, err := run.UnpackRun(b)
+		if err != nil {
+			require.ErrorIs(t, err, run.ErrTape)
+			return
+		}
+		_, err = k.ID()
+		require.NoError(t, err)
+	})
+}

@@ -38,7 +38,11 @@ func TestMain(m *testing.M) {
 		kit.Serve(postPlugin())
 	}
 	if os.Getenv(asFixture) != "" {
-		framework.Main(fixture.App())
+		app := fixture.App()
+		if v := os.Getenv(asVersion); v != "" {
+			app.Version = v
+		}
+		framework.Main(app)
 	}
 	if os.Getenv(asConformance) != "" {
 		framework.Main(conformanceApp())

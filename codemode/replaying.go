@@ -1,0 +1,117 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/koan-go/koan/codemode/replay"
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+var _ run.Replayer = (*provider)(nil)
+
+// recorder notes what the script and its host say to each other, where the run is
+// going to be kept; nil where it is not.
+func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
+	most := a.Run().Recording()
+	if most == 0 {
+		return nil
+	}
+	return replay.NewRecorder(h, most)
+}
+
+// keep gives the run what a replay needs of its last attempt. What the caller is
+// shown of the logs is redacted later; what the script said is not.
+func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result, ended error) {
+	if res != nil {
+		own := *res
+		own.Logs = slices.Clone(res.Logs)
+		res = &own
+	}
+	a.Run().KeepScript(rec.Size(), func() ([]byte, error) {
+		s, err := rec.Script(*job, res, ended)
+		if err != nil {
+			return nil, err
+		}
+		return s.Encode()
+	})
+}
+
+// Replays implements run.Replayer.
+func (p *provider) Replays(id catalog.ID) bool {
+	return id.Kind == catalog.KindCode && p.executor != nil
+}
+
+// Replay implements run.Replayer.
+func (p *provider) Replay(ctx context.Context, k *run.KeptRun, again func(context.Context) error) (*run.Replayed, error) {
+	var in struct {
+		Code string          `json:"code"`
+		Args json.RawMessage `json:"args"`
+	}
+	err := json.Unmarshal(k.Input, &in)
+	if err != nil {
+		return nil, fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q has no script", k.Run).Because(err)
+	}
+	s, err := replay.Decode(k.Script, in.Code, in.Args)
+	if err != nil {
+		return nil, fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q cannot be read by this build", k.Run).
+			WithHint("Replay it with the build that made it.").Because(err)
+	}
+	r := &replayed{script: s}
+	if again != nil {
+		err = again(context.WithValue(ctx, replayedKey{}, r))
+		if r.player == nil { // it never came to the script
+			return nil, err
+		}
+	} else {
+		err = r.alone(ctx, p)
+	}
+	if r.res == nil || err != nil && r.res.Fault == nil && fault.CodeOf(err) != fault.ReplayDiffers {
+		return nil, err
+	}
+	return r.player.Compare(r.res), nil
+}
+
+// replayed is a script that is executed again.
+type replayed struct {
+	script *replay.Script
+	player *replay.Player // of the last attempt
+	res    *wire.Result
+}
+
+type replayedKey struct{}
+
+// alone executes the script with nothing but what is kept.
+func (r *replayed) alone(ctx context.Context, p *provider) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.wall)
+	defer cancel()
+	job := r.script.Job
+	r.player = replay.NewPlayer(r.script, nil)
+	r.res, err = p.executor.Execute(ctx, &job, r.player)
+	if ctx.Err() != nil {
+		return errors.Join(fault.New(fault.Timeout, "the replay took longer than a run may"), err)
+	}
+	return err
+}
+
+// replaying gives the script that ctx executes again, nil for an ordinary run.
+func replaying(ctx context.Context) *replayed {
+	r, _ := ctx.Value(replayedKey{}).(*replayed)
+	return r
+}
+
+// again is an attempt of a replay against today's data: the job sees the same run,
+// and calls to entities are the attempt's.
+func (r *replayed) again(ctx context.Context, p *provider, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
+	then := &r.script.Job
+	job.RunID, job.DryRun, job.NowMs, job.Seed = then.RunID, then.DryRun, then.NowMs, then.Seed
+	r.player = replay.NewPlayer(r.script, a)
+	res, err := p.executor.Execute(ctx, job, r.player)
+	r.res = res
+	return res, err
+}

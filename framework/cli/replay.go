@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+func (c *command) replay() *cobra.Command {
+	var data, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "replay RUN",
+		Short: "Execute a kept run again and say whether it goes the same way",
+		Long: "Executes a run again on what was kept of it (see the keys replay.*): the same code, clock, random numbers\n" +
+			"and results of calls, in a fresh sandbox, without data or anything outside. With --data its calls to\n" +
+			"entities see today's data, in a dry run, and what plugins and servers gave stays as it was kept.\n\n" +
+			"The exit status is 0 when it is identical, 1 when it differs, and 2 when the run is not kept.",
+		Example: "  " + c.app.Name + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
+		Args:    exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i, stop, err := c.once(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer stop()
+			r, err := i.Replay(cmd.Context(), args[0], data)
+			switch code := fault.CodeOf(err); {
+			case code == fault.NotFound, code == fault.CapabilityUnsupported:
+				return usage(hinted(err))
+			case err != nil:
+				return failed(hinted(err))
+			}
+			if asJSON {
+				err = c.printJSON(r)
+			} else {
+				_, err = fmt.Fprint(c.app.Stdout, told(r))
+			}
+			if err != nil || !r.Identical {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&data, "data", false, "let its calls to entities see today's data, in a dry run")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON")
+	return cmd
+}
+
+func (c *command) printJSON(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.print(raw)
+}
+
+// told is what a replay found, for people.
+func told(r *run.Replayed) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "run %s (%s, %s): ", r.Run, r.Recorded.At.UTC().Format(time.RFC3339), r.Recorded.Outcome)
+	if d := r.Difference; d != nil {
+		fmt.Fprintf(&b, "differs %s\n  recorded: %s\n  now:      %s\n", whereabouts(d), d.Recorded, d.Now)
+	} else {
+		fmt.Fprintf(&b, "identical, %d calls compared\n", r.Calls)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", n)
+	}
+	return b.String()
+}
+
+// whereabouts says where a difference is.
+func whereabouts(d *run.Difference) string {
+	var at string
+	switch d.In {
+	case run.InCall:
+		at = fmt.Sprintf("in what is called, at call %d", d.Call)
+	case run.InOutput:
+		at = fmt.Sprintf("in what call %d gives", d.Call)
+	case run.InError:
+		at = "in how the script ends"
+	default:
+		at = "in the " + d.In
+	}
+	if d.Operation != "" {
+		at += " (" + d.Operation + ")"
+	}
+	if d.Line > 0 {
+		at += fmt.Sprintf(", line %d column %d of the script", d.Line, d.Column)
+	}
+	return at
+}

@@ -1,0 +1,45 @@
+package framework
+
+import (
+	"context"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// replaySettings say what is kept of runs. All scripts are by default, since nobody
+// knows before a run whether somebody will ask about it: a usual one takes 1 to 3 KB,
+// and the whole never more than replay.maxMb.
+func replaySettings() []catalog.Setting {
+	return []catalog.Setting{
+		{Key: "replay.keep", Default: string(run.KeepScripts), OneOf: []string{string(run.KeepNone), string(run.KeepFailed), string(run.KeepScripts), string(run.KeepAll)}, Help: "which runs are kept so that they can be replayed, with all that they read: none, failed, scripts (and what failed), all (single calls of tools too)"},
+		{Key: "replay.maxRunBytes", Default: 1 << 20, Min: 1024, Max: 32 << 20, Unit: "bytes", Help: "of one run, before it is compressed; a larger one is not kept"},
+		{Key: "replay.maxMb", Default: 64, Min: 1, Max: 1 << 20, Unit: "MB", Help: "of all kept runs, compressed; the oldest go first"},
+		{Key: "replay.retentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which a run is kept"},
+	}
+}
+
+func tapeOptions(v catalog.Values) run.TapeOptions {
+	return run.TapeOptions{
+		Keep: run.Kept(v.String("replay.keep")), MaxRunBytes: v.Int("replay.maxRunBytes"), MaxBytes: int64(v.Int("replay.maxMb")) << 20,
+		Retention: time.Duration(v.Int("replay.retentionHours")) * time.Hour,
+	}
+}
+
+// Replay executes a kept run again and says whether it goes the same way: on what is
+// kept of it alone, or, with data, with today's data as its entities. Nothing is
+// changed by it.
+func (i *Instance) Replay(ctx context.Context, id string, data bool) (*run.Replayed, error) {
+	req := run.ReplayRequest{Run: id, Data: data, View: func(p auth.Principal, mode string) *catalog.View {
+		return i.Snapshot().View(p, exposure.Mode(mode), i.Negotiated())
+	}}
+	for _, p := range i.started {
+		if r, ok := p.(run.Replayer); ok {
+			req.By = append(req.By, r)
+		}
+	}
+	return i.engine.Replay(ctx, req)
+}

@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+// asVersion makes the fixture app a build of another version.
+const asVersion = "KOANTEST_VERSION"
+
+// replayable is an app with a plugin that takes random times, on the database that
+// the test runs on.
+func replayable(t *testing.T) *app {
+	t.Helper()
+	a := withNap(t)
+	if pgtest.Here(t) {
+		on := onPostgres(t)
+		a.env = append(a.env, on.env...)
+	}
+	return a
+}
+
+// ran runs a script and gives the run's id.
+func (a *app) ran(code string, args ...string) (id string, r result) {
+	a.t.Helper()
+	r = a.exec(code, append([]string{"run", "-"}, args...)...)
+	var line struct {
+		RunID string `json:"run_id"`
+	}
+	require.NoError(a.t, json.Unmarshal([]byte(r.stdout), &line), "%s%s", r.stdout, r.stderr)
+	require.NotEmpty(a.t, line.RunID)
+	return line.RunID, r
+}
+
+func (a *app) replays(id string, status int, args ...string) run.Replayed {
+	a.t.Helper()
+	r := a.exec("", append([]string{"replay", id, "--json"}, args...)...)
+	require.Equal(a.t, status, r.status, "%s%s", r.stdout, r.stderr)
+	var out run.Replayed
+	require.NoError(a.t, json.Unmarshal([]byte(r.stdout), &out), "%s", r.stdout)
+	require.Equal(a.t, status == 0, out.Identical)
+	require.Equal(a.t, id, out.Run)
+	return out
+}
+
+const parallelNaps = `import { take } from "@codemode/servers/nap";
+const order = [];
+setTimeout(() => order.push("timer", Date.now()), 3);
+await Promise.all(Array.from({ length: 8 }, async (_, n) => {
+  await take({ ms: Math.floor(Math.random() * 20) });
+  const t = SDK.Entities.Todo.upsert({ title: "todo " + n + " " + Math.random() });
+  order.push(n, t.id, Date.now());
+}));
+console.log(order);
+export default { order, all: SDK.Entities.Todo.count() };`
+
+// Whatever the run did, a replay of it in another process is identical: nothing of
+// the world is asked, whose data has changed since.
+func TestReplay(t *testing.T) {
+	if pgtest.ForEach(t, TestReplay) {
+		return
+	}
+	a := replayable(t)
+	p := a.serve()
+	ids := map[string]string{}
+	for name, code := range map[string]string{
+		"parallel": parallelNaps,
+		"failed":   "const t = SDK.Entities.Todo.upsert({ title: 'x' });\nnull.f(t.id);",
+		"refused":  "SDK.Entities.Todo.getById('no such ' + Math.random())",
+		"quota":    "for (let i = 0; i < 2000; i++)\n  SDK.Entities.Todo.count()",
+		"cpu":      "for (;;) {}",
+	} {
+		ids[name] = p.runs(code)
+	}
+	ids["dry"] = p.runs(`SDK.Entities.Todo.upsert({ title: "never" }); SDK.run.dryRun`, input{"dryRun": true})
+	p.runs(`SDK.Entities.Todo.deleteByQuery({}, { maxAffected: 1000 })`)
+	p.close()
+	a.env = append(a.env, "KOAN_PLUGINS_DIR="+t.TempDir()) // it is not asked
+	outcomes := map[string]string{"parallel": "ok", "failed": "javascript_error", "refused": "not_found", "quota": "sdk_calls_exceeded", "cpu": "timeout", "dry": "ok"}
+	for name, id := range ids {
+		got := a.replays(id, 0)
+		require.Equal(t, outcomes[name], got.Recorded.Outcome, name)
+		require.False(t, got.Data)
+	}
+	require.Equal(t, 17, a.replays(ids["parallel"], 0).Calls)
+	require.Contains(t, a.exec("", "replay", ids["parallel"]).stdout, ": identical, 17 calls compared\n")
+}
+
+// runs runs a script and gives the run's id.
+func (p *peer) runs(code string, extra ...input) string {
+	p.t.Helper()
+	in := input{"code": code}
+	for _, e := range extra {
+		maps.Copy(in, e)
+	}
+	var about struct {
+		RunID string `json:"runId"`
+	}
+	require.NoError(p.t, json.Unmarshal(p.tool("koan.code.execute", in).Meta["dev.koan/run"], &about))
+	require.NotEmpty(p.t, about.RunID)
+	return about.RunID
+}
+
+// Against today's data the first call is told that gives something else.
+func TestReplayAgainstTheData(t *testing.T) {
+	if pgtest.ForEach(t, TestReplayAgainstTheData) {
+		return
+	}
+	a := replayable(t)
+	code := "import { take } from '@codemode/servers/nap';\nawait Promise.all([take({ ms: 5 }), take({ ms: 1 })]);\nconst n = SDK.Entities.Todo.count();\nconst t = SDK.Entities.Todo.upsert({ title: 'of ' + n });\nthrow new Error(t.title);"
+	id, r := a.ran(code)
+	require.Equal(t, 1, r.status)
+	got := a.replays(id, 0, "--data")
+	require.Equal(t, 4, got.Calls, "ids and times of what it creates are the same")
+	a.ran(`SDK.Entities.Todo.upsert({ title: "one more" })`)
+	got = a.replays(id, 1, "--data")
+	require.Equal(t, run.InOutput, got.Difference.In)
+	require.Equal(t, 3, got.Difference.Call)
+	require.Equal(t, 3, got.Difference.Line)
+	require.Equal(t, "koan::Todo.count", got.Difference.Operation)
+	require.Contains(t, got.Difference.Recorded, "1")
+	require.Contains(t, got.Difference.Now, "2")
+	a.replays(id, 0)
+	_, r = a.ran(`SDK.Entities.Todo.count()`)
+	require.Contains(t, r.stdout, `"data":2`, "a replay changes nothing")
+
+	id, _ = a.ran(`SDK.Entities.Todo.upsert({ title: "kept" }); 1`)
+	got = a.replays(id, 1, "--data")
+	require.Contains(t, got.Difference.Now, "conflict", "what it made is there by now")
+}
+
+// A build of another version says that it is one.
+func TestReplayByAnotherVersion(t *testing.T) {
+	a := newApp(t)
+	id, _ := a.ran(`SDK.Entities.Todo.count()`)
+	a.env = append(a.env, asVersion+"=1.2.4")
+	got := a.replays(id, 0)
+	require.Equal(t, "1.2.3", got.Recorded.ToolVersion)
+	require.Equal(t, "1.2.4", got.Now.ToolVersion)
+	require.Contains(t, strings.Join(got.Notes, "\n"), "made by version 1.2.3, this is 1.2.4")
+}
+
+func TestReplayOfWhatIsNotKept(t *testing.T) {
+	a := newApp(t)
+	nothing := func(id, why string, args ...string) {
+		t.Helper()
+		r := a.exec("", append([]string{"replay", id}, args...)...)
+		require.Equal(t, 2, r.status, "%s%s", r.stdout, r.stderr)
+		require.Empty(t, r.stdout)
+		require.Contains(t, r.stderr, why)
+	}
+	nothing("x", "is not kept for a replay")
+	nothing("'; DROP TABLE koan_tapes", "is not kept for a replay")
+	nothing("", "is not kept for a replay")
+	require.Equal(t, 2, a.exec("", "replay").status)
+	require.Equal(t, 2, a.exec("", "replay", "a", "b").status)
+	none, _ := a.ran("1", "--replay.keep=none")
+	nothing(none, "replay.keep is `scripts`")
+	fine, _ := a.ran("1", "--replay.keep=failed")
+	nothing(fine, "is not kept")
+	bad, _ := a.ran("throw 1", "--replay.keep=failed")
+	a.replays(bad, 0)
+	large, _ := a.ran("const a = SDK.Entities.Todo.collection(); 'x'.repeat(5000)", "--replay.maxRunBytes=2000")
+	nothing(large, "replay.maxRunBytes")
+	broken, _ := a.ran("1")
+	a.damage(broken)
+	nothing(broken, "cannot be read by this build")
+}
+
+// damage spoils what is kept of a run.
+func (a *app) damage(id string) {
+	a.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(a.data, "koan.ledger"))
+	require.NoError(a.t, err)
+	defer db.Close()
+	_, err = db.Exec("UPDATE koan_tapes SET body = substr(body, 1, length(body) / 2) WHERE run = ?", id)
+	require.NoError(a.t, err)
+}
+
+// A single call's replay against the data is the call, made again.
+func TestReplayOfASingleCall(t *testing.T) {
+	a := newApp(t)
+	a.env = append(a.env, "KOAN_REPLAY_KEEP=all", "KOAN_EXPOSURE=tools")
+	p := a.serve()
+	var about struct {
+		RunID string `json:"runId"`
+	}
+	require.NoError(t, json.Unmarshal(p.tool("todo.count", input{}).Meta["dev.koan/run"], &about))
+	id := about.RunID
+	require.Eventually(t, func() bool { return a.exec("", "replay", id).status == 0 }, 20*time.Second, 10*time.Millisecond, "it is written beside the runs")
+	a.replays(id, 0, "--data")
+	p.tool("todo.upsert", input{"model": input{"title": "one more"}})
+	require.Equal(t, run.InOutput, a.replays(id, 1, "--data").Difference.In)
+}
