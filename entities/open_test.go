@@ -191,6 +191,7 @@ func TestServesWhatTheAppOpens(t *testing.T) {
 	checks := a.provider.Checks(context.Background())
 	require.True(t, checks[0].OK, checks[0].Detail)
 	require.Contains(t, checks[0].Detail, "the app's own databases")
+	require.Contains(t, checks[1].Detail, "lines in the log")
 }
 
 func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) {

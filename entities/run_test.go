@@ -407,10 +407,11 @@ func TestDoctorKnowsTheSets(t *testing.T) {
 	a := start(t, ent.Entities())
 	a.call("Todo.upsert", `{"model":{"title":"x"},"set":"archive"}`)
 	checks := a.provider.Checks(context.Background())
-	require.Len(t, checks, 2)
+	require.Len(t, checks, 3)
 	require.True(t, checks[0].OK, checks[0].Detail)
 	require.Contains(t, checks[0].Detail, "2 sets: archive, default")
 	require.True(t, checks[1].OK, checks[1].Detail)
+	require.Contains(t, checks[2].Detail, "kept nowhere: journal.enabled is false")
 }
 
 func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {
