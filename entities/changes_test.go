@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
@@ -133,4 +134,35 @@ func TestChangesShowManyToManyEdges(t *testing.T) {
 		{"delete Label 4", []any{"v"}, nil},
 	}, got, "both sides say the same, and what is as it was is not shown")
 	require.Equal(t, []string{"1", "2"}, labelsOf(a, "t"))
+}
+
+// Rows go, or lose a reference, by way of rows that nobody sees.
+func TestChangesShowCascadesThroughHiddenRows(t *testing.T) {
+	if forEach(t, TestChangesShowCascadesThroughHiddenRows) {
+		return
+	}
+	a := start(t, specimen.Entities())
+	cabinet := a.call("Cabinet.upsert", `{"model":{"name":"one"}}`)["id"].(string)
+	other := a.call("Cabinet.upsert", `{"model":{"name":"two"}}`)["id"].(string)
+	for _, text := range []string{"lies in it", "has its key", "elsewhere"} {
+		a.call("Parcel.upsert", `{"model":{"text":"`+text+`"}}`)
+	}
+	db := beside(t, a.place, "default")
+	for _, statement := range []string{
+		"INSERT INTO lockers (locker_cabinet) SELECT id FROM cabinets WHERE name = 'one'",
+		"INSERT INTO lockers (locker_cabinet) SELECT id FROM cabinets WHERE name = 'two'",
+		"UPDATE parcels SET locker_parcels = (SELECT l.id FROM lockers l JOIN cabinets c ON l.locker_cabinet = c.id WHERE c.name = 'one') WHERE text = 'lies in it'",
+		"UPDATE parcels SET locker_keys = (SELECT l.id FROM lockers l JOIN cabinets c ON l.locker_cabinet = c.id WHERE c.name = 'one') WHERE text = 'has its key'",
+		"UPDATE parcels SET locker_parcels = (SELECT l.id FROM lockers l JOIN cabinets c ON l.locker_cabinet = c.id WHERE c.name = 'two') WHERE text = 'elsewhere'",
+	} {
+		_, err := db.Exec(statement)
+		require.NoError(t, err, statement)
+	}
+	for _, spec := range []run.Spec{{DryRun: true}, atomic} {
+		out := a.calls(spec, [2]string{"Cabinet.delete", `{"id":"` + cabinet + `"}`})
+		require.Equal(t, []string{"delete Cabinet " + cabinet, "delete Parcel 1", "update Parcel 2"}, said(out.Changes))
+	}
+	require.EqualValues(t, 2, a.call("Parcel.count", `{}`)["count"])
+	require.EqualValues(t, 1, a.call("Cabinet.delete-many", `{"ids":["`+other+`"]}`)["deleted"])
+	require.EqualValues(t, 1, a.call("Parcel.count", `{}`)["count"])
 }

@@ -135,7 +135,7 @@ func (t *tx) beneath(ctx context.Context, k *kind, id any, walked map[string]boo
 			continue
 		}
 		child := t.store.engine.byName[r.Entity]
-		found, err := t.referring(ctx, child, r.Column, k.bound(id))
+		found, err := t.behind(ctx, child, &r, []any{k.bound(id)})
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -246,7 +247,7 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 			continue
 		}
 		child := t.store.engine.byName[r.Entity]
-		found, err := t.referring(ctx, child, r.Column, k.boundAll(ids)...)
+		found, err := t.behind(ctx, child, &r, k.boundAll(ids))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -287,6 +288,18 @@ func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) 
 		return nil, err
 	}
 	return k.scanned(keys)
+}
+
+// behind is referring, also by way of rows between the two.
+func (t *tx) behind(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any) ([]any, error) {
+	for _, v := range r.Via {
+		var err error
+		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
+		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids); err != nil {
+			return nil, err
+		}
+	}
+	return t.referring(ctx, k, r.Column, ids...)
 }
 
 // ids reads the ids that a query gives.

@@ -110,6 +110,16 @@ type Referrer struct {
 	// is refused.
 	Cascade bool
 	SetNull bool
+	// Via are the tables between the two, of schemas that are not exposed: their rows
+	// go with the row that they refer to, and take with them what refers to them.
+	Via []Via
+}
+
+// Via is a table on the way from a row to those that refer to it.
+type Via struct {
+	Table  string
+	Key    string // column
+	Column string // refers to the table before it
 }
 
 // Entity is one exposed ent schema.
@@ -128,7 +138,7 @@ type Entity struct {
 	// go through ent's update path, never through a native upsert.
 	Hooked bool
 	// Referrers are the entities whose rows refer to this one's, whether or not an
-	// edge shows it.
+	// edge shows it, and those that go or change with them by way of other tables.
 	Referrers []Referrer
 	// ReadScopes are what a caller needs for every operation, WriteScopes besides
 	// for those that write, DeleteScopes besides for those that delete.

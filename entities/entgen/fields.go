@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/dialect/sql/schema"
@@ -57,13 +58,26 @@ type foreign struct {
 	onDelete              schema.ReferenceOption
 }
 
-// referrers gives the columns of exposed entities that refer to a table.
-func (m *model) referrers(table string) []descriptor.Referrer {
+// referrers gives the columns of exposed entities that refer to a table, and of
+// those that refer to rows of others which go with its rows.
+func (m *model) referrers(table string, via ...descriptor.Via) []descriptor.Referrer {
 	var out []descriptor.Referrer
 	for _, f := range m.foreign {
 		for _, n := range m.graph.Nodes {
-			if f.refers == table && n.Table() == f.table && m.exposed[n.Name] != nil {
-				out = append(out, descriptor.Referrer{Entity: n.Name, Column: f.column, Cascade: f.onDelete == schema.Cascade, SetNull: f.onDelete == schema.SetNull})
+			if f.refers != table || n.Table() != f.table {
+				continue
+			}
+			r := descriptor.Referrer{Entity: n.Name, Column: f.column, Cascade: f.onDelete == schema.Cascade, SetNull: f.onDelete == schema.SetNull, Via: slices.Clone(via)}
+			on := descriptor.Via{Table: f.table, Column: f.column}
+			passed := slices.ContainsFunc(via, func(v descriptor.Via) bool { return v.Table == f.table })
+			switch {
+			case m.exposed[n.Name] != nil:
+				if len(via) == 0 || r.Cascade || r.SetNull {
+					out = append(out, r)
+				}
+			case r.Cascade && n.HasOneFieldID() && !passed:
+				on.Key = n.ID.StorageKey()
+				out = append(out, m.referrers(f.table, append(slices.Clone(via), on)...)...)
 			}
 		}
 	}

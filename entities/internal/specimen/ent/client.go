@@ -21,7 +21,9 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -41,8 +43,12 @@ type Client struct {
 	Label *LabelClient
 	// Like is the client for interacting with the Like builders.
 	Like *LikeClient
+	// Locker is the client for interacting with the Locker builders.
+	Locker *LockerClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
+	// Parcel is the client for interacting with the Parcel builders.
+	Parcel *ParcelClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
@@ -66,7 +72,9 @@ func (c *Client) init() {
 	c.Counter = NewCounterClient(c.config)
 	c.Label = NewLabelClient(c.config)
 	c.Like = NewLikeClient(c.config)
+	c.Locker = NewLockerClient(c.config)
 	c.Ownership = NewOwnershipClient(c.config)
+	c.Parcel = NewParcelClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
 	c.Visit = NewVisitClient(c.config)
@@ -167,7 +175,9 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Counter:   NewCounterClient(cfg),
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
+		Locker:    NewLockerClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
+		Parcel:    NewParcelClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
@@ -195,7 +205,9 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Counter:   NewCounterClient(cfg),
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
+		Locker:    NewLockerClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
+		Parcel:    NewParcelClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
@@ -229,8 +241,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Slot, c.Specimen, c.Visit,
-		c.Visitor,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.Ownership, c.Parcel, c.Slot,
+		c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Use(hooks...)
 	}
@@ -240,8 +252,8 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Ownership, c.Slot, c.Specimen, c.Visit,
-		c.Visitor,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.Ownership, c.Parcel, c.Slot,
+		c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -258,8 +270,12 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Label.mutate(ctx, m)
 	case *LikeMutation:
 		return c.Like.mutate(ctx, m)
+	case *LockerMutation:
+		return c.Locker.mutate(ctx, m)
 	case *OwnershipMutation:
 		return c.Ownership.mutate(ctx, m)
+	case *ParcelMutation:
+		return c.Parcel.mutate(ctx, m)
 	case *SlotMutation:
 		return c.Slot.mutate(ctx, m)
 	case *SpecimenMutation:
@@ -948,6 +964,187 @@ func (c *LikeClient) mutate(ctx context.Context, m *LikeMutation) (Value, error)
 	}
 }
 
+// LockerClient is a client for the Locker schema.
+type LockerClient struct {
+	config
+}
+
+// NewLockerClient returns a client for the Locker from the given config.
+func NewLockerClient(c config) *LockerClient {
+	return &LockerClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `locker.Hooks(f(g(h())))`.
+func (c *LockerClient) Use(hooks ...Hook) {
+	c.hooks.Locker = append(c.hooks.Locker, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `locker.Intercept(f(g(h())))`.
+func (c *LockerClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Locker = append(c.inters.Locker, interceptors...)
+}
+
+// Create returns a builder for creating a Locker entity.
+func (c *LockerClient) Create() *LockerCreate {
+	mutation := newLockerMutation(c.config, OpCreate)
+	return &LockerCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Locker entities.
+func (c *LockerClient) CreateBulk(builders ...*LockerCreate) *LockerCreateBulk {
+	return &LockerCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *LockerClient) MapCreateBulk(slice any, setFunc func(*LockerCreate, int)) *LockerCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &LockerCreateBulk{err: fmt.Errorf("calling to LockerClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*LockerCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &LockerCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Locker.
+func (c *LockerClient) Update() *LockerUpdate {
+	mutation := newLockerMutation(c.config, OpUpdate)
+	return &LockerUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *LockerClient) UpdateOne(_m *Locker) *LockerUpdateOne {
+	mutation := newLockerMutation(c.config, OpUpdateOne, withLocker(_m))
+	return &LockerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *LockerClient) UpdateOneID(id int) *LockerUpdateOne {
+	mutation := newLockerMutation(c.config, OpUpdateOne, withLockerID(id))
+	return &LockerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Locker.
+func (c *LockerClient) Delete() *LockerDelete {
+	mutation := newLockerMutation(c.config, OpDelete)
+	return &LockerDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *LockerClient) DeleteOne(_m *Locker) *LockerDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *LockerClient) DeleteOneID(id int) *LockerDeleteOne {
+	builder := c.Delete().Where(locker.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &LockerDeleteOne{builder}
+}
+
+// Query returns a query builder for Locker.
+func (c *LockerClient) Query() *LockerQuery {
+	return &LockerQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeLocker},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Locker entity by its id.
+func (c *LockerClient) Get(ctx context.Context, id int) (*Locker, error) {
+	return c.Query().Where(locker.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *LockerClient) GetX(ctx context.Context, id int) *Locker {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryCabinet queries the cabinet edge of a Locker.
+func (c *LockerClient) QueryCabinet(_m *Locker) *CabinetQuery {
+	query := (&CabinetClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(locker.Table, locker.FieldID, id),
+			sqlgraph.To(cabinet.Table, cabinet.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, locker.CabinetTable, locker.CabinetColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryParcels queries the parcels edge of a Locker.
+func (c *LockerClient) QueryParcels(_m *Locker) *ParcelQuery {
+	query := (&ParcelClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(locker.Table, locker.FieldID, id),
+			sqlgraph.To(parcel.Table, parcel.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, locker.ParcelsTable, locker.ParcelsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryKeys queries the keys edge of a Locker.
+func (c *LockerClient) QueryKeys(_m *Locker) *ParcelQuery {
+	query := (&ParcelClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(locker.Table, locker.FieldID, id),
+			sqlgraph.To(parcel.Table, parcel.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, locker.KeysTable, locker.KeysColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *LockerClient) Hooks() []Hook {
+	return c.hooks.Locker
+}
+
+// Interceptors returns the client interceptors.
+func (c *LockerClient) Interceptors() []Interceptor {
+	return c.inters.Locker
+}
+
+func (c *LockerClient) mutate(ctx context.Context, m *LockerMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&LockerCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&LockerUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&LockerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&LockerDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Locker mutation op: %q", m.Op())
+	}
+}
+
 // OwnershipClient is a client for the Ownership schema.
 type OwnershipClient struct {
 	config
@@ -1110,6 +1307,139 @@ func (c *OwnershipClient) mutate(ctx context.Context, m *OwnershipMutation) (Val
 		return (&OwnershipDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Ownership mutation op: %q", m.Op())
+	}
+}
+
+// ParcelClient is a client for the Parcel schema.
+type ParcelClient struct {
+	config
+}
+
+// NewParcelClient returns a client for the Parcel from the given config.
+func NewParcelClient(c config) *ParcelClient {
+	return &ParcelClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `parcel.Hooks(f(g(h())))`.
+func (c *ParcelClient) Use(hooks ...Hook) {
+	c.hooks.Parcel = append(c.hooks.Parcel, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `parcel.Intercept(f(g(h())))`.
+func (c *ParcelClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Parcel = append(c.inters.Parcel, interceptors...)
+}
+
+// Create returns a builder for creating a Parcel entity.
+func (c *ParcelClient) Create() *ParcelCreate {
+	mutation := newParcelMutation(c.config, OpCreate)
+	return &ParcelCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Parcel entities.
+func (c *ParcelClient) CreateBulk(builders ...*ParcelCreate) *ParcelCreateBulk {
+	return &ParcelCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ParcelClient) MapCreateBulk(slice any, setFunc func(*ParcelCreate, int)) *ParcelCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ParcelCreateBulk{err: fmt.Errorf("calling to ParcelClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ParcelCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ParcelCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Parcel.
+func (c *ParcelClient) Update() *ParcelUpdate {
+	mutation := newParcelMutation(c.config, OpUpdate)
+	return &ParcelUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ParcelClient) UpdateOne(_m *Parcel) *ParcelUpdateOne {
+	mutation := newParcelMutation(c.config, OpUpdateOne, withParcel(_m))
+	return &ParcelUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ParcelClient) UpdateOneID(id int) *ParcelUpdateOne {
+	mutation := newParcelMutation(c.config, OpUpdateOne, withParcelID(id))
+	return &ParcelUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Parcel.
+func (c *ParcelClient) Delete() *ParcelDelete {
+	mutation := newParcelMutation(c.config, OpDelete)
+	return &ParcelDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ParcelClient) DeleteOne(_m *Parcel) *ParcelDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ParcelClient) DeleteOneID(id int) *ParcelDeleteOne {
+	builder := c.Delete().Where(parcel.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ParcelDeleteOne{builder}
+}
+
+// Query returns a query builder for Parcel.
+func (c *ParcelClient) Query() *ParcelQuery {
+	return &ParcelQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeParcel},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Parcel entity by its id.
+func (c *ParcelClient) Get(ctx context.Context, id int) (*Parcel, error) {
+	return c.Query().Where(parcel.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ParcelClient) GetX(ctx context.Context, id int) *Parcel {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ParcelClient) Hooks() []Hook {
+	return c.hooks.Parcel
+}
+
+// Interceptors returns the client interceptors.
+func (c *ParcelClient) Interceptors() []Interceptor {
+	return c.inters.Parcel
+}
+
+func (c *ParcelClient) mutate(ctx context.Context, m *ParcelMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ParcelCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ParcelUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ParcelUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ParcelDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Parcel mutation op: %q", m.Op())
 	}
 }
 
@@ -1856,11 +2186,11 @@ func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Like, Ownership, Slot, Specimen, Visit,
+		Cabinet, Counter, Label, Like, Locker, Ownership, Parcel, Slot, Specimen, Visit,
 		Visitor []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Like, Ownership, Slot, Specimen, Visit,
+		Cabinet, Counter, Label, Like, Locker, Ownership, Parcel, Slot, Specimen, Visit,
 		Visitor []ent.Interceptor
 	}
 )

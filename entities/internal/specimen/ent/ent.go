@@ -16,7 +16,9 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -85,7 +87,9 @@ func checkColumn(t, c string) error {
 			counter.Table:   counter.ValidColumn,
 			label.Table:     label.ValidColumn,
 			like.Table:      like.ValidColumn,
+			locker.Table:    locker.ValidColumn,
 			ownership.Table: ownership.ValidColumn,
+			parcel.Table:    parcel.ValidColumn,
 			slot.Table:      slot.ValidColumn,
 			specimen.Table:  specimen.ValidColumn,
 			visit.Table:     visit.ValidColumn,

@@ -52,7 +52,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1992139003,
+		SchemaHash: 1311695622,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -85,14 +85,16 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
+	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
 	c.hooked["Cabinet"] = len(c.Cabinet.Hooks()) > before["Cabinet"]
 	c.hooked["Counter"] = len(c.Counter.Hooks()) > before["Counter"]
 	c.hooked["Label"] = len(c.Label.Hooks()) > before["Label"]
+	c.hooked["Locker"] = len(c.Locker.Hooks()) > before["Locker"]
 	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
+	c.hooked["Parcel"] = len(c.Parcel.Hooks()) > before["Parcel"]
 	c.hooked["Slot"] = len(c.Slot.Hooks()) > before["Slot"]
 	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
 	c.hooked["Visit"] = len(c.Visit.Hooks()) > before["Visit"]
@@ -104,7 +106,10 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	unheld = append(unheld, shim.Unheld("Counter", c.Counter.Interceptors())...)
 	c.ruled["Label"] = len(c.Label.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Label", c.Label.Interceptors())...)
+	c.ruled["Locker"] = len(c.Locker.Interceptors()) > 0
 	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
+	c.ruled["Parcel"] = len(c.Parcel.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Parcel", c.Parcel.Interceptors())...)
 	c.ruled["Slot"] = len(c.Slot.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Slot", c.Slot.Interceptors())...)
 	c.ruled["Specimen"] = len(c.Specimen.Interceptors()) > 0
@@ -146,7 +151,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindOwnership(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
+	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindOwnership(), koanKindParcel(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
 var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -194,6 +199,12 @@ func koanKindCabinet() *shim.Kind {
 			VersionColumn: "rev",
 			Referrers: []descriptor.Referrer{
 				{Entity: "Cabinet", Column: "beside_id", SetNull: true},
+				{Entity: "Parcel", Column: "locker_parcels", Cascade: true, Via: []descriptor.Via{
+					{Table: "lockers", Key: "id", Column: "locker_cabinet"},
+				}},
+				{Entity: "Parcel", Column: "locker_keys", SetNull: true, Via: []descriptor.Via{
+					{Table: "lockers", Key: "id", Column: "locker_cabinet"},
+				}},
 				{Entity: "Specimen", Column: "cabinet_specimens", SetNull: true},
 				{Entity: "Visit", Column: "cabinet_id"},
 			},
@@ -537,6 +548,91 @@ func koanEdgeLabel(m stdent.Mutation, edge string, change shim.EdgeChange, ids [
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
+func koanKindLocker() *shim.Kind {
+	return &shim.Kind{
+		Type:   "Locker",
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Locker.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Locker.Create()
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Locker.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Locker(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Locker.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Locker(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*LockerMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*LockerMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetLocker,
+		Edge: koanEdgeLocker,
+	}
+}
+
+func koanSetLocker(m stdent.Mutation, field string, v any) error {
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeLocker(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*LockerMutation)
+	switch edge {
+	case "cabinet":
+		switch change {
+		case shim.Link:
+			x.SetCabinetID(ids[0].(owned.ID))
+		case shim.Clear:
+			x.ClearCabinet()
+		}
+		return nil
+	case "parcels":
+		switch change {
+		case shim.Link:
+			x.AddParcelIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveParcelIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearParcels()
+		}
+		return nil
+	case "keys":
+		switch change {
+		case shim.Link:
+			x.AddKeyIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveKeyIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearKeys()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
 func koanKindOwnership() *shim.Kind {
 	return &shim.Kind{
 		Type:   "Ownership",
@@ -619,6 +715,81 @@ func koanEdgeOwnership(m stdent.Mutation, edge string, change shim.EdgeChange, i
 		}
 		return nil
 	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindParcel() *shim.Kind {
+	return &shim.Kind{
+		Type: "Parcel",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Parcel",
+				Description: "A parcel.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "text", Type: "string", Required: true},
+				},
+			},
+			Table: "parcels",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "text", Ent: "text", Name: "text", Storage: "text"},
+			},
+		},
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Parcel.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Parcel.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Parcel.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Parcel(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Parcel.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Parcel(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*ParcelMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*ParcelMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetParcel,
+		Edge: koanEdgeParcel,
+	}
+}
+
+func koanSetParcel(m stdent.Mutation, field string, v any) error {
+	x := m.(*ParcelMutation)
+	switch field {
+	case "text":
+		return shim.Text(v, x.SetText)
+	}
+	return fmt.Errorf("the field %q cannot be set", field)
+}
+
+func koanEdgeParcel(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 

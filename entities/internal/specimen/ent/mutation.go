@@ -19,7 +19,9 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
@@ -41,7 +43,9 @@ const (
 	TypeCounter   = "Counter"
 	TypeLabel     = "Label"
 	TypeLike      = "Like"
+	TypeLocker    = "Locker"
 	TypeOwnership = "Ownership"
+	TypeParcel    = "Parcel"
 	TypeSlot      = "Slot"
 	TypeSpecimen  = "Specimen"
 	TypeVisit     = "Visit"
@@ -2506,6 +2510,505 @@ func (m *LikeMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Like edge %s", name)
 }
 
+// LockerMutation represents an operation that mutates the Locker nodes in the graph.
+type LockerMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *int
+	clearedFields  map[string]struct{}
+	cabinet        *owned.ID
+	clearedcabinet bool
+	parcels        map[int]struct{}
+	removedparcels map[int]struct{}
+	clearedparcels bool
+	keys           map[int]struct{}
+	removedkeys    map[int]struct{}
+	clearedkeys    bool
+	done           bool
+	oldValue       func(context.Context) (*Locker, error)
+	predicates     []predicate.Locker
+}
+
+var _ ent.Mutation = (*LockerMutation)(nil)
+
+// lockerOption allows management of the mutation configuration using functional options.
+type lockerOption func(*LockerMutation)
+
+// newLockerMutation creates new mutation for the Locker entity.
+func newLockerMutation(c config, op Op, opts ...lockerOption) *LockerMutation {
+	m := &LockerMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeLocker,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withLockerID sets the ID field of the mutation.
+func withLockerID(id int) lockerOption {
+	return func(m *LockerMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Locker
+		)
+		m.oldValue = func(ctx context.Context) (*Locker, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Locker.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withLocker sets the old Locker of the mutation.
+func withLocker(node *Locker) lockerOption {
+	return func(m *LockerMutation) {
+		m.oldValue = func(context.Context) (*Locker, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m LockerMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m LockerMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *LockerMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *LockerMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Locker.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCabinetID sets the "cabinet" edge to the Cabinet entity by id.
+func (m *LockerMutation) SetCabinetID(id owned.ID) {
+	m.cabinet = &id
+}
+
+// ClearCabinet clears the "cabinet" edge to the Cabinet entity.
+func (m *LockerMutation) ClearCabinet() {
+	m.clearedcabinet = true
+}
+
+// CabinetCleared reports if the "cabinet" edge to the Cabinet entity was cleared.
+func (m *LockerMutation) CabinetCleared() bool {
+	return m.clearedcabinet
+}
+
+// CabinetID returns the "cabinet" edge ID in the mutation.
+func (m *LockerMutation) CabinetID() (id owned.ID, exists bool) {
+	if m.cabinet != nil {
+		return *m.cabinet, true
+	}
+	return
+}
+
+// CabinetIDs returns the "cabinet" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// CabinetID instead. It exists only for internal usage by the builders.
+func (m *LockerMutation) CabinetIDs() (ids []owned.ID) {
+	if id := m.cabinet; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetCabinet resets all changes to the "cabinet" edge.
+func (m *LockerMutation) ResetCabinet() {
+	m.cabinet = nil
+	m.clearedcabinet = false
+}
+
+// AddParcelIDs adds the "parcels" edge to the Parcel entity by ids.
+func (m *LockerMutation) AddParcelIDs(ids ...int) {
+	if m.parcels == nil {
+		m.parcels = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.parcels[ids[i]] = struct{}{}
+	}
+}
+
+// ClearParcels clears the "parcels" edge to the Parcel entity.
+func (m *LockerMutation) ClearParcels() {
+	m.clearedparcels = true
+}
+
+// ParcelsCleared reports if the "parcels" edge to the Parcel entity was cleared.
+func (m *LockerMutation) ParcelsCleared() bool {
+	return m.clearedparcels
+}
+
+// RemoveParcelIDs removes the "parcels" edge to the Parcel entity by IDs.
+func (m *LockerMutation) RemoveParcelIDs(ids ...int) {
+	if m.removedparcels == nil {
+		m.removedparcels = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.parcels, ids[i])
+		m.removedparcels[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedParcels returns the removed IDs of the "parcels" edge to the Parcel entity.
+func (m *LockerMutation) RemovedParcelsIDs() (ids []int) {
+	for id := range m.removedparcels {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ParcelsIDs returns the "parcels" edge IDs in the mutation.
+func (m *LockerMutation) ParcelsIDs() (ids []int) {
+	for id := range m.parcels {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetParcels resets all changes to the "parcels" edge.
+func (m *LockerMutation) ResetParcels() {
+	m.parcels = nil
+	m.clearedparcels = false
+	m.removedparcels = nil
+}
+
+// AddKeyIDs adds the "keys" edge to the Parcel entity by ids.
+func (m *LockerMutation) AddKeyIDs(ids ...int) {
+	if m.keys == nil {
+		m.keys = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.keys[ids[i]] = struct{}{}
+	}
+}
+
+// ClearKeys clears the "keys" edge to the Parcel entity.
+func (m *LockerMutation) ClearKeys() {
+	m.clearedkeys = true
+}
+
+// KeysCleared reports if the "keys" edge to the Parcel entity was cleared.
+func (m *LockerMutation) KeysCleared() bool {
+	return m.clearedkeys
+}
+
+// RemoveKeyIDs removes the "keys" edge to the Parcel entity by IDs.
+func (m *LockerMutation) RemoveKeyIDs(ids ...int) {
+	if m.removedkeys == nil {
+		m.removedkeys = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.keys, ids[i])
+		m.removedkeys[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedKeys returns the removed IDs of the "keys" edge to the Parcel entity.
+func (m *LockerMutation) RemovedKeysIDs() (ids []int) {
+	for id := range m.removedkeys {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// KeysIDs returns the "keys" edge IDs in the mutation.
+func (m *LockerMutation) KeysIDs() (ids []int) {
+	for id := range m.keys {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetKeys resets all changes to the "keys" edge.
+func (m *LockerMutation) ResetKeys() {
+	m.keys = nil
+	m.clearedkeys = false
+	m.removedkeys = nil
+}
+
+// Where appends a list predicates to the LockerMutation builder.
+func (m *LockerMutation) Where(ps ...predicate.Locker) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the LockerMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *LockerMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Locker, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *LockerMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *LockerMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Locker).
+func (m *LockerMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *LockerMutation) Fields() []string {
+	fields := make([]string, 0, 0)
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *LockerMutation) Field(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *LockerMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, fmt.Errorf("unknown Locker field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LockerMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Locker field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *LockerMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *LockerMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LockerMutation) AddField(name string, value ent.Value) error {
+	return fmt.Errorf("unknown Locker numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *LockerMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *LockerMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *LockerMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Locker nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *LockerMutation) ResetField(name string) error {
+	return fmt.Errorf("unknown Locker field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *LockerMutation) AddedEdges() []string {
+	edges := make([]string, 0, 3)
+	if m.cabinet != nil {
+		edges = append(edges, locker.EdgeCabinet)
+	}
+	if m.parcels != nil {
+		edges = append(edges, locker.EdgeParcels)
+	}
+	if m.keys != nil {
+		edges = append(edges, locker.EdgeKeys)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *LockerMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case locker.EdgeCabinet:
+		if id := m.cabinet; id != nil {
+			return []ent.Value{*id}
+		}
+	case locker.EdgeParcels:
+		ids := make([]ent.Value, 0, len(m.parcels))
+		for id := range m.parcels {
+			ids = append(ids, id)
+		}
+		return ids
+	case locker.EdgeKeys:
+		ids := make([]ent.Value, 0, len(m.keys))
+		for id := range m.keys {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *LockerMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 3)
+	if m.removedparcels != nil {
+		edges = append(edges, locker.EdgeParcels)
+	}
+	if m.removedkeys != nil {
+		edges = append(edges, locker.EdgeKeys)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *LockerMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case locker.EdgeParcels:
+		ids := make([]ent.Value, 0, len(m.removedparcels))
+		for id := range m.removedparcels {
+			ids = append(ids, id)
+		}
+		return ids
+	case locker.EdgeKeys:
+		ids := make([]ent.Value, 0, len(m.removedkeys))
+		for id := range m.removedkeys {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *LockerMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 3)
+	if m.clearedcabinet {
+		edges = append(edges, locker.EdgeCabinet)
+	}
+	if m.clearedparcels {
+		edges = append(edges, locker.EdgeParcels)
+	}
+	if m.clearedkeys {
+		edges = append(edges, locker.EdgeKeys)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *LockerMutation) EdgeCleared(name string) bool {
+	switch name {
+	case locker.EdgeCabinet:
+		return m.clearedcabinet
+	case locker.EdgeParcels:
+		return m.clearedparcels
+	case locker.EdgeKeys:
+		return m.clearedkeys
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *LockerMutation) ClearEdge(name string) error {
+	switch name {
+	case locker.EdgeCabinet:
+		m.ClearCabinet()
+		return nil
+	}
+	return fmt.Errorf("unknown Locker unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *LockerMutation) ResetEdge(name string) error {
+	switch name {
+	case locker.EdgeCabinet:
+		m.ResetCabinet()
+		return nil
+	case locker.EdgeParcels:
+		m.ResetParcels()
+		return nil
+	case locker.EdgeKeys:
+		m.ResetKeys()
+		return nil
+	}
+	return fmt.Errorf("unknown Locker edge %s", name)
+}
+
 // OwnershipMutation represents an operation that mutates the Ownership nodes in the graph.
 type OwnershipMutation struct {
 	config
@@ -2993,6 +3496,332 @@ func (m *OwnershipMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Ownership edge %s", name)
+}
+
+// ParcelMutation represents an operation that mutates the Parcel nodes in the graph.
+type ParcelMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int
+	text          *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Parcel, error)
+	predicates    []predicate.Parcel
+}
+
+var _ ent.Mutation = (*ParcelMutation)(nil)
+
+// parcelOption allows management of the mutation configuration using functional options.
+type parcelOption func(*ParcelMutation)
+
+// newParcelMutation creates new mutation for the Parcel entity.
+func newParcelMutation(c config, op Op, opts ...parcelOption) *ParcelMutation {
+	m := &ParcelMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeParcel,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withParcelID sets the ID field of the mutation.
+func withParcelID(id int) parcelOption {
+	return func(m *ParcelMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Parcel
+		)
+		m.oldValue = func(ctx context.Context) (*Parcel, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Parcel.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withParcel sets the old Parcel of the mutation.
+func withParcel(node *Parcel) parcelOption {
+	return func(m *ParcelMutation) {
+		m.oldValue = func(context.Context) (*Parcel, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ParcelMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ParcelMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ParcelMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ParcelMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Parcel.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetText sets the "text" field.
+func (m *ParcelMutation) SetText(s string) {
+	m.text = &s
+}
+
+// Text returns the value of the "text" field in the mutation.
+func (m *ParcelMutation) Text() (r string, exists bool) {
+	v := m.text
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldText returns the old "text" field's value of the Parcel entity.
+// If the Parcel object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ParcelMutation) OldText(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldText is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldText requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldText: %w", err)
+	}
+	return oldValue.Text, nil
+}
+
+// ResetText resets all changes to the "text" field.
+func (m *ParcelMutation) ResetText() {
+	m.text = nil
+}
+
+// Where appends a list predicates to the ParcelMutation builder.
+func (m *ParcelMutation) Where(ps ...predicate.Parcel) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ParcelMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ParcelMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Parcel, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ParcelMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ParcelMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Parcel).
+func (m *ParcelMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ParcelMutation) Fields() []string {
+	fields := make([]string, 0, 1)
+	if m.text != nil {
+		fields = append(fields, parcel.FieldText)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ParcelMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case parcel.FieldText:
+		return m.Text()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ParcelMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case parcel.FieldText:
+		return m.OldText(ctx)
+	}
+	return nil, fmt.Errorf("unknown Parcel field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ParcelMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case parcel.FieldText:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetText(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Parcel field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ParcelMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ParcelMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ParcelMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Parcel numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ParcelMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ParcelMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ParcelMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Parcel nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ParcelMutation) ResetField(name string) error {
+	switch name {
+	case parcel.FieldText:
+		m.ResetText()
+		return nil
+	}
+	return fmt.Errorf("unknown Parcel field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ParcelMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ParcelMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ParcelMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ParcelMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ParcelMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ParcelMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ParcelMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Parcel unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ParcelMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Parcel edge %s", name)
 }
 
 // SlotMutation represents an operation that mutates the Slot nodes in the graph.

@@ -20,8 +20,12 @@ type Tx struct {
 	Label *LabelClient
 	// Like is the client for interacting with the Like builders.
 	Like *LikeClient
+	// Locker is the client for interacting with the Locker builders.
+	Locker *LockerClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
+	// Parcel is the client for interacting with the Parcel builders.
+	Parcel *ParcelClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
@@ -165,7 +169,9 @@ func (tx *Tx) init() {
 	tx.Counter = NewCounterClient(tx.config)
 	tx.Label = NewLabelClient(tx.config)
 	tx.Like = NewLikeClient(tx.config)
+	tx.Locker = NewLockerClient(tx.config)
 	tx.Ownership = NewOwnershipClient(tx.config)
+	tx.Parcel = NewParcelClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)
 	tx.Visit = NewVisitClient(tx.config)

@@ -57,6 +57,18 @@ func (f LikeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LikeMutation", m)
 }
 
+// The LockerFunc type is an adapter to allow the use of ordinary
+// function as Locker mutator.
+type LockerFunc func(context.Context, *ent.LockerMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f LockerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.LockerMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockerMutation", m)
+}
+
 // The OwnershipFunc type is an adapter to allow the use of ordinary
 // function as Ownership mutator.
 type OwnershipFunc func(context.Context, *ent.OwnershipMutation) (ent.Value, error)
@@ -67,6 +79,18 @@ func (f OwnershipFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OwnershipMutation", m)
+}
+
+// The ParcelFunc type is an adapter to allow the use of ordinary
+// function as Parcel mutator.
+type ParcelFunc func(context.Context, *ent.ParcelMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ParcelFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ParcelMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ParcelMutation", m)
 }
 
 // The SlotFunc type is an adapter to allow the use of ordinary

@@ -78,6 +78,25 @@ var (
 			},
 		},
 	}
+	// LockersColumns holds the columns for the "lockers" table.
+	LockersColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "locker_cabinet", Type: field.TypeBytes, Nullable: true, Size: 16},
+	}
+	// LockersTable holds the schema information for the "lockers" table.
+	LockersTable = &schema.Table{
+		Name:       "lockers",
+		Columns:    LockersColumns,
+		PrimaryKey: []*schema.Column{LockersColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "lockers_cabinets_cabinet",
+				Columns:    []*schema.Column{LockersColumns[1]},
+				RefColumns: []*schema.Column{CabinetsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
 	// OwnershipsColumns holds the columns for the "ownerships" table.
 	OwnershipsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -108,6 +127,33 @@ var (
 				Name:    "ownership_visitor_id_label_id",
 				Unique:  true,
 				Columns: []*schema.Column{OwnershipsColumns[1], OwnershipsColumns[2]},
+			},
+		},
+	}
+	// ParcelsColumns holds the columns for the "parcels" table.
+	ParcelsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "text", Type: field.TypeString},
+		{Name: "locker_parcels", Type: field.TypeInt, Nullable: true},
+		{Name: "locker_keys", Type: field.TypeInt, Nullable: true},
+	}
+	// ParcelsTable holds the schema information for the "parcels" table.
+	ParcelsTable = &schema.Table{
+		Name:       "parcels",
+		Columns:    ParcelsColumns,
+		PrimaryKey: []*schema.Column{ParcelsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "parcels_lockers_parcels",
+				Columns:    []*schema.Column{ParcelsColumns[2]},
+				RefColumns: []*schema.Column{LockersColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "parcels_lockers_keys",
+				Columns:    []*schema.Column{ParcelsColumns[3]},
+				RefColumns: []*schema.Column{LockersColumns[0]},
+				OnDelete:   schema.SetNull,
 			},
 		},
 	}
@@ -308,7 +354,9 @@ var (
 		CountersTable,
 		LabelsTable,
 		LikesTable,
+		LockersTable,
 		OwnershipsTable,
+		ParcelsTable,
 		SlotsTable,
 		SpecimenTable,
 		VisitsTable,
@@ -322,8 +370,11 @@ func init() {
 	CabinetsTable.ForeignKeys[0].RefTable = CabinetsTable
 	LikesTable.ForeignKeys[0].RefTable = VisitorsTable
 	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
+	LockersTable.ForeignKeys[0].RefTable = CabinetsTable
 	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
+	ParcelsTable.ForeignKeys[0].RefTable = LockersTable
+	ParcelsTable.ForeignKeys[1].RefTable = LockersTable
 	SlotsTable.ForeignKeys[0].RefTable = SlotsTable
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
 	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable

@@ -18,8 +18,14 @@ type Label func(*sql.Selector)
 // Like is the predicate function for like builders.
 type Like func(*sql.Selector)
 
+// Locker is the predicate function for locker builders.
+type Locker func(*sql.Selector)
+
 // Ownership is the predicate function for ownership builders.
 type Ownership func(*sql.Selector)
+
+// Parcel is the predicate function for parcel builders.
+type Parcel func(*sql.Selector)
 
 // Slot is the predicate function for slot builders.
 type Slot func(*sql.Selector)
