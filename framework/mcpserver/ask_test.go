@@ -149,10 +149,10 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 }
 
 func TestWaitingForAnAnswerHasALimitOfItsOwn(t *testing.T) {
-	w := dial(t, asking(t, func(o *mcpserver.Options) { o.ToolTimeout, o.AskTimeout = 200*time.Millisecond, 500*time.Millisecond }))
+	w := dial(t, asking(t, func(o *mcpserver.Options) { o.ToolTimeout, o.AskTimeout = time.Second, 3*time.Second }))
 	w.hello("2025-11-25", forms)
 	q := w.call(callAsk("1", `{}`))
-	time.Sleep(300 * time.Millisecond) // longer than the tool may take
+	time.Sleep(1200 * time.Millisecond) // longer than the tool may take
 	w.call(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept("colour", "blue") + `}`).tool(t)
 
 	q = w.call(callAsk("2", `{}`))
@@ -161,7 +161,7 @@ func TestWaitingForAnAnswerHasALimitOfItsOwn(t *testing.T) {
 	require.Contains(t, string(withdrawn.Params), `"requestId":`+string(q.ID))
 	f := w.next().tool(t).failure(t)
 	require.Equal(t, fault.Timeout, f.Error.Code)
-	require.Contains(t, f.Error.Message, "did not answer elicitation/create within 500 ms")
+	require.Contains(t, f.Error.Message, "did not answer elicitation/create within 3000 ms")
 }
 
 func TestAClientIsAskedOnlySoMuch(t *testing.T) {
@@ -302,7 +302,12 @@ func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
 	who := func(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{Subject: r.Header.Get("X-Who"), Scopes: []string{auth.All}, Sets: []string{"*"}}, nil
 	}
-	w := serveWeb(t, asking(t, func(o *mcpserver.Options) { o.AskTimeout = 400 * time.Millisecond }), mcpserver.HTTPOptions{Authenticate: who})
+	same := seal.Random()
+	server := func(limit time.Duration) *web {
+		o := asking(t, func(o *mcpserver.Options) { o.AskTimeout, o.Seal = limit, same })
+		return serveWeb(t, o, mcpserver.HTTPOptions{Authenticate: who})
+	}
+	w := server(time.Minute)
 	post := func(subject, body string) answer {
 		return w.post(body, modernHeader("tools/call", askTool, "X-Who", subject)...)
 	}
@@ -330,7 +335,9 @@ func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
 	for range 2 { // it may be presented twice: what may happen once only says so itself
 		post("ann", again(`{}`, withState(state, yes))).one(t).tool(t)
 	}
-	time.Sleep(450 * time.Millisecond)
+	w = server(time.Millisecond) // another replica: post goes there now
+	state = post("ann", again(`{}`, "")).one(t).round(t).RequestState
+	time.Sleep(2 * time.Millisecond)
 	late := post("ann", again(`{}`, withState(state, yes)))
 	refused(late, "/requestState")
 	require.Contains(t, late.body, "the time to answer is over")
