@@ -32,7 +32,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	if err := p.admitCode(in.Code); err != nil {
 		return wire.Marshal(verdict{Error: fault.From(err).Message})
 	}
-	timed, cancel := context.WithTimeout(ctx, p.config.wall)
+	timed, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
 	job := p.job(wire.Validate, in.Code)
 	job.Principal = call.Principal().Subject
@@ -41,7 +41,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	res, err := p.executor.Execute(timed, job, noHost{})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:
-		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config.wall.Milliseconds())})
+		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config().wall.Milliseconds())})
 	case err != nil:
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMess
 }
 
 func newExecution(p *provider, call catalog.Call) *execution {
-	return &execution{p: p, call: call, own: p.config.limits.Limits, wall: p.config.wall}
+	return &execution{p: p, call: call, own: p.config().limits.Limits, wall: p.config().wall}
 }
 
 func (e *execution) run(ctx context.Context) error {
@@ -107,7 +107,7 @@ func (e *execution) run(ctx context.Context) error {
 	e.spec = run.Spec{
 		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		Code: e.in.Code, CodeDigest: run.Digest([]byte(e.in.Code)), Runtime: e.p.config.runtime, CorrelationID: e.in.CorrelationID,
+		Code: e.in.Code, CodeDigest: run.Digest([]byte(e.in.Code)), Runtime: e.p.config().runtime, CorrelationID: e.in.CorrelationID,
 		Approval: e.in.Approval,
 	}
 	if err := e.once(); err != nil {
@@ -151,9 +151,9 @@ func (p *provider) admitCode(code string) error {
 	if strings.TrimSpace(code) == "" {
 		return fault.New(fault.InvalidCode, "Code cannot be empty").WithPath("/code")
 	}
-	if n := utf8.RuneCountInString(code); n > p.config.maxCodeLength {
-		return fault.Newf(fault.CodeTooLong, "the code has %d characters, at most %d are allowed", n, p.config.maxCodeLength).
-			WithPath("/code").WithDetails(map[string]any{"limit": p.config.maxCodeLength, "length": n})
+	if n := utf8.RuneCountInString(code); n > p.config().maxCodeLength {
+		return fault.Newf(fault.CodeTooLong, "the code has %d characters, at most %d are allowed", n, p.config().maxCodeLength).
+			WithPath("/code").WithDetails(map[string]any{"limit": p.config().maxCodeLength, "length": n})
 	}
 	return nil
 }
@@ -214,8 +214,8 @@ func (e *execution) narrow() {
 	e.wall = time.Duration(lower("timeoutMs", own.TimeoutMs, e.wall.Milliseconds())) * time.Millisecond
 	e.own.MemoryBytes = lower("maxMemoryBytes", own.MaxMemoryBytes, e.own.MemoryBytes)
 	e.own.MaxLogBytes = int(lower("maxLogBytes", own.MaxLogBytes, int64(e.own.MaxLogBytes)))
-	if e.p.config.maxCalls > 0 {
-		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.p.config.maxCalls)))
+	if e.p.config().maxCalls > 0 {
+		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.p.config().maxCalls)))
 	}
 }
 
@@ -263,9 +263,9 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, placed(err, res)
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
-	case e.p.config.requireAnswer && e.module && res.Result == nil:
+	case e.p.config().requireAnswer && e.module && res.Result == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", wire.ResultName)
-	case e.p.config.requireAnswer && !e.module && res.Answer == nil:
+	case e.p.config().requireAnswer && !e.module && res.Answer == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "")
 	}
 	if most := e.own.MaxResultBytes; len(res.Result) > most || len(res.Answer) > most {

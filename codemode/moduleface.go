@@ -106,15 +106,15 @@ func (p *provider) describeRun(v *catalog.View) string {
 - Failures throw the classes of @codemode/errors, with code, hint and path.
 - There is no network, file system, package or timer beyond setTimeout.
 `)
-	if p.config.maxCalls > 0 {
-		b.WriteString("- At most " + strconv.Itoa(p.config.maxCalls) + " calls, " + strconv.Itoa(p.config.limits.MaxParallelCalls) + " at once.\n")
+	if p.config().maxCalls > 0 {
+		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " calls, " + strconv.Itoa(p.config().limits.MaxParallelCalls) + " at once.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
-	if all := typegen.Modules(v, p.app); len(all) <= p.config.inlineTypes {
+	if all := typegen.Modules(v, p.app); len(all) <= p.config().inlineTypes {
 		b.WriteString("\nDeclarations:\n```ts\n" + all + "```\n")
 		return b.String()
 	}
-	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n" + typegen.ModuleNames(v, p.app, p.config.inlineTypes))
+	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n" + typegen.ModuleNames(v, p.app, p.config().inlineTypes))
 	return b.String()
 }
 

@@ -131,11 +131,11 @@ Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $no
 func (p *provider) describeExecute(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(rules)
-	if p.config.maxCalls > 0 {
-		b.WriteString("- At most " + strconv.Itoa(p.config.maxCalls) + " SDK calls.\n")
+	if p.config().maxCalls > 0 {
+		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " SDK calls.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleScript(v) + "```\n")
-	inline, complete := typegen.Inline(v, p.config.inlineTypes)
+	inline, complete := typegen.Inline(v, p.config().inlineTypes)
 	if complete {
 		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
 		return b.String()

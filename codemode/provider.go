@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/codemode/bind"
 	"github.com/koan-go/koan/codemode/typegen"
@@ -32,7 +33,7 @@ func Provide(o Options) catalog.Provider {
 
 type provider struct {
 	options Options
-	config  settings
+	now     atomic.Pointer[settings]
 	app     bind.App
 
 	executor wire.Executor
@@ -45,6 +46,7 @@ var (
 	_ catalog.Reporter     = (*provider)(nil)
 	_ catalog.Warmer       = (*provider)(nil)
 	_ catalog.Instructor   = (*provider)(nil)
+	_ catalog.Reloadable   = (*provider)(nil)
 )
 
 func (p *provider) Name() string { return "codemode" }
@@ -54,22 +56,35 @@ func (p *provider) Settings() []catalog.Setting { return declared() }
 // Start refuses what this build has not (capability_unsupported), and makes the
 // executor.
 func (p *provider) Start(_ context.Context, host catalog.Host) error {
-	p.config = read(host.Settings())
+	config := read(host.Settings())
+	p.now.Store(&config)
 	p.app = bind.App{Name: host.App(), Version: host.Version()}
-	if err := p.config.supported(); err != nil {
+	if err := config.supported(); err != nil {
 		return err
 	}
-	if !p.config.enabled {
+	if !config.enabled {
 		return nil
 	}
-	p.config.limits.Testing = host.Testing()
-	p.config.limits.Log = host.Log()
-	executor, err := p.options.Executor(p.config.limits)
+	config.limits.Testing = host.Testing()
+	config.limits.Log = host.Log()
+	executor, err := p.options.Executor(config.limits)
 	if err != nil {
 		return fmt.Errorf("codemode: %w", err)
 	}
 	p.executor = executor
 	return nil
+}
+
+// config is what holds for a script that begins now.
+func (p *provider) config() *settings { return p.now.Load() }
+
+// Reload has scripts that begin from then on meet the new limits
+// (catalog.Reloadable). Keys that are not live have not changed in next.
+func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
+	config := read(next)
+	last := p.config().limits
+	config.limits.Testing, config.limits.Log = last.Testing, last.Log
+	return func() { p.now.Store(&config) }, nil
 }
 
 func (p *provider) Stop(context.Context) error {
@@ -92,7 +107,7 @@ func (p *provider) Offer() catalog.Offer {
 	if p.has(faceCodemode) {
 		operations = append(operations, p.runOperation())
 	}
-	if !p.config.enabled {
+	if !p.config().enabled {
 		for _, op := range operations {
 			op.Reach = 0
 			op.Describe = nil
@@ -107,7 +122,7 @@ func (p *provider) Offer() catalog.Offer {
 	return offer
 }
 
-func (p *provider) has(face string) bool { return slices.Contains(p.config.faces, face) }
+func (p *provider) has(face string) bool { return slices.Contains(p.config().faces, face) }
 
 const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarationsURI + "."
 
@@ -125,14 +140,14 @@ func (p *provider) Instructions() string {
 
 // Checks tells on `doctor` whether scripts can run, by running one.
 func (p *provider) Checks(ctx context.Context) []catalog.Check {
-	if !p.config.enabled {
+	if !p.config().enabled {
 		return []catalog.Check{{Name: "code mode", OK: true, Detail: "switched off by codeMode.enabled"}}
 	}
-	l := p.config.limits
+	l := p.config().limits
 	checks := []catalog.Check{{
 		Name: "limits", OK: true,
 		Detail: fmt.Sprintf("cpu %d ms, wall %d ms, memory %d MB, recursion %d, code %d characters, %d SDK calls",
-			l.CPUMs, p.config.wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.config.maxCodeLength, p.config.maxCalls),
+			l.CPUMs, p.config().wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.config().maxCodeLength, p.config().maxCalls),
 	}}
 	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), p.trial(ctx))
 }
@@ -140,7 +155,7 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 // trial runs a smallest script.
 func (p *provider) trial(ctx context.Context) catalog.Check {
 	check := catalog.Check{Name: "sandbox"}
-	ctx, cancel := context.WithTimeout(ctx, p.config.wall)
+	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
 	job := p.job(wire.Execute, `SDK.Out.answer(6 * 7)`)
 	res, err := p.executor.Execute(ctx, job, noHost{})
@@ -159,7 +174,7 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 
 // Report is the boot report's line (CONTRACT section 1).
 func (p *provider) Report(b catalog.Boot) []string {
-	c := p.config
+	c := p.config()
 	return []string{fmt.Sprintf("CodeMode: enabled=%t mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
 		c.enabled, b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
@@ -172,7 +187,7 @@ func (p *provider) Warm(ctx context.Context) {
 	}
 	go func() {
 		if err := w.Warm(ctx); err != nil && ctx.Err() == nil {
-			p.config.limits.Log.DebugContext(ctx, "no worker was started ahead", "error", err)
+			p.config().limits.Log.DebugContext(ctx, "no worker was started ahead", "error", err)
 		}
 	}()
 }

@@ -88,7 +88,7 @@ type replayedKey struct{}
 
 // alone executes the script with nothing but what is kept.
 func (r *replayed) alone(ctx context.Context, p *provider) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.config.wall)
+	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
 	job := r.script.Job
 	r.player = replay.NewPlayer(r.script, nil)

@@ -181,6 +181,12 @@ func TestReload(t *testing.T) {
 		write(t, dir, "koan.yaml", config)
 		s.eventually(func() bool { return knows("eve") }, "none")
 	})
+	t.Run("scripts from then on meet the new limits", func(t *testing.T) {
+		write(t, dir, "koan.yaml", config+"sandbox: {maxCodeLength: 10}\n")
+		s.eventually(func() bool { return s.script("eve", "'longer than that'").fault() == "code_too_long" }, "the limit")
+		write(t, dir, "koan.yaml", config)
+		s.eventually(func() bool { return s.script("eve", "'longer than that'").fault() == "" }, "none")
+	})
 	t.Run("nobody is let in by leaving the file out", func(t *testing.T) {
 		write(t, dir, "koan.yaml", "exposure: auto\n")
 		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "nobody would be asked") }, "refused")
