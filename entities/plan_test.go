@@ -323,19 +323,34 @@ func TestAPlanAfterACrash(t *testing.T) {
 	require.Equal(t, 1, two.count("plan"))
 	one.ledger.cut()
 
-	// In the call outside: nobody knows whether it was made.
+	// After the call outside, which the plan's tape has: it is not made again.
 	id = one.plan("sends")
 	one.ledger.cut("settle", "renew", "end")
 	_, _, err = one.approve(id, boss)
 	require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err))
 	one.ledger.cut()
-	var last error
+	last := error(fault.New(fault.InProgress, ""))
 	require.Eventually(t, func() bool {
-		_, _, last = two.approve(id, boss)
+		_, outcome, err := two.approve(id, boss)
+		if last = err; err == nil {
+			require.Len(t, outcome.OutsideEffects, 1)
+		}
 		return fault.CodeOf(last) != fault.InProgress
 	}, 10*lease, lease/4)
-	require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(last), "%v", last)
-	require.Equal(t, 1, two.count("plan"))
+	require.NoError(t, last)
+	require.Len(t, w.seen(), 1)
+	require.Equal(t, 2, two.count("plan"))
+
+	// In the call outside: nobody knows whether it was made.
+	id = one.plan("sends")
+	w.fails = fault.New(fault.Timeout, "")
+	_, _, err = one.approve(id, boss)
+	require.Equal(t, fault.Timeout, fault.CodeOf(err))
+	w.fails = nil
+	_, _, err = two.approve(id, boss)
+	require.Equal(t, fault.OutcomeUnknown, fault.CodeOf(err), "%v", err)
+	require.Len(t, w.seen(), 2)
+	require.Equal(t, 2, two.count("plan"))
 }
 
 func TestWhatCannotBeApproved(t *testing.T) {

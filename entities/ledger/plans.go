@@ -17,6 +17,7 @@ import (
 var PlanTables = []string{
 	`CREATE TABLE IF NOT EXISTS koan_plans (
 	id TEXT NOT NULL PRIMARY KEY,
+	subject TEXT NOT NULL,
 	state TEXT NOT NULL,
 	about TEXT NOT NULL,
 	decided_by TEXT NOT NULL,
@@ -26,6 +27,7 @@ var PlanTables = []string{
 	tape TEXT NOT NULL
 )`,
 	`CREATE INDEX IF NOT EXISTS koan_plans_expires ON koan_plans (expires_at)`,
+	`CREATE INDEX IF NOT EXISTS koan_plans_subject ON koan_plans (subject, state)`,
 }
 
 // KeepPlan implements run.Plans. A plan that is replaced was made anew by its run,
@@ -41,8 +43,16 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
 			return err
 		}
-		b := k.statement("INSERT INTO koan_plans (id, state, about, decided_by, made_at, expires_at, head, tape) VALUES (").
-			Arg(p.ID).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", ").Arg(p.About()).Raw(", '', ").Arg(p.Created.UnixMilli()).
+		var waiting int
+		b := k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(p.Request.Principal.Subject).Raw(" AND state = ").Arg(string(run.PlanWaiting))
+		if err := tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&waiting); err != nil {
+			return err
+		}
+		if waiting >= run.MaxWaiting {
+			return run.ErrManyPlans
+		}
+		b = k.statement("INSERT INTO koan_plans (id, subject, state, about, decided_by, made_at, expires_at, head, tape) VALUES (").
+			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", ").Arg(p.About()).Raw(", '', ").Arg(p.Created.UnixMilli()).
 			Raw(", " + k.clock() + " + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).
 			Raw(") ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, about = EXCLUDED.about, decided_by = '', expires_at = EXCLUDED.expires_at, head = EXCLUDED.head, tape = EXCLUDED.tape")
 		_, err := exec(ctx, tx, b)

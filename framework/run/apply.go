@@ -135,7 +135,7 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	r.tape = tape
+	r.tape, r.outside = tape, p.Made
 	asked := slices.Contains(ask.Answered(ctx), r.question(p).Key)
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
 		err = r.ask(ctx, p)

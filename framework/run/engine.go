@@ -73,7 +73,7 @@ func NewEngine(o Options) *Engine {
 	if o.KeyBytes == 0 {
 		o.KeyBytes = 1 << 20
 	}
-	o.Approvals.fill()
+	o.Approvals.fill(o.KeyRetention)
 	if o.Journal == nil {
 		o.Journal = discard{}
 	}

@@ -15,17 +15,19 @@ import (
 type Approvals struct {
 	Policy   approval.Policy
 	Wait     time.Duration // for one answer; 0 is 5 minutes
-	Life     time.Duration // of a plan; 0 is a day
+	Life     time.Duration // of a plan; 0 is a day, and KeyRetention the most
 	MaxBytes int           // of a plan; 0 is 4 MiB
 }
 
-func (a *Approvals) fill() {
+func (a *Approvals) fill(keys time.Duration) {
 	if a.Wait == 0 {
 		a.Wait = 5 * time.Minute
 	}
 	if a.Life == 0 {
 		a.Life = 24 * time.Hour
 	}
+	// A plan must be gone before the key that says whether it was applied.
+	a.Life = min(a.Life, keys)
 	if a.MaxBytes == 0 {
 		a.MaxBytes = 4 << 20
 	}

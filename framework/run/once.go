@@ -63,7 +63,7 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 			WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
 	case Running:
 		out.Run, r.ID = st.Run, st.Run
-		return true, fault.New(fault.InProgress, "").WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
+		return true, r.busy().WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
 	case Ended:
 		out.Run, r.ID = st.Run, st.Run
 		if st.Reply == nil && st.Fault == nil {
@@ -79,6 +79,14 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 	h.Run = st.Run
 	r.hold.Hold, r.ID, out.Run = h, st.Run, st.Run
 	return r.takeOver(ctx, st, out)
+}
+
+// busy says that somebody else has the run.
+func (r *Run) busy() *fault.Fault {
+	if r.spec.IdempotencyKey == "" {
+		return fault.New(fault.InProgress, "somebody else is applying this plan").WithHint("Wait, then ask again with the same planId.").WithPath("/planId")
+	}
+	return fault.New(fault.InProgress, "").WithPath("/idempotencyKey")
 }
 
 // repeat gives what a run gave the first time.
@@ -135,9 +143,14 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	}
 	for _, i := range st.Intents {
 		digest, err := i.digest()
+		_, _, planned := tape.Outside(i.Position, digest)
 		switch {
 		case err != nil:
 			return giveUp(fault.New(fault.Internal, "").Because(err))
+		case planned: // it was made before the plan, which has it
+			h.effects++
+			h.before[i.Position] = i
+			continue
 		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
 			tape.Occurrence(i.Position, digest)
 			continue

@@ -41,6 +41,8 @@ type Plan struct {
 	Call *PlannedCall `json:"call,omitempty"`
 	// Agreed are calls outside that somebody has agreed to already.
 	Agreed []PlannedCall `json:"agreed,omitempty"`
+	// Made are calls outside that had their effect already, agreed to or not.
+	Made []CallRecord `json:"made,omitempty"`
 	// Differs says what became different since somebody agreed to it.
 	Differs []string `json:"differs,omitempty"`
 }
@@ -86,14 +88,22 @@ func (p *Plan) About() string {
 // Counts are the numbers of the plan's changes.
 func (p *Plan) Counts() []ChangeCount { return Counts(p.Changes) }
 
+// ErrManyPlans is what a keeper of plans returns where too many plans of one subject
+// wait.
+var ErrManyPlans = errors.New("run: too many plans wait")
+
 // ErrNoPlan is what a keeper of plans returns where there is none, or none any more.
 var ErrNoPlan = errors.New("run: there is no such plan")
+
+// MaxWaiting is how many plans of one subject may wait.
+const MaxWaiting = 1000
 
 // Plans keeps plans. It is the app's and no set's, it outlives the process, and all
 // processes of the app share it.
 type Plans interface {
 	// KeepPlan keeps a plan, waiting, for so long from now on; one with the same id is
-	// replaced. Plans that are older than their time are forgotten.
+	// replaced. Plans that are older than their time are forgotten. It ends in
+	// ErrManyPlans where MaxWaiting of the same subject wait.
 	KeepPlan(ctx context.Context, p *Plan, life time.Duration) error
 	// Plan gives a plan, or ErrNoPlan.
 	Plan(ctx context.Context, id string) (*Plan, error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
@@ -53,6 +54,9 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		},
 		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
 	}
+	r.mu.Lock()
+	plan.Made = slices.Clone(r.outside)
+	r.mu.Unlock()
 	if g.agreed != "" && g.kept != nil && g.end {
 		plan.Created, plan.Differs = g.kept.Created, g.last.differences(is)
 	}
@@ -79,6 +83,9 @@ func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 
 // unplanned says that plans cannot be kept or read.
 func unplanned(err error) error {
+	if errors.Is(err, ErrManyPlans) {
+		return fault.Newf(fault.RateLimited, "%d plans of this caller wait already", MaxWaiting).WithHint("Have them approved or denied first.")
+	}
 	if err == nil || isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

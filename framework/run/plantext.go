@@ -43,12 +43,7 @@ func (p *Plan) Text() string {
 		}
 	}
 	p.writeRows(&b)
-	if len(p.Agreed) > 0 {
-		b.WriteString("\nAgreed to and made already:\n")
-		for _, c := range p.Agreed {
-			fmt.Fprintf(&b, "  %s %s\n", c.Tool, input(c.Input))
-		}
-	}
+	p.writeMade(&b)
 	return clipped(b.String(), shownText)
 }
 
@@ -68,6 +63,19 @@ func (p *Plan) Summary() string {
 }
 
 func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
+
+// writeMade lists what has left the house, which no answer takes back.
+func (p *Plan) writeMade(b *strings.Builder) {
+	if len(p.Agreed) > 0 {
+		b.WriteString("\nAgreed to and made already:\n")
+		for _, c := range p.Agreed {
+			fmt.Fprintf(b, "  %s %s\n", c.Tool, input(c.Input))
+		}
+	}
+	if other := len(p.Made) - len(p.Agreed); other > 0 {
+		fmt.Fprintf(b, "\n%d calls outside needed no agreement and were made already.\n", other)
+	}
+}
 
 func (p *Plan) writeRows(b *strings.Builder) {
 	counts := p.Counts()
