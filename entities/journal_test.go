@@ -370,3 +370,40 @@ func TestSensitiveValuesStandInNoError(t *testing.T) {
 	f = a.fails(fault.InvalidPayload, "Todo.patch", `{"id":"x","changes":{"secret":{"pin":"73911937"}}}`)
 	require.NotContains(t, f.Message+fmt.Sprintf("%+v", f.Details), "73911937")
 }
+
+// TestJournalOfARunThatIsGoneOnWith keeps one record of a run with a key, however
+// often it was begun, and one of each call that got its reply again.
+func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
+	if forEach(t, TestJournalOfARunThatIsGoneOnWith) {
+		return
+	}
+	j := startJournaled(t, place(t), nil)
+	spec := run.Spec{Atomic: true, Code: "keyed", CodeDigest: "sha256:keyed", IdempotencyKey: "k", Fingerprint: "f"}
+	spec.Reply = func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
+	ok := func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		return run.Return{}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"once"}}`)
+	}
+	for range 3 {
+		require.NoError(t, j.run(spec, ok))
+	}
+	runs := j.runs(`{"filter":{"code":"keyed"},"sort":"id"}`)
+	require.Len(t, runs, 3)
+	require.Equal(t, true, runs[0]["committed"])
+	require.Equal(t, true, runs[0]["keyed"])
+	for _, again := range runs[1:] {
+		require.Equal(t, runs[0]["id"], again["repeatOf"])
+		require.Equal(t, false, again["committed"])
+		require.EqualValues(t, 0, again["callCount"])
+	}
+
+	id := runs[0]["id"].(string)
+	record := journal.Record{Run: id, Started: time.Now(), Outcome: journal.OK, Keyed: true, Code: "again", Trail: []journal.Call{{Position: "7", Outcome: journal.OK}}}
+	for range 5 {
+		j.provider.Journal().Append(context.Background(), record)
+		require.Equal(t, "again", j.call("KoanRun.get-by-id", `{"id":"`+id+`","with":"calls"}`)["code"])
+	}
+	require.EqualValues(t, 1, j.call("KoanCall.count", `{"filter":{"run":{"id":"`+id+`"}}}`)["count"])
+	count := int(j.call("KoanRun.count", `{}`)["count"].(float64))
+	checks := j.provider.Checks(context.Background())
+	require.Regexp(t, fmt.Sprintf(": (%d|%d) runs,", count, count+1), checks[len(checks)-1].Detail, "what was replaced counts once")
+}

@@ -87,6 +87,9 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 				return err
 			}
 		}
+		if err := j.replace(ctx, tx, b.Ended); err != nil {
+			return err
+		}
 		if err := j.insert(ctx, tx, rows, completing); err != nil {
 			return err
 		}
@@ -95,6 +98,27 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 		}
 		return j.forget(ctx, tx, "DELETE FROM koan_begun WHERE run IN (", b.Ended, scripted)
 	})
+}
+
+// replace takes out of the sums what is going to be replaced: runs that were gone on
+// with, under their key or with their plan.
+func (j *Journal) replace(ctx context.Context, tx *sql.Tx, ended []journal.Record) error {
+	var ids []any
+	for i := range ended {
+		if r := &ended[i]; r.Keyed || r.Approval.Plan != "" {
+			ids = append(ids, r.Run)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var runs int
+	var bytes int64
+	q := j.statement("SELECT COUNT(*), COALESCE(SUM(" + rowSize + "), 0) FROM koan_journal WHERE id IN (").List(ids).Raw(")")
+	if err := tx.QueryRowContext(ctx, string(q.Text()), q.Args()...).Scan(&runs, &bytes); err != nil {
+		return err
+	}
+	return j.count(ctx, tx, j.writer, -runs, -bytes)
 }
 
 // alive notes when the process was last heard of.
