@@ -15,6 +15,7 @@ import (
 // undefined is left out.
 type succeeded struct {
 	Success      bool              `json:"success"`
+	Atomic       *bool             `json:"atomic,omitempty"` // false where each call committed by itself
 	Answer       json.RawMessage   `json:"answer,omitempty"`
 	Result       json.RawMessage   `json:"result,omitempty"`
 	Logs         []wire.Log        `json:"logs"`
@@ -23,14 +24,17 @@ type succeeded struct {
 	Calls        *[]run.CallRecord `json:"calls,omitempty"`
 }
 
-// failed is its failure: what was done and said before is always there.
+// failed is its failure: what was done and said before is always there, and with
+// atomic: false how much of it is kept.
 type failed struct {
-	Success        bool             `json:"success"`
-	Error          *fault.Fault     `json:"error"`
-	Committed      bool             `json:"committed"`
-	Calls          []run.CallRecord `json:"calls"`
-	Logs           []wire.Log       `json:"logs"`
-	OutsideEffects []run.CallRecord `json:"outsideEffects"`
+	Success        bool              `json:"success"`
+	Error          *fault.Fault      `json:"error"`
+	Committed      bool              `json:"committed"`
+	Atomic         *bool             `json:"atomic,omitempty"`
+	ChangeCounts   []run.ChangeCount `json:"changeCounts,omitempty"`
+	Calls          []run.CallRecord  `json:"calls"`
+	Logs           []wire.Log        `json:"logs"`
+	OutsideEffects []run.CallRecord  `json:"outsideEffects"`
 }
 
 func (e *execution) logs() []wire.Log {
@@ -62,7 +66,7 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
-		Success: true, Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
+		Success: true, Atomic: e.loose(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
 		ChangeCounts: run.Counts(o.Changes),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
@@ -76,10 +80,20 @@ func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	return wire.Marshal(out)
 }
 
+// loose is false for a run whose calls commit by themselves, else nothing.
+func (e *execution) loose() *bool {
+	if e.in.Atomic == nil || *e.in.Atomic || e.in.DryRun {
+		return nil
+	}
+	return e.in.Atomic
+}
+
 func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
-	out := failed{Error: f, Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
+	out := failed{Error: f, Atomic: e.loose(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
-		out.Committed = e.outcome.Committed
+		if out.Committed = e.outcome.Committed; out.Committed {
+			out.ChangeCounts = run.Counts(e.outcome.Changes)
+		}
 		out.Calls = bounded(e.outcome.Calls)
 		out.OutsideEffects = bounded(e.outcome.OutsideEffects)
 	}

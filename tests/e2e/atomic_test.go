@@ -132,15 +132,20 @@ func TestCallByCallSaysSo(t *testing.T) {
 	e := p.execute(`SDK.Entities.Todo.upsert({ id: "a", title: "A" }); SDK.Entities.Todo.patch("a", { views: 1 }); throw new Error("late")`, loose)
 	require.False(t, e.Success)
 	require.True(t, e.Committed, "it says what is true of the data")
+	require.Equal(t, new(bool), e.Atomic)
+	require.Equal(t, []map[string]any{{"entity": "Todo", "set": "default", "created": 1.0, "updated": 1.0, "deleted": 0.0}}, e.ChangeCounts, "for each commit")
 	e = p.execute(`SDK.Entities.Todo.patch("a", { views: 2 }); SDK.Entities.Todo.patch("a", { views: 3 })`, loose)
 	require.True(t, e.Success, "%+v", e.Error)
 	require.Len(t, e.Changes, 2, "a change for each commit")
+	require.Equal(t, new(bool), e.Atomic)
 	e = p.execute(`throw new Error("early")`, loose)
 	require.False(t, e.Committed)
+	require.Nil(t, e.ChangeCounts)
 	e = p.execute(`try { SDK.Entities.Todo.upsertMany([{ title: "B" }, { title: "" }]) } catch {}; SDK.Entities.Todo.getById("a").views`, loose)
 	require.True(t, e.Success)
 	require.EqualValues(t, 3, e.Result)
 	require.Empty(t, e.ChangeCounts, "one call is whole, or not at all")
+	require.Nil(t, p.execute(`1`).Atomic)
 }
 
 // Two people may both go on call only if the other one is: on-call is not a fact

@@ -315,6 +315,7 @@ type execution struct {
 	Changes      []map[string]any  `json:"changes"`
 	Calls        []map[string]any  `json:"calls"`
 	Committed    bool              `json:"committed"`
+	Atomic       *bool             `json:"atomic"`
 	Outside      []map[string]any  `json:"outsideEffects"`
 	Error        *executionFailure `json:"error"`
 }
