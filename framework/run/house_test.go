@@ -25,12 +25,14 @@ type counter struct {
 	value    map[string]int
 	version  map[string]int
 	receipts []run.Receipt
+	stuck    func(a *run.Attempt) error // what a rollback to a savepoint ends in
 }
 
 func newCounter() *counter { return &counter{value: map[string]int{}, version: map[string]int{}} }
 
 type counterTx struct {
 	c       *counter
+	a       *run.Attempt
 	set     string
 	value   int
 	version int
@@ -39,10 +41,10 @@ type counterTx struct {
 	ended   bool
 }
 
-func (c *counter) Begin(_ context.Context, _ *run.Attempt, set string) (run.Tx, error) {
+func (c *counter) Begin(_ context.Context, a *run.Attempt, set string) (run.Tx, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &counterTx{c: c, set: set, value: c.value[set], version: c.version[set]}, nil
+	return &counterTx{c: c, a: a, set: set, value: c.value[set], version: c.version[set]}, nil
 }
 
 func (t *counterTx) Write(context.Context) error {
@@ -58,9 +60,15 @@ func (t *counterTx) Write(context.Context) error {
 func (t *counterTx) Savepoint(context.Context, bool) (func(bool) error, error) {
 	value, n := t.value, len(t.changes)
 	return func(ok bool) error {
-		if !ok {
-			t.value, t.changes = value, t.changes[:n]
+		if ok {
+			return nil
 		}
+		if t.c.stuck != nil {
+			if err := t.c.stuck(t.a); err != nil {
+				return err
+			}
+		}
+		t.value, t.changes = value, t.changes[:n]
 		return nil
 	}, nil
 }

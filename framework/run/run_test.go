@@ -62,6 +62,36 @@ func TestCaughtFaultLeavesNothingHalfDone(t *testing.T) {
 	require.Equal(t, 1, h.store.value["default"])
 }
 
+// What cannot be rolled back alone takes the attempt with it, caught or not.
+func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
+	caught := func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":-4}`)
+		if run.Ends(err) {
+			return run.Return{}, err
+		}
+		_, err = call(ctx, a, add, `{"by":1}`)
+		return run.Return{}, err
+	}
+	h := newHouse(t, run.Options{})
+	h.store.stuck = func(a *run.Attempt) error {
+		if a.Number() == 1 {
+			return run.ErrStale
+		}
+		return nil
+	}
+	o, err := h.script(t.Context(), caught)
+	require.NoError(t, err)
+	require.Equal(t, 2, o.Attempts, "in the next one it can")
+	require.Equal(t, 1, h.store.value["default"])
+
+	h = newHouse(t, run.Options{})
+	h.store.stuck = func(*run.Attempt) error { return errors.New("the connection is lost") }
+	o, err = h.script(t.Context(), caught)
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	require.False(t, o.Committed)
+	require.Zero(t, h.store.value["default"])
+}
+
 func TestStaleSnapshotStartsAgain(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	var clocks []time.Time
