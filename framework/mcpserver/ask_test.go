@@ -47,6 +47,13 @@ func asking(t testing.TB, change func(*mcpserver.Options)) mcpserver.Options {
 			return json.RawMessage(`{"colour":` + rawOr(colour.Content) + `,"size":` + rawOr(size.Content) + `}`), err
 		},
 	}
+	g.page = &catalog.Document{
+		URI: "koan://asks", Name: "Asks", MIME: "text/plain",
+		Read: func(ctx context.Context, _ *catalog.View, _ string) ([]byte, error) {
+			f, err := ask.Elicit(ctx, "colour", "Which colour?", form("colour"))
+			return f.Content, err
+		},
+	}
 	o := options(t, g)
 	if change != nil {
 		change(&o)
@@ -351,4 +358,20 @@ func TestQuestionsEndWithTheConnection(t *testing.T) {
 	f := w.next().tool(t).failure(t)
 	require.Equal(t, fault.Cancelled, f.Error.Code)
 	require.NoError(t, <-w.done)
+}
+
+func TestADocumentAsks(t *testing.T) {
+	w := dial(t, asking(t, nil))
+	w.hello("2025-11-25", forms)
+	q := w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"koan://asks"}}`)
+	q.question(t, "elicitation/create")
+	r := w.call(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept("colour", "blue") + `}`)
+	require.Contains(t, string(r.Result), `{\"colour\":\"blue\"}`)
+
+	read := func(more string) reply {
+		return w.call(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"koan://asks",` + more + modern(forms) + `}}`)
+	}
+	state := read("").round(t).RequestState
+	r = read(withState(state, `{"colour":`+accept("colour", "red")+`}`))
+	require.Contains(t, string(r.Result), `{\"colour\":\"red\"}`)
 }

@@ -29,6 +29,7 @@ type garden struct {
 	stopped chan error         // why the context of a call of slow ended
 	release chan struct{}      // lets calls of slow and stuck end
 	extra   *catalog.Operation // offered as well
+	page    *catalog.Document  // and this
 }
 
 func newGarden() *garden {
@@ -151,13 +152,17 @@ func (g *garden) offer() catalog.Offer {
 	if g.extra != nil {
 		ops = append(ops, g.extra)
 	}
+	var pages []*catalog.Document
+	if g.page != nil {
+		pages = append(pages, g.page)
+	}
 	return catalog.Offer{
 		Operations: ops,
 		Resources: []*catalog.Resource{
 			{Name: "Plant", Description: "A plant.", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: []string{"get-by-id", "delete"}},
 			{Name: "Note", Description: "A note.", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: []string{"count"}},
 		},
-		Documents: []*catalog.Document{
+		Documents: append(pages, []*catalog.Document{
 			{
 				URI: "koan://sdk/koan.d.ts", Name: "SDK", Description: "All declarations.", MIME: "text/x-typescript",
 				Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
@@ -177,7 +182,7 @@ func (g *garden) offer() catalog.Offer {
 					return []byte("interface " + name + " {}"), nil
 				},
 			},
-		},
+		}...),
 	}
 }
 
