@@ -29,7 +29,7 @@ func approvalSettings() []catalog.Setting {
 			},
 		},
 		{Key: "approval.timeoutMs", Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
-		{Key: "approval.planHours", Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it"},
+		{Key: "approval.planHours", Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},
 		{Key: "approval.maxPlanBytes", Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
 	}
 }
