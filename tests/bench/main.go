@@ -79,6 +79,7 @@ var suites = []suite{
 	}},
 	{"./sample-pantrypal", "Journal", []row{
 		{"Journal", "journal: PantryPal's script of 10 reads, worker from a full pool", "the same without a journal", "ratio", "1.05"},
+		{"Journal", "the same in computing time, with the worker and what is written beside it", "the same without a journal", "cpu-ratio", "1.05"},
 	}},
 	{"./sample-pantrypal", "Script", []row{
 		{"Script/0", "PantryPal: script without calls, worker from a full pool (goal: 2,000 µs)", "the same in its process", "ratio", ""},
