@@ -65,6 +65,7 @@ type HTTP struct {
 	live     atomic.Pointer[HTTPLive]
 	alone    map[*session]struct{} // of requests that stand for themselves
 	closing  bool
+	known    bool // callers are told apart, and not by their sessions alone
 
 	calls   context.Context // of sessions: their calls outlive a connection
 	stop    context.CancelCauseFunc
@@ -73,6 +74,7 @@ type HTTP struct {
 
 // HTTP makes the transport. Shutdown ends it.
 func (s *Server) HTTP(o HTTPOptions) *HTTP {
+	known := o.Authenticate != nil
 	if o.Authenticate == nil {
 		o.Authenticate = func(*http.Request) (auth.Principal, error) { return s.opts.Principal, nil }
 	}
@@ -84,7 +86,7 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	}
 	h := &HTTP{
 		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
-		pace: newPace(), stopped: make(chan struct{}),
+		pace: newPace(), known: known, stopped: make(chan struct{}),
 	}
 	h.Adjust(HTTPLive{o.AllowedHosts, o.AllowedOrigins, o.SessionIdle, o.MaxSessions, o.RequestsPerMinute})
 	h.calls, h.stop = context.WithCancelCause(context.Background())

@@ -162,3 +162,28 @@ func TestClientsThatUseTheSameIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestHTTPBoundsACallerAndNotASession: more sessions are not more calls in flight.
+func TestHTTPBoundsACallerAndNotASession(t *testing.T) {
+	g := newGarden()
+	o := options(t, g)
+	o.QueueMax = 2
+	w := serveWeb(t, o, mcpserver.HTTPOptions{Authenticate: func(r *http.Request) (auth.Principal, error) {
+		return auth.Principal{Subject: r.Header.Get("Authorization"), Scopes: []string{"*"}, Sets: []string{"*"}}, nil
+	}})
+	const slow, quick = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lab.slow"}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plant.get-by-id","arguments":{"id":"p1"}}}`
+	one, two := w.hello("Authorization", "ann"), w.hello("Authorization", "ann")
+	_, first := w.begin(slow, one...)
+	<-g.started
+	_, second := w.begin(slow, two...)
+	<-g.started
+	require.Equal(t, "queue_overloaded", w.post(quick, two...).one(t).Error.Data.Code)
+	require.Equal(t, "queue_overloaded", w.now("9", "tools/call", "plant.get-by-id", `"name":"plant.get-by-id","arguments":{"id":"p1"}`, "Authorization", "ann").one(t).Error.Data.Code)
+	require.Nil(t, w.post(quick, w.hello("Authorization", "bob")...).one(t).Error)
+	require.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, "", one...).status)
+	require.NoError(t, <-first)
+	require.Error(t, <-g.stopped)
+	require.Eventually(t, func() bool { return w.post(quick, two...).one(t).Error == nil }, 5*time.Second, 10*time.Millisecond, "its place is free")
+	close(g.release)
+	require.NoError(t, <-second)
+}

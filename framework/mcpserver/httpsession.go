@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,6 +20,7 @@ type httpSession struct {
 	key   string
 	owner string // subject of who opened it
 	box   *outbox
+	left  sync.Once // its place at the owner's gate
 
 	// guarded by HTTP.mu
 	busy      int // requests and streams that use it
@@ -43,6 +45,9 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	case len(h.sessions) >= h.now().MaxSessions:
 		return nil, fault.Newf(fault.QueueOverloaded, "%d sessions are open, which is the limit", len(h.sessions)).
 			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
+	}
+	if h.known {
+		ss.gate = &h.gateOf(p.Subject).gate
 	}
 	h.sessions[hs.key] = hs
 	h.server.add(ss)
@@ -93,9 +98,12 @@ func (h *HTTP) finish(hs *httpSession, why error) {
 	delete(h.sessions, hs.key)
 	h.mu.Unlock()
 	h.server.remove(hs.session)
-	hs.drain()
+	drained := hs.drain()
 	hs.stop(why)
 	hs.box.close()
+	if h.known {
+		hs.left.Do(func() { go h.leaveGate(hs.owner, drained) })
+	}
 }
 
 // sweep ends idle sessions.
@@ -113,7 +121,7 @@ func (h *HTTP) sweep() {
 		var unused []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
-			if hs.busy == 0 && hs.gate.idle() && time.Since(hs.used) > idle {
+			if hs.busy == 0 && hs.quiet() && time.Since(hs.used) > idle {
 				unused = append(unused, hs)
 			}
 		}
@@ -172,10 +180,34 @@ func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sharedGate is the gate of one principal's requests that stand for themselves.
+// sharedGate is the gate of one principal: of the requests that stand for
+// themselves, and of the sessions, where callers are known by more than those.
 type sharedGate struct {
 	gate
-	requests int
+	users int // requests and sessions
+}
+
+// gateOf takes part in a principal's gate. The lock is held.
+func (h *HTTP) gateOf(subject string) *sharedGate {
+	g := h.gates[subject]
+	if g == nil {
+		g = &sharedGate{}
+		h.gates[subject] = g
+	}
+	g.users++
+	return g
+}
+
+// leaveGate ends that, once the calls have ended: one that was told to stop may
+// take a moment to do so, and holds its place until then.
+func (h *HTTP) leaveGate(subject string, drained <-chan struct{}) {
+	<-drained
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.gates[subject]
+	if g.users--; g.users == 0 && g.idle() {
+		delete(h.gates, subject)
+	}
 }
 
 // enter registers a request that stands for itself; nil where the server is
@@ -186,12 +218,7 @@ func (h *HTTP) enter(ss *session, subject string) *sharedGate {
 	if h.closing {
 		return nil
 	}
-	g := h.gates[subject]
-	if g == nil {
-		g = &sharedGate{}
-		h.gates[subject] = g
-	}
-	g.requests++
+	g := h.gateOf(subject)
 	h.alone[ss] = struct{}{}
 	h.server.add(ss)
 	return g
@@ -202,17 +229,7 @@ func (h *HTTP) leave(ss *session, subject string) {
 	h.mu.Lock()
 	delete(h.alone, ss)
 	h.mu.Unlock()
-	go func() {
-		// A call that was told to stop may take a moment to do so, and holds its place
-		// until then.
-		<-ss.drain()
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		g := h.gates[subject]
-		if g.requests--; g.requests == 0 && g.idle() {
-			delete(h.gates, subject)
-		}
-	}()
+	go h.leaveGate(subject, ss.drain())
 }
 
 // Shutdown refuses new requests, gives running calls Options.Grace to end, or

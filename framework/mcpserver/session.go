@@ -215,6 +215,13 @@ func (s *session) stop(why error) {
 	}
 }
 
+// quiet tells that no call is waiting for its answer.
+func (s *session) quiet() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls) == 0
+}
+
 // legacy is the client as its handshake described it. Before one, it counts as a
 // client of the last version that had a handshake, which declares nothing.
 func (s *session) legacy() peer {
