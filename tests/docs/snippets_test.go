@@ -17,7 +17,7 @@ var snippet = regexp.MustCompile("(?ms)^```(?:js|javascript|ts|typescript)\n(.*?
 // Scripts in the documentation are right, and a check that found something wrong
 // with one of them would itself be wrong.
 func TestScriptsAreValid(t *testing.T) {
-	k := koantest.New(t, fixture.App())
+	k := koantest.New(t, fixture.App(), koantest.Setting{Key: "journal.expose", Value: "true"})
 	pages, err := filepath.Glob("../../docs/*/*.md")
 	require.NoError(t, err)
 	checked := 0
