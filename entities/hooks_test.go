@@ -151,3 +151,31 @@ func TestEdgesMoveRowsOfOthers(t *testing.T) {
 	require.Nil(t, a.call("Todo.get-by-id", `{"id":"t1"}`)["assignedUserId"])
 	require.Equal(t, "ann", a.call("Todo.get-by-id", `{"id":"t2"}`)["assignedUserId"])
 }
+
+// A hook that panics after its row was written, in a call whose fault the script
+// catches, leaves nothing of the call.
+func TestAPanicOfAHookLeavesNothing(t *testing.T) {
+	if forEach(t, TestAPanicOfAHookLeavesNothing) {
+		return
+	}
+	a := start(t, ent.Entities(onTodo(func(ctx context.Context, m *ent.TodoMutation, next stdent.Mutator) (stdent.Value, error) {
+		v, err := next.Mutate(ctx, m)
+		if title, _ := m.Title(); err == nil && title == "panic" {
+			panic("a mistake of the app")
+		}
+		return v, err
+	})))
+	for _, spec := range []run.Spec{{Atomic: true}, {Atomic: true, Record: true}, {}} {
+		out, err := a.run(script(spec, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {
+			_, err := call("Todo.upsert-many", `{"models":[{"id":"a","title":"panic"},{"id":"b","title":"x"}]}`)
+			require.Equal(t, fault.Internal, fault.CodeOf(err))
+			_, err = call("Todo.upsert", `{"model":{"id":"c","title":"x"}}`)
+			require.NoError(t, err)
+			_, err = call("Todo.delete", `{"id":"c"}`)
+			return err
+		}))
+		require.NoError(t, err)
+		require.True(t, out.Committed)
+		require.Zero(t, a.call("Todo.count", `{}`)["count"])
+	}
+}

@@ -178,9 +178,10 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if _, err := t.ExecContext(ctx, "SAVEPOINT "+name); err != nil {
 		return nil, err
 	}
+	depth := len(t.saves)
 	t.saves = append(t.saves, name)
 	return func(ok bool) error {
-		t.saves = t.saves[:len(t.saves)-1]
+		t.saves = t.saves[:depth] // a panic may have left those inside of it
 		if t.state == ended {
 			return nil
 		}

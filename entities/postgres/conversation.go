@@ -52,10 +52,11 @@ type conversation struct {
 
 // savepoint is one that is open.
 type savepoint struct {
-	name string
-	path *Database
-	sent int
-	mark int // length of what was due before it
+	name  string
+	path  *Database
+	sent  int
+	mark  int // length of what was due before it
+	depth int // how many are around it
 }
 
 // carefulSlot is where the tape keeps that a read of the run has failed.
@@ -169,7 +170,7 @@ func (c *conversation) met(ctx context.Context, err error) error {
 
 // save opens a savepoint.
 func (c *conversation) save() savepoint {
-	s := savepoint{name: "koan_" + strconv.Itoa(len(c.saves)+1), path: c.path, sent: c.sent, mark: len(c.due)}
+	s := savepoint{name: "koan_" + strconv.Itoa(len(c.saves)+1), path: c.path, sent: c.sent, mark: len(c.due), depth: len(c.saves)}
 	c.saves = append(c.saves, s)
 	c.due += "SAVEPOINT " + s.name + ";"
 	return s
@@ -179,7 +180,7 @@ var errAborted = errors.New("a statement failed before, and what came after it d
 
 // leave closes a savepoint.
 func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
-	c.saves = c.saves[:len(c.saves)-1]
+	c.saves = c.saves[:s.depth] // a panic may have left those inside of it
 	switch {
 	case c.state != open || c.stale:
 		return nil

@@ -219,7 +219,14 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 	if err != nil {
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned { // it panics, which the engine turns into a fault
+			a.abandon(context.WithoutCancel(ctx), j, end(false))
+		}
+	}()
 	err = fn(ctx, j.tx)
+	returned = true
 	serr := end(err == nil)
 	switch {
 	case err == nil:
@@ -234,6 +241,18 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 		return err
 	}
 	return a.settle(context.WithoutCancel(ctx), j, err)
+}
+
+// abandon is what a panic of a call means for its transaction; serr is how the
+// rollback to the call's savepoint ended.
+func (a *Attempt) abandon(ctx context.Context, j *joined, serr error) {
+	broken := fault.New(fault.Internal, "")
+	switch {
+	case !a.run.spec.Atomic:
+		_ = a.settle(ctx, j, broken)
+	case serr != nil:
+		_ = a.finish(broken)
+	}
 }
 
 // join gives the attempt's transaction on a set, opening it at the first call.

@@ -143,6 +143,9 @@ func newHouse(t *testing.T, o run.Options) *house {
 			_ = json.Unmarshal(in, &v)
 			tx.value += v.By
 			tx.changes = append(tx.changes, run.Change{Entity: "Counter", Set: tx.set, ID: "1", Action: run.Update})
+			if v.By == 13 {
+				panic("unlucky")
+			}
 			if v.By < 0 {
 				return fault.New(fault.InvalidPayload, "only upwards")
 			}

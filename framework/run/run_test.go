@@ -62,6 +62,31 @@ func TestCaughtFaultLeavesNothingHalfDone(t *testing.T) {
 	require.Equal(t, 1, h.store.value["default"])
 }
 
+func TestCaughtPanicLeavesNothingHalfDone(t *testing.T) {
+	for _, atomic := range []bool{true, false} {
+		h := newHouse(t, run.Options{})
+		h.spec.Atomic = atomic
+		o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+			_, err := call(ctx, a, add, `{"by":13}`)
+			require.Equal(t, fault.Internal, fault.CodeOf(err))
+			_, err = call(ctx, a, add, `{"by":1}`)
+			return run.Return{}, err
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, h.store.value["default"])
+		require.Len(t, o.Changes, 1)
+	}
+	h := newHouse(t, run.Options{})
+	h.store.stuck = func(*run.Attempt) error { return errors.New("the connection is lost") }
+	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_, err := call(ctx, a, add, `{"by":13}`)
+		require.Error(t, err)
+		return run.Return{}, nil
+	})
+	require.Equal(t, fault.Internal, fault.CodeOf(err))
+	require.Zero(t, h.store.value["default"])
+}
+
 // What cannot be rolled back alone takes the attempt with it, caught or not.
 func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
 	caught := func(ctx context.Context, a *run.Attempt) (run.Return, error) {
