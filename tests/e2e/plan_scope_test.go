@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+// Plans of every kind of call are approved over MCP by who has the scope, and by
+// nobody else.
+func TestWhoMayApproveOverHTTP(t *testing.T) {
+	a := newApp(t)
+	token := func(subject string, scopes ...string) string {
+		raw, _ := json.Marshal(scopes)
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: %s, sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], raw, `"*"`)
+	}
+	tokens := a.script("tokens.yaml", "tokens:\n"+token("agent", "*")+token("other", "*")+token("boss", "*", "koan:approve"))
+	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive", "--codeMode.faces", "[koan, codemode]")
+	call := func(who, tool string, in any) map[string]any {
+		raw, err := json.Marshal(in)
+		require.NoError(t, err)
+		_, out := w.call(tool, string(raw), "Authorization", "Bearer "+who+"-token")
+		return out
+	}
+	code := func(out map[string]any) any {
+		f, _ := out["error"].(map[string]any)
+		return f["code"]
+	}
+	fill := func() {
+		require.Equal(t, true, call("agent", "koan.code.execute", input{"code": `for (const id of ["a", "b"]) SDK.Entities.Todo.upsert({ id, title: id })`})["success"])
+	}
+	for name, c := range map[string]struct {
+		tool string
+		in   input
+		want string // in what the plan gives
+	}{
+		"script": {"koan.code.execute", input{"code": `SDK.Out.answer(SDK.Entities.Todo.deleteMany(["a", "b"]))`}, `"answer":2`},
+		"module": {"codemode.run", input{"code": `import { todo_delete_many } from "@codemode/servers/koan"; globalThis.__codemode_result__ = await todo_delete_many({ ids: ["a", "b"] })`}, `"deleted":2`},
+		"tool":   {"todo.delete-many", input{"ids": []string{"a", "b"}}, `"deleted":2`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fill()
+			asked := call("agent", c.tool, c.in)
+			text, _ := json.Marshal(asked)
+			require.Contains(t, string(text), "nothing has been kept yet")
+			list := a.exec("", "approve", "--list")
+			require.Contains(t, list.stdout, "Todo: 2 deleted")
+			plan := idPattern.FindString(list.stdout)
+			for who, want := range map[string]fault.Code{"agent": fault.ApprovalRequired, "other": fault.NotFound} {
+				require.EqualValues(t, want, code(call(who, "koan.code.execute", input{"planId": plan})), who)
+			}
+			shown := call("boss", "koan.code.execute", input{"planId": plan, "dryRun": true})
+			require.Len(t, shown["changes"], 2)
+			for _, who := range []string{"boss", "boss", "agent"} {
+				out := call(who, "koan.code.execute", input{"planId": plan})
+				text, _ := json.Marshal(out)
+				require.Contains(t, string(text), c.want, who)
+			}
+			require.EqualValues(t, 1, call("agent", "todo.count", input{})["count"])
+		})
+	}
+}
