@@ -82,6 +82,9 @@ func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, 
 		release()
 		return nil, err
 	}
+	if a.Observed() {
+		inner = observed(inner, a)
+	}
 	return &tx{store: s, attempt: a, set: set, sql: inner, client: client.(shim.Client), release: release}, nil
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
+	"github.com/koan-go/koan/framework/telemetry"
 )
 
 // Provider puts operations into an app's catalog.
@@ -54,14 +55,16 @@ type Options struct {
 
 // Instance is a running app.
 type Instance struct {
-	app     App
-	source  config.Source
-	values  *config.Config
-	log     *slog.Logger
-	level   slog.LevelVar // of log, where the app made it
-	engine  *run.Engine
-	testing bool
-	hiding  *journal.Redactor
+	app    App
+	source config.Source
+	values *config.Config
+	log    *slog.Logger
+	level  slog.LevelVar // of log, where the app made it
+	engine *run.Engine
+	// telemetry is nil where nobody wants to know anything.
+	telemetry *telemetry.Telemetry
+	testing   bool
+	hiding    *journal.Redactor
 
 	snapshot  atomic.Pointer[catalog.Snapshot]
 	changing  sync.Mutex
@@ -101,6 +104,7 @@ func (a App) Settings() []catalog.Setting {
 	out = append(out, access.Settings()...)
 	out = append(out, approvalSettings()...)
 	out = append(out, replaySettings()...)
+	out = append(out, telemetrySettings()...)
 	for _, p := range a.Providers {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
@@ -123,7 +127,11 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 		Approvals: approvals(values),
 	})
-	if err := i.start(ctx); err != nil {
+	err = i.start(ctx)
+	if err == nil {
+		err = i.watch(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
 	}
 	return i, nil
@@ -347,6 +355,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
 			}
 		}
+		i.unwatch(ctx)
 		i.stopped = errors.Join(errs...)
 	})
 	return i.stopped

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -71,6 +72,9 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx) // ends the stream on every way out
 	defer cancel()
+	if t := run.Outgoing(ctx); t.Parent != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", t.Parent, "tracestate", t.State)
+	}
 	stream, err := proc.conn.Call(ctx, req, grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes))
 	if err != nil {
 		return nil, err

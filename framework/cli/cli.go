@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -53,6 +54,7 @@ type Instance interface {
 	Checks(ctx context.Context) []catalog.Check
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
+	Metrics() http.Handler
 	Replay(ctx context.Context, run string, data bool) (*run.Replayed, error)
 	Stop(ctx context.Context) error
 }

@@ -150,6 +150,7 @@ func encrypted(i Instance, first *tls.Certificate) *tls.Config {
 type door struct {
 	mcp     *mcpserver.HTTP
 	callers *access.Callers // nil where nobody is asked
+	counted http.Handler    // nil where nothing is
 	ending  atomic.Bool
 }
 
@@ -162,6 +163,7 @@ func (d *door) open(i Instance, config access.Config, url, name string) (err err
 		o.Authenticate, o.StepUp = d.callers.Authenticate, d.callers.StepUp
 		i.OnReload(d.callers.Reload)
 	}
+	d.counted = i.Metrics()
 	d.mcp, err = i.HTTPHandler(o)
 	return err
 }
@@ -177,6 +179,9 @@ func (d *door) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", d.ready)
+	if d.counted != nil {
+		mux.Handle("GET /metrics", d.metrics(d.counted))
+	}
 	return mux
 }
 

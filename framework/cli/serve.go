@@ -18,19 +18,19 @@ func (c *command) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve MCP over standard input and output, or over HTTP",
 		Long: "Serves MCP over stdio: standard output carries protocol only; the boot report and logs go to standard\n" +
-			"error. With --http it serves Streamable HTTP at /mcp instead, and /healthz and /readyz beside it.",
+			"error. With --http it serves Streamable HTTP at /mcp instead, and /healthz, /readyz and /metrics beside it.",
 		Example: "  " + c.app.Name + " serve\n  " + c.app.Name + " serve --http 127.0.0.1:8080\n" +
 			"  " + c.app.Name + " serve --http :8443 --server.tokensFile tokens.yaml --server.tlsCert cert.pem --server.tlsKey key.pem",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			over := c.serveStdio
+			over, habits := c.serveStdio, map[string]string(nil)
 			if cmd.Flags().Changed("http") {
 				listen, err := c.listen(address, insecure)
 				if err != nil {
 					return err
 				}
-				over = listen
+				over, habits = listen, map[string]string{"telemetry.metrics": "true"}
 			}
 			// A client that goes away must end the runs and the plugins in order, not
 			// the process at its next write. Taken, not ignored: children would inherit
@@ -42,7 +42,7 @@ func (c *command) serve() *cobra.Command {
 			if out == io.Writer(os.Stdout) {
 				os.Stdout = os.Stderr
 			}
-			i, stop, err := c.boot(ctx, nil)
+			i, stop, err := c.boot(ctx, habits)
 			if err != nil {
 				return err
 			}

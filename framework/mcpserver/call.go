@@ -61,7 +61,7 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	}
 	got, late := s.invoke(ctx, ex, run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: params.Arguments, Surface: "mcp", Listed: true,
-		Progress: ex.progress.report, Notify: ex.logs.hearer(), Trace: ex.trace(),
+		Progress: ex.progress.report, Notify: ex.logs.hearer(), Parent: ex.parent(ctx),
 	}, s.timeout(op))
 	if late != nil {
 		return s.failed(ex, op, got, late), nil

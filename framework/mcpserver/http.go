@@ -260,7 +260,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	defer h.leave(ss, p.Subject)
 	ss.gate = &shared.gate
-	ctx, cancel := context.WithCancelCause(auth.With(r.Context(), p))
+	ctx, cancel := context.WithCancelCause(traced(auth.With(r.Context(), p), r))
 	defer cancel(nil)
 	ss.handle(ctx, f.items, false, to)
 	to.serve(w, r, f.accept, statusOf)
@@ -287,7 +287,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	defer h.done(ss)
 	to := h.newReply()
 	to.deaf = !f.accept.stream
-	ss.handle(auth.With(h.calls, p), f.items, f.batch, to)
+	ss.handle(traced(auth.With(h.calls, p), r), f.items, f.batch, to)
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {
 			h.end(ss) // initialize failed

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -10,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // Where both sides say what they know of code mode.
@@ -38,6 +41,7 @@ type meta struct {
 	Capabilities  json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
 	LogLevel      json.RawMessage `json:"io.modelcontextprotocol/logLevel"`
 	TraceParent   json.RawMessage `json:"traceparent"`
+	TraceState    json.RawMessage `json:"tracestate"`
 }
 
 func metaOf(params json.RawMessage) meta {
@@ -59,13 +63,30 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// trace gives the trace id of a W3C traceparent, "" without a valid one.
-func (m meta) trace() string {
-	parts := strings.Split(text(m.TraceParent), "-")
-	if len(parts) < 4 || len(parts[1]) != 32 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[1], "0123456789abcdef") != "" {
-		return ""
+// trace is the caller's W3C trace context, empty without a valid one.
+func (m meta) trace() run.TraceContext {
+	return run.TraceContext{Parent: text(m.TraceParent), State: text(m.TraceState)}.Bounded()
+}
+
+type headerTraceKey struct{}
+
+// traced keeps the trace context of a request's headers, for messages that have none
+// of their own.
+func traced(ctx context.Context, r *http.Request) context.Context {
+	t := run.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
+	if t.Parent == "" {
+		return ctx
 	}
-	return parts[1]
+	return context.WithValue(ctx, headerTraceKey{}, t)
+}
+
+// parent is the trace context that a message belongs to: its own, else its request's.
+func (m meta) parent(ctx context.Context) run.TraceContext {
+	if t := m.trace(); t.Parent != "" {
+		return t
+	}
+	t, _ := ctx.Value(headerTraceKey{}).(run.TraceContext)
+	return t
 }
 
 // modernPeer reads the client from a request that stands for itself. ok is false

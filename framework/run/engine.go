@@ -43,12 +43,13 @@ type Options struct {
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
 type Engine struct {
-	opts    Options
-	ledger  Ledger // nil where keys are not kept
-	plans   Plans  // nil where plans are not kept
-	shelf   Shelf  // nil where nothing can be kept for a replay
-	taper   *taper // nil where nothing is going to be
-	schemas schema.Cache
+	opts     Options
+	ledger   Ledger   // nil where keys are not kept
+	plans    Plans    // nil where plans are not kept
+	observer Observer // nil where nobody watches
+	shelf    Shelf    // nil where nothing can be kept for a replay
+	taper    *taper   // nil where nothing is going to be
+	schemas  schema.Cache
 }
 
 type discard struct{}
@@ -100,7 +101,9 @@ type Request struct {
 	Listed bool
 	Set    string // default set, "" is "default"
 	// Trace is the caller's trace id, "" makes one.
-	Trace    string
+	Trace string
+	// Parent is the caller's trace context; its id is Trace.
+	Parent   TraceContext
 	Progress func(done, total float64, message string)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)
@@ -118,6 +121,9 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	}
 	if req.Set == "" {
 		req.Set = "default"
+	}
+	if req.Trace == "" {
+		req.Trace = req.Parent.ID()
 	}
 	if req.Trace == "" {
 		req.Trace = newTrace()
@@ -234,7 +240,9 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at}
 	view := a.run.request.View
 	c.op = view.Snapshot().Operation(id)
+	ctx, over := a.observedCall(ctx, id, at)
 	out, err := e.admitted(ctx, c, id, reach)
+	over(err)
 	if err != nil && !Ends(err) {
 		f := fault.From(err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())

@@ -146,6 +146,13 @@ func (r *Run) Annotate(key string, value any) {
 // makes none: it gives what that run gave, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
+	ctx, over := r.observed(ctx)
+	out, err := r.execute(ctx, body)
+	over(out, err)
+	return out, err
+}
+
+func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
 	if err := r.adopt(ctx, out); err != nil {
 		return r.spared(ctx, out, err)
@@ -232,7 +239,9 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		a := newAttempt(ctx, r, out.Attempts)
 		defer a.abort()
 		last = a
-		err = r.attempt(ctx, a, body, out)
+		actx, over := a.observed(ctx)
+		err = r.attempt(actx, a, body, out)
+		over(err)
 		if isPause(err) {
 			r.pending.Wait()
 			if err = r.consult(ctx, err.(*pause)); err != nil {

@@ -159,6 +159,17 @@ func TestOnlyAppsKnowTheWhole(t *testing.T) {
 	}
 }
 
+func TestOneRoomKnowsOpenTelemetry(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "framework/telemetry" {
+			continue
+		}
+		for _, i := range s.imports {
+			require.False(t, under(i, "go.opentelemetry.io") || under(i, "github.com/prometheus"), "%s imports %s", s.path, i)
+		}
+	}
+}
+
 func TestAnnotationsAreALeaf(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {
@@ -180,7 +191,7 @@ func TestAnnotationsAreALeaf(t *testing.T) {
 }
 
 func TestTheWorkerIsLight(t *testing.T) {
-	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http"}
+	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
 		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/script") || under(s.pkg, "codemode/validate") || under(s.pkg, "codemode/wire")) {
 			continue

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// metricsScope is what a caller needs to read /metrics where callers are known.
+const metricsScope = "koan:metrics"
+
+// metrics guards what is counted: names of tools and how often who fails are nobody
+// else's business. Where callers are known, it takes a scope; else only this machine
+// reads it, and no page of a browser.
+func (d *door) metrics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.callers == nil {
+			host, _, err := net.SplitHostPort(r.Host)
+			if err != nil {
+				host = r.Host
+			}
+			from, _, err := net.SplitHostPort(r.RemoteAddr)
+			if err != nil || !local(from) || !local(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
+				http.Error(w, "only programs on this machine read this", http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		p, err := d.callers.Authenticate(r)
+		if err == nil && !p.Has(metricsScope) {
+			err = fault.Newf(fault.Forbidden, "the scope %q is missing", metricsScope)
+		}
+		if err != nil {
+			entry, _ := fault.Lookup(fault.CodeOf(err))
+			http.Error(w, fault.From(err).Message, entry.HTTP)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// Observer is told what goes on, as it goes on: for traces and metrics. Each method
+// is called where something begins, and what it gives where it ends; the context it
+// gives is what happens inside. It never changes what happens. An engine without one
+// spends nothing on it.
+type Observer interface {
+	Run(ctx context.Context, r Observed) (context.Context, func(o *Outcome, err error))
+	Attempt(ctx context.Context, number int) (context.Context, func(err error))
+	Call(ctx context.Context, id catalog.ID, at Position) (context.Context, func(err error))
+	// Statement is one of SQL; its values are not told.
+	Statement(ctx context.Context, text string) func(err error)
+	// Outgoing gives the trace context that goes on to peers.
+	Outgoing(ctx context.Context) TraceContext
+}
+
+// Observed is what is known of a run when it begins.
+type Observed struct {
+	ID        string
+	Trace     string // the trace's id, 32 hexadecimal digits where it is W3C's
+	Parent    TraceContext
+	Surface   string
+	Operation catalog.ID
+	Tool      string
+	DryRun    bool
+}
+
+// TraceContext is W3C's: the headers traceparent and tracestate. It is kept as it
+// came, valid or not.
+type TraceContext struct{ Parent, State string }
+
+// maxTraceState bounds what is passed on, in bytes (W3C Trace Context section 3.3.1.5).
+const maxTraceState = 512
+
+// ID gives the trace's id, "" where the context is not valid.
+func (t TraceContext) ID() string {
+	parts := strings.Split(t.Parent, "-")
+	if len(parts) < 4 || !hexadecimal(parts[0], 2) || parts[0] == "ff" || !hexadecimal(parts[1], 32) || !hexadecimal(parts[2], 16) || !hexadecimal(parts[3], 2) ||
+		parts[0] == "00" && len(parts) > 4 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return ""
+	}
+	return parts[1]
+}
+
+func hexadecimal(s string, length int) bool {
+	return len(s) == length && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Bounded leaves out what is not valid, and a state that nobody has to pass on.
+func (t TraceContext) Bounded() TraceContext {
+	if t.ID() == "" {
+		return TraceContext{}
+	}
+	if len(t.State) > maxTraceState {
+		t.State = ""
+	}
+	return t
+}
+
+// Observe gives the engine an observer, before the first call.
+func (e *Engine) Observe(o Observer) { e.observer = o }
+
+// Observed tells whether somebody watches the attempt.
+func (a *Attempt) Observed() bool { return a.run.engine.observer != nil }
+
+func (r *Run) observed(ctx context.Context) (context.Context, func(*Outcome, error)) {
+	o := r.engine.observer
+	if o == nil {
+		return ctx, func(*Outcome, error) {}
+	}
+	return o.Run(ctx, Observed{
+		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
+		Tool: r.request.View.Snapshot().ToolName(r.op.ID), DryRun: r.spec.DryRun,
+	})
+}
+
+func (a *Attempt) observed(ctx context.Context) (context.Context, func(error)) {
+	o := a.run.engine.observer
+	if o == nil {
+		return ctx, func(error) {}
+	}
+	return o.Attempt(ctx, a.number)
+}
+
+func (a *Attempt) observedCall(ctx context.Context, id catalog.ID, at Position) (context.Context, func(error)) {
+	o := a.run.engine.observer
+	if o == nil {
+		return ctx, func(error) {}
+	}
+	return o.Call(ctx, id, at)
+}
+
+// Statement tells the observer of the attempt about a statement of SQL; the function
+// it gives is for its end.
+func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
+	o := a.run.engine.observer
+	if o == nil {
+		return func(error) {}
+	}
+	return o.Statement(ctx, text)
+}
+
+// Outgoing gives the trace context that the call which ctx belongs to passes on to
+// peers: its own where it is traced, else the one that came with the run.
+func Outgoing(ctx context.Context) TraceContext {
+	c := currentCall(ctx)
+	if c == nil || c.engine == nil {
+		return TraceContext{}
+	}
+	if o := c.engine.observer; o != nil {
+		return o.Outgoing(ctx)
+	}
+	return c.request.Parent.Bounded()
+}
