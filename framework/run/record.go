@@ -92,8 +92,8 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 		rec.Deleted += c.Deleted
 		rec.Changes = append(rec.Changes, journal.Count(c))
 	}
-	if (r.spec.Record || r.spec.DryRun) && len(out.Changes) > 0 && r.engine.journaled() {
-		if raw, err := json.Marshal(out.Changes); err == nil {
+	if changes := r.described(out); len(changes) > 0 && r.engine.journaled() {
+		if raw, err := json.Marshal(changes); err == nil {
 			rec.ChangesDigest = Digest(raw)
 		}
 	}
@@ -104,6 +104,18 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 	rec.Redactions = r.redactions
 	r.mu.Unlock()
 	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// described are the changes that a record of the run has a digest of: those of which
+// before and after are known, of a plan that waits too.
+func (r *Run) described(out *Outcome) []Change {
+	switch {
+	case r.spec.Record, r.spec.DryRun, out.Committed && r.guard != nil:
+		return out.Changes
+	case r.guard != nil && r.guard.kept != nil:
+		return r.guard.kept.Changes
+	}
+	return nil
 }
 
 // recordRefused keeps a code operation that opened no run: it was refused, or needs
