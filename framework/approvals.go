@@ -19,18 +19,18 @@ const (
 // approvalSettings say what a person has to agree to before it is kept.
 func approvalSettings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: keyApprovalMode, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person has to agree to"},
+		{Key: keyApprovalMode, Live: true, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person has to agree to"},
 		{
-			Key: keyApprovalRules, Default: []map[string]string{},
+			Key: keyApprovalRules, Live: true, Default: []map[string]string{},
 			Help: "other modes, the first that holds decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
 			Check: func(v any) error {
 				_, err := approval.ParseRules(v.([]map[string]string))
 				return err
 			},
 		},
-		{Key: "approval.timeoutMs", Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
-		{Key: "approval.planHours", Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},
-		{Key: "approval.maxPlanBytes", Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
+		{Key: "approval.timeoutMs", Live: true, Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
+		{Key: "approval.planHours", Live: true, Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},
+		{Key: "approval.maxPlanBytes", Live: true, Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
 	}
 }
 
@@ -44,8 +44,8 @@ func approvals(c *config.Config) run.Approvals {
 }
 
 // checkApprovals refuses a policy that nothing could come of: plans have to be kept.
-func (i *Instance) checkApprovals() error {
-	if i.engine.KeepsPlans() || i.values.String(keyApprovalMode) == string(approval.Never) && len(i.values.Records(keyApprovalRules)) == 0 {
+func (i *Instance) checkApprovals(c *config.Config) error {
+	if i.engine.KeepsPlans() || c.String(keyApprovalMode) == string(approval.Never) && len(c.Records(keyApprovalRules)) == 0 {
 		return nil
 	}
 	return fault.New(fault.CapabilityUnsupported, "approval is configured, and this app has no place to keep plans in").

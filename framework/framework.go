@@ -197,7 +197,7 @@ func (i *Instance) start(ctx context.Context) error {
 	if err := i.checkExposure(); err != nil {
 		return err
 	}
-	if err := i.checkApprovals(); err != nil {
+	if err := i.checkApprovals(i.values); err != nil {
 		return err
 	}
 	for _, p := range i.started {

@@ -42,6 +42,7 @@ func (i *Instance) Reload(context.Context) error {
 	}
 	i.values.Take(merged)
 	i.level.Set(level(merged))
+	i.engine.SetApprovals(approvals(merged))
 	for _, apply := range applies {
 		apply()
 	}
@@ -53,7 +54,7 @@ func (i *Instance) Reload(context.Context) error {
 }
 
 // prepare asks everybody whether a configuration can hold.
-func (i *Instance) prepare(next catalog.Values) (applies []func(), err error) {
+func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 	i.changing.Lock()
 	asked := append([]Reload{}, i.reloads...)
 	i.changing.Unlock()
@@ -62,7 +63,7 @@ func (i *Instance) prepare(next catalog.Values) (applies []func(), err error) {
 			asked = append(asked, r.Reload)
 		}
 	}
-	problems := []error{i.servable(i.mode(next))}
+	problems := []error{i.servable(i.mode(next)), i.checkApprovals(next)}
 	for _, ask := range asked {
 		apply, err := ask(next)
 		problems = append(problems, err)

@@ -50,6 +50,18 @@ type Engine struct {
 	shelf    Shelf    // nil where nothing can be kept for a replay
 	taper    *taper   // nil where nothing is going to be
 	schemas  schema.Cache
+
+	policy atomic.Pointer[Approvals] // what holds now
+}
+
+// approvals are what holds now.
+func (e *Engine) approvals() *Approvals { return e.policy.Load() }
+
+// SetApprovals has other approvals hold from now on, also for runs that have not
+// come to their end yet.
+func (e *Engine) SetApprovals(a Approvals) {
+	a.fill(e.opts.KeyRetention)
+	e.policy.Store(&a)
 }
 
 type discard struct{}
@@ -74,7 +86,6 @@ func NewEngine(o Options) *Engine {
 	if o.KeyBytes == 0 {
 		o.KeyBytes = 1 << 20
 	}
-	o.Approvals.fill(o.KeyRetention)
 	if o.Journal == nil {
 		o.Journal = discard{}
 	}
@@ -82,7 +93,9 @@ func NewEngine(o Options) *Engine {
 		o.Log = slog.Default()
 	}
 	o.Tapes.fill()
-	return &Engine{opts: o}
+	e := &Engine{opts: o}
+	e.SetApprovals(o.Approvals)
+	return e
 }
 
 // KeepKeys gives the engine the ledger of runs with an idempotency key, before the

@@ -51,7 +51,7 @@ type guard struct {
 
 // guarded makes the run's guard, nil where nobody will be asked whatever it does.
 func (r *Run) guarded() *guard {
-	policy := r.engine.opts.Approvals.Policy
+	policy := r.engine.approvals().Policy
 	reads := r.op.ID.Kind != catalog.KindCode && r.op.Effects.ReadOnly
 	if r.request.plan == nil && (reads || r.spec.DryRun || policy.Silent(r.principal.Subject, r.spec.Approval)) {
 		return nil

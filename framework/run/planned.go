@@ -47,7 +47,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
 	is := r.shape(p.changes)
 	plan := &Plan{
-		ID: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.opts.Approvals.Life),
+		ID: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
 			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Surface: r.request.Surface,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
@@ -64,7 +64,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	if err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
-	if most := r.engine.opts.Approvals.MaxBytes; len(raw) > most {
+	if most := r.engine.approvals().MaxBytes; len(raw) > most {
 		return nil, fault.Newf(fault.ResultTooLarge, "the plan takes %d bytes, at most %d are kept", len(raw), most).
 			WithHint("Change less in one run, or raise approval.maxPlanBytes.")
 	}
@@ -78,7 +78,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
-	return unplanned(e.plans.KeepPlan(ctx, p, e.opts.Approvals.Life))
+	return unplanned(e.plans.KeepPlan(ctx, p, e.approvals().Life))
 }
 
 // unplanned says that plans cannot be kept or read.
@@ -101,7 +101,7 @@ func (r *Run) question(p *Plan) ask.Question {
 // ask asks whoever made the call, and does what the answer says.
 func (r *Run) ask(ctx context.Context, p *Plan) error {
 	q := r.question(p)
-	waiting, cancel := context.WithTimeoutCause(ctx, r.engine.opts.Approvals.Wait, errNoAnswer)
+	waiting, cancel := context.WithTimeoutCause(ctx, r.engine.approvals().Wait, errNoAnswer)
 	defer cancel()
 	answers, err := ask.All(waiting, q)
 	switch {
@@ -110,7 +110,7 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return err
 	case errors.Is(context.Cause(waiting), errNoAnswer):
-		return r.deny(ctx, p, fmt.Sprintf("nobody answered within %d ms", r.engine.opts.Approvals.Wait.Milliseconds()))
+		return r.deny(ctx, p, fmt.Sprintf("nobody answered within %d ms", r.engine.approvals().Wait.Milliseconds()))
 	case ctx.Err() != nil: // the call is over, and nobody would hear of a yes
 		return errors.Join(ctx.Err(), r.deny(context.WithoutCancel(ctx), p, "the call was cancelled"))
 	default:

@@ -187,6 +187,14 @@ func TestReload(t *testing.T) {
 		write(t, dir, "koan.yaml", config)
 		s.eventually(func() bool { return s.script("eve", "'longer than that'").fault() == "" }, "none")
 	})
+	t.Run("so does what a person has to agree to", func(t *testing.T) {
+		const store = "SDK.Entities.Trophy.upsert({id: 'p', title: 'x' + Math.random()}); 1"
+		require.Empty(t, s.script("eve", store).fault())
+		write(t, dir, "koan.yaml", config+"approval: {mode: writes}\n")
+		s.eventually(func() bool { return s.script("eve", store).fault() == "approval_required" }, "the rule")
+		write(t, dir, "koan.yaml", config)
+		s.eventually(func() bool { return s.script("eve", store).fault() == "" }, "none")
+	})
 	t.Run("nobody is let in by leaving the file out", func(t *testing.T) {
 		write(t, dir, "koan.yaml", "exposure: auto\n")
 		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "nobody would be asked") }, "refused")
