@@ -167,7 +167,7 @@ func TestAPersonIsAsked(t *testing.T) {
 		require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "for good")
 	}
 	_, _, err = o.run(answers(`{"action":"perhaps"}`), "doubles")
-	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	require.Equal(t, fault.UpstreamError, fault.CodeOf(err))
 	require.EqualValues(t, 16, effort())
 }
 
