@@ -41,6 +41,9 @@ const maxTraceState = 512
 
 // ID gives the trace's id, "" where the context is not valid.
 func (t TraceContext) ID() string {
+	if t.Parent == "" {
+		return ""
+	}
 	parts := strings.Split(t.Parent, "-")
 	if len(parts) < 4 || !hexadecimal(parts[0], 2) || parts[0] == "ff" || !hexadecimal(parts[1], 32) || !hexadecimal(parts[2], 16) || !hexadecimal(parts[3], 2) ||
 		parts[0] == "00" && len(parts) > 4 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
