@@ -1,15 +1,19 @@
 package entities_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -143,4 +147,59 @@ func TestWhoAppliesAPlanIsAsked(t *testing.T) {
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":4}}`)
 	require.NoError(t, apply(answers(yes)))
 	require.EqualValues(t, 8, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+}
+
+// Calls outside that a script makes at once are agreed to one after the other, and
+// each is made once.
+func TestCallsAtOnceAreAskedAboutOneByOne(t *testing.T) {
+	if forEach(t, TestCallsAtOnceAreAskedAboutOneByOne) {
+		return
+	}
+	both := func(_ func(id, input string) (string, error), a *run.Attempt) (string, error) {
+		id, err := catalog.ParseID(send)
+		if err != nil {
+			return "", err
+		}
+		var g sync.WaitGroup
+		errs := make([]error, 2)
+		for n, to := range []string{"ann", "ben"} {
+			at := a.Next()
+			g.Go(func() {
+				_, errs[n] = a.Invoke(context.Background(), at, id, json.RawMessage(`{"to":"`+to+`"}`))
+			})
+		}
+		g.Wait()
+		return "sent", cmp.Or(errs...)
+	}
+	w := &world{}
+	o := newDesk(t, place(t), w, asksWrites, map[string]job{"both": both})
+	asker := answers(yes)
+	_, outcome, err := o.run(asker, "both")
+	require.NoError(t, err)
+	require.Len(t, asker.asked, 2)
+	require.Contains(t, asker.asked[0]+asker.asked[1], `"ann"`)
+	require.Contains(t, asker.asked[0]+asker.asked[1], `"ben"`)
+	require.Len(t, w.seen(), 2)
+	require.Len(t, outcome.OutsideEffects, 2)
+}
+
+// In the strictest mode a run that changes nothing needs a yes too, and a tool that
+// only reads does not.
+func TestAlwaysAsks(t *testing.T) {
+	if forEach(t, TestAlwaysAsks) {
+		return
+	}
+	reads := func(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {
+		_, err := call("koan::Todo.count", `{}`)
+		return "read", err
+	}
+	o := newDesk(t, place(t), &world{}, run.Approvals{Policy: approval.Policy{Mode: approval.Always}}, map[string]job{"reads": reads})
+	id := o.plan("reads")
+	for _, repeated := range []bool{false, true} {
+		out, outcome, err := o.approve(id, boss)
+		require.NoError(t, err)
+		require.Equal(t, `"read"`, out)
+		require.Equal(t, repeated, outcome.Repeated)
+	}
+	require.Zero(t, o.count("t"))
 }
