@@ -181,7 +181,9 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 		return out, c.applied, err
 	}
 	if c.opened == nil || c.opened.finished == nil {
-		e.recordRefused(ctx, req, op, started, out, err)
+		if err != nil {
+			e.recordRefused(ctx, req, op, started, out, err)
+		}
 		return out, nil, err
 	}
 	e.keepTape(c.opened, nil)

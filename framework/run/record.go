@@ -118,8 +118,8 @@ func (r *Run) described(out *Outcome) []Change {
 	return nil
 }
 
-// recordRefused keeps a code operation that opened no run: it was refused, or needs
-// none.
+// recordRefused keeps a code operation that was refused before it opened a run. One
+// that needs none, such as validate, is no run.
 func (e *Engine) recordRefused(ctx context.Context, req *Request, op *catalog.Operation, started time.Time, out json.RawMessage, err error) {
 	rec := e.noted(req, op)
 	rec.Run, rec.Started, rec.Duration = newRunID(), started, time.Since(started)
