@@ -5,9 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -143,6 +146,24 @@ func TestTraces(t *testing.T) {
 	}
 }
 
+// Over HTTP the trace may stand in the request's headers.
+func TestTraceOfARequestsHeaders(t *testing.T) {
+	c := newCollector(t)
+	a := newApp(t)
+	w := a.web("--telemetry.otlpEndpoint", c.url)
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	status, _ := w.call("todo.count", "{}", "traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return slices.ContainsFunc(c.spans, func(s *tracepb.Span) bool {
+			return s.GetName() == "todo.count" && hex.EncodeToString(s.GetTraceId()) == trace
+		})
+	}, 30*time.Second, 10*time.Millisecond, "a graceful end sends what waits")
+}
+
 // A collector that is not there stops nothing.
 func TestTracesToNobody(t *testing.T) {
 	a := newApp(t)
@@ -171,6 +192,11 @@ func TestMetricsOverHTTP(t *testing.T) {
 	status, text := get(nil)
 	require.Equal(t, http.StatusOK, status, text)
 	require.Contains(t, text, "koan_sandbox_workers")
+	status, _ = w.call("todo.count", "{}")
+	require.Equal(t, http.StatusOK, status)
+	_, text = get(nil)
+	require.Contains(t, text, `koan_runs_total{kind="call",outcome="ok",surface="mcp",tool="todo.count"} 1`)
+	require.Contains(t, text, `koan_calls_total{operation="koan::Todo.count",outcome="ok"} 1`)
 	for _, change := range []func(*http.Request){
 		func(r *http.Request) { r.Host = "evil.example" },
 		func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-origin") },
