@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -203,5 +205,30 @@ func TestMetricsOverHTTP(t *testing.T) {
 	} {
 		status, _ = get(change)
 		require.Equal(t, http.StatusForbidden, status)
+	}
+}
+
+// Where callers are known, metrics take a scope.
+func TestMetricsTakeAScope(t *testing.T) {
+	a := newApp(t)
+	digest := func(token string) string {
+		sum := sha256.Sum256([]byte(token))
+		return hex.EncodeToString(sum[:])
+	}
+	tokens := filepath.Join(a.dir, "tokens.yaml")
+	require.NoError(t, os.WriteFile(tokens, []byte("tokens:\n"+
+		"  - {subject: prometheus, sha256: "+digest("scraper")+", scopes: ['koan:metrics']}\n"+
+		"  - {subject: ann, sha256: "+digest("caller")+", scopes: ['todo:read'], sets: [default]}\n"), 0o600))
+	w := a.web("--server.tokensFile", tokens)
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "caller": http.StatusForbidden, "scraper": http.StatusOK} {
+		req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(w.url, "/mcp")+"/metrics", nil)
+		require.NoError(t, err)
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, resp.StatusCode, token)
 	}
 }
