@@ -45,6 +45,10 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 		c.function(inner, e.ParameterList, e.DeclarationList, e.Body.List)
 	case *ast.ArrowFunctionLiteral:
 		c.arrow(s, e)
+	case *ast.AwaitExpression:
+		if v := c.expr(s, e.Argument); v.kind == page {
+			return v
+		}
 	case *ast.ClassLiteral:
 		c.class(s, e)
 	default:
@@ -66,9 +70,7 @@ func (c *checker) literal(s *scope, e ast.Expression) {
 		c.expr(s, e.Tag)
 		c.last(s, e.Expressions)
 	case *ast.SpreadElement:
-		c.expr(s, e.Expression)
-	case *ast.AwaitExpression:
-		c.expr(s, e.Argument)
+		c.iterated(s, e.Expression)
 	case *ast.YieldExpression:
 		c.expr(s, e.Argument)
 	case *ast.PrivateDotExpression:
@@ -271,6 +273,7 @@ func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	switch callee.kind {
 	case method:
 		c.arguments(s, callee, e.ArgumentList)
+		return given(callee)
 	case tool:
 		c.input(s, callee, e.ArgumentList)
 	}

@@ -25,6 +25,7 @@ const (
 	loader               // what gives a module, as the compiler makes it
 	server               // a module of @codemode/servers
 	tool                 // a function of such a module
+	page                 // what a method gives that lists entities
 )
 
 // value is what an expression is known to give.
@@ -88,6 +89,9 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 				c.fail(at, subject, UnknownMethod, "SDK."+owner.domain.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
 			}
 		}
+	case page:
+		subject, miss = c.pageMember(owner, name, at, test)
+		test = test && subject != ""
 	case output:
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {

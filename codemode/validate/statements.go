@@ -91,14 +91,15 @@ func (c *checker) loop(s *scope, st ast.Statement) {
 		c.expr(inner, st.Update)
 		c.statement(inner, st.Body)
 	case *ast.ForInStatement:
-		c.each(s, st.Into, st.Source, st.Body)
+		c.expr(s, st.Source)
+		c.each(s, st.Into, st.Body)
 	case *ast.ForOfStatement:
-		c.each(s, st.Into, st.Source, st.Body)
+		c.iterated(s, st.Source)
+		c.each(s, st.Into, st.Body)
 	}
 }
 
-func (c *checker) each(s *scope, into ast.ForInto, source ast.Expression, body ast.Statement) {
-	c.expr(s, source)
+func (c *checker) each(s *scope, into ast.ForInto, body ast.Statement) {
 	inner := s.inner()
 	switch into := into.(type) {
 	case *ast.ForIntoVar:

@@ -78,6 +78,12 @@ func TestFindings(t *testing.T) {
 		{"nested pattern", "const {Entities: {Todo: {count: n}}} = SDK; n({titel: 1})", validate.UnknownField, 1, 48, `"title"`},
 		{"method by another name", "SDK.Entities.Todo.create({})", validate.UnknownMethod, 1, 19, `did you mean "upsert"`},
 		{"option by another name", "SDK.Entities.Todo.collection({where: {}})", validate.UnknownOption, 1, 31, `did you mean "filter"`},
+		{"page as an array", "SDK.Entities.Todo.collection().map(t => t.id)", validate.UnknownMethod, 1, 32, "gives a page"},
+		{"page by a name", "const todos = await SDK.Entities.Todo.firstPage(5);\ntodos.forEach(f)", validate.UnknownMethod, 2, 7, "firstPage gives a page"},
+		{"length of a page", "const r = SDK.Entities.Todo.collection(); if (r.length === 0) f()", validate.UnknownMethod, 1, 49, "`length`"},
+		{"page by a pattern", "const {data} = SDK.Entities.Todo.collection()", validate.UnknownMethod, 1, 8, "`data`"},
+		{"for of a page", "for (const t of SDK.Entities.Todo.collection()) f(t)", validate.UnknownMethod, 1, 17, "iterated"},
+		{"page spread into a list", "const p = SDK.Entities.Product.page(2); f([...p])", validate.UnknownMethod, 1, 47, "Product.page"},
 		{"filter by a name", "const f = {titel: 1};\nSDK.Entities.Todo.collection({filter: f})", validate.UnknownField, 1, 12, `"title"`},
 		{"filter used twice", "const filter = {titel: 1}; SDK.Entities.Todo.all({filter}); SDK.Entities.Todo.count(filter)", validate.UnknownField, 1, 17, `"title"`},
 		{"options by a name", "let o = {set: 'defalt'}; SDK.Entities.Todo.all(o)", validate.UnknownSet, 1, 15, `"default"`},
@@ -172,6 +178,10 @@ func TestNoFalseAlarms(t *testing.T) {
 		"typescript":          "const a: number = 1; SDK.Entities.Tood",
 		"empty":               "",
 		"default in pattern":  "const {Foo = null} = SDK.Entities",
+		"parts of a page":     "const p = SDK.Entities.Todo.collection(); p.items.map(f); [p.totalCount, p.page, p.pageSize, p.nextCursor, p.truncated, p.mine, {...p}]; for (const k in p) p[k]",
+		"maybe a page":        "const p = SDK.Entities.Todo.collection(); Array.isArray(p) ? p : p.items; const l = p.items ?? p; l.length; p.map ? p.map(f) : p.items.map(f)",
+		"arrays of entities":  "SDK.Entities.Todo.all().map(f); for (const t of SDK.Entities.Todo.each()) f(t); [...SDK.Entities.Todo.each()]; SDK.Entities.Todo.aggregate({count: true}).length",
+		"page made an array":  "let p = SDK.Entities.Todo.collection(); p = p.items; p.map(f); const q = SDK.Entities.Todo.page(1); q.length = 2; q.map = f; q.map()",
 		"spread arguments":    "SDK.Entities.Todo.getById(...a, 'whatever')",
 	} {
 		t.Run(name, func(t *testing.T) {
