@@ -133,7 +133,9 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 			stack = s.madeAt(o)
 		}
 		if f, ok := s.faults[o]; ok {
-			return s.place(f, stack)
+			f = s.place(f, stack)
+			s.advise(f)
+			return f
 		}
 	}
 	var message string

@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxAdvice is how many findings of a check one hint takes up.
+const maxAdvice = 3
+
+// advise puts into the hint of an invalid_payload what a check of the script says
+// of the names that the call did not know: what was likely meant, and what there
+// is. Names that are made while the script runs are in no text, and keep the hint.
+func (s *session) advise(f *fault.Fault) {
+	if f.Code != fault.InvalidPayload || f.Line == 0 || s.program == nil {
+		return
+	}
+	var names []string
+	for _, path := range paths(f) {
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		names = append(names, "`"+strings.NewReplacer("~1", "/", "~0", "~").Replace(name)+"`")
+	}
+	var said, hints []string
+	for _, d := range validate.CheckMapped(s.checked()) {
+		named := func(name string) bool { return strings.Contains(d.Message, name) }
+		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(said, sentence(d.Message)) {
+			continue
+		}
+		said = append(said, sentence(d.Message))
+		if !slices.Contains(hints, d.Hint) {
+			hints = append(hints, d.Hint)
+		}
+		if len(said) == maxAdvice {
+			break
+		}
+	}
+	if len(said) > 0 {
+		f.Hint = strings.Join(append(said, hints...), " ")
+	}
+}
+
+func sentence(message string) string {
+	if strings.HasSuffix(message, "?") {
+		return message
+	}
+	return message + "."
+}
+
+// paths are the places in the input of which a fault speaks.
+func paths(f *fault.Fault) []string {
+	var details []fault.Detail
+	if raw, err := json.Marshal(f.Details); err != nil || json.Unmarshal(raw, &details) != nil || len(details) == 0 {
+		return []string{f.Path}
+	}
+	out := make([]string, len(details))
+	for i, d := range details {
+		out[i] = d.Path
+	}
+	return out
+}
