@@ -94,6 +94,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	}
 	c.writer = ledger.NewWriter(c.open, c.lease/3, c.housekeep, c.log)
 	p.journal = c
+	p.offer.Documents = append(p.offer.Documents, c.reports())
 	return nil
 }
 

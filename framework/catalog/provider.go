@@ -40,9 +40,12 @@ type Document struct {
 	Description string
 	MIME        string
 	// Template tells that URI has a {name} part, given to Read; List gives the
-	// names that exist.
+	// names that exist. Without List they are too many to be listed: Read gets
+	// whatever stands there, and answers not_found; Complete, if there is one, gives
+	// names where typed is the beginning, the best first.
 	Template bool
 	List     func(v *View) []string
+	Complete func(ctx context.Context, v *View, typed string) []string
 	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
 }
 

@@ -25,7 +25,7 @@ type completeResult struct {
 
 // complete says what may stand in an argument of a prompt or in the name of a
 // resource template.
-func (s *session) complete(_ context.Context, m message, p peer) (any, *rpcError) {
+func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var params struct {
 		Ref      struct{ Type, Name, URI string }
 		Argument struct{ Name, Value *string }
@@ -40,7 +40,7 @@ func (s *session) complete(_ context.Context, m message, p peer) (any, *rpcError
 	case "ref/prompt":
 		values, bad = completePrompt(v, params.Ref.Name, name, typed)
 	case "ref/resource":
-		values, bad = completeTemplate(v, params.Ref.URI, name, typed)
+		values, bad = completeTemplate(ctx, v, params.Ref.URI, name, typed)
 	default:
 		bad = protocolError(fault.Invalid(fault.Detail{Path: "/ref/type", Message: "only prompts and resources can be completed", Expected: "ref/prompt or ref/resource"}))
 	}
@@ -69,7 +69,7 @@ func completePrompt(v *catalog.View, prompt, argument, typed string) ([]string, 
 	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument/name", Message: "the prompt has no such argument"}))
 }
 
-func completeTemplate(v *catalog.View, uri, argument, typed string) ([]string, *rpcError) {
+func completeTemplate(ctx context.Context, v *catalog.View, uri, argument, typed string) ([]string, *rpcError) {
 	for _, d := range v.Snapshot().Documents() {
 		if !d.Template || d.URI != uri {
 			continue
@@ -77,10 +77,13 @@ func completeTemplate(v *catalog.View, uri, argument, typed string) ([]string, *
 		if !strings.Contains(uri, "{"+argument+"}") {
 			return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument/name", Message: "the template has no such part"}))
 		}
-		if d.List == nil {
-			return nil, nil
+		switch {
+		case d.List != nil:
+			return catalog.Beginning(d.List(v), typed), nil
+		case d.Complete != nil:
+			return d.Complete(ctx, v, typed), nil
 		}
-		return catalog.Beginning(d.List(v), typed), nil
+		return nil, nil
 	}
 	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/ref/uri", Message: "there is no such resource template"}))
 }

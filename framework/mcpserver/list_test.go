@@ -244,6 +244,37 @@ func TestResources(t *testing.T) {
 	require.Equal(t, string(fault.InvalidPayload), w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{}}`).Error.Data.Code)
 }
 
+// TestATemplateThatIsNotListed: what stands in its place is the document's own
+// business.
+func TestATemplateThatIsNotListed(t *testing.T) {
+	g := newGarden()
+	g.page = &catalog.Document{
+		URI: "koan://runs/{id}", Name: "run", Template: true,
+		Read: func(ctx context.Context, _ *catalog.View, name string) ([]byte, error) {
+			if name != "r-1" {
+				return nil, fault.New(fault.NotFound, "none")
+			}
+			return []byte(auth.From(ctx).Subject), nil
+		},
+		Complete: func(ctx context.Context, _ *catalog.View, typed string) []string {
+			return []string{typed + "1", auth.From(ctx).Subject}
+		},
+	}
+	w := dial(t, options(t, g))
+	require.NotContains(t, string(w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/list"}`).Result), "koan://runs")
+	require.Contains(t, string(w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}`).Result), "koan://runs/{id}")
+	r := w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"koan://runs/r-1"}}`)
+	require.Contains(t, string(r.Result), `"text":"local"`)
+	for _, uri := range []string{"koan://runs/r-2", "koan://runs/", "koan://runs/r-1/x", "koan://runs", "xkoan://runs/r-1"} {
+		r = w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri + `"}}`)
+		require.Equal(t, string(fault.NotFound), r.Error.Data.Code, uri)
+	}
+	r = w.call(`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"koan://runs/{id}"},"argument":{"name":"id","value":"r-"}}}`)
+	require.Contains(t, string(r.Result), `"values":["r-1","local"]`)
+	r = w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"koan://sdk/Plant.d.ts"}}`)
+	require.Contains(t, string(r.Result), "interface Plant {}", "what is listed comes first")
+}
+
 func TestListsChanged(t *testing.T) {
 	t.Run("the older era, once the client is ready", func(t *testing.T) {
 		w := dial(t, options(t, newGarden()))

@@ -157,24 +157,41 @@ func noResource(p peer, uri string) *rpcError {
 	return e
 }
 
-// find gives the document behind a URI: first the concrete ones.
+// find gives the document behind a URI: first the concrete ones, then those that are
+// listed.
 func find(v *catalog.View, uri string) (*catalog.Document, string) {
 	for _, d := range v.Snapshot().Documents() {
 		if !d.Template && d.URI == uri {
 			return d, ""
 		}
 	}
+	var open *catalog.Document
+	var given string
 	for _, d := range v.Snapshot().Documents() {
-		if !d.Template || d.List == nil {
-			continue
-		}
-		for _, name := range d.List(v) {
-			if fillIn(d, name) == uri {
-				return d, name
+		switch {
+		case !d.Template:
+		case d.List != nil:
+			for _, name := range d.List(v) {
+				if fillIn(d, name) == uri {
+					return d, name
+				}
+			}
+		case open == nil:
+			if name, ok := takeOut(d, uri); ok {
+				open, given = d, name
 			}
 		}
 	}
-	return nil, ""
+	return open, given
+}
+
+// takeOut gives what stands in a URI where a document's template has its name.
+func takeOut(d *catalog.Document, uri string) (string, bool) {
+	before, rest, ok := strings.Cut(d.URI, "{")
+	_, after, closed := strings.Cut(rest, "}")
+	name, begins := strings.CutPrefix(uri, before)
+	name, ends := strings.CutSuffix(name, after)
+	return name, ok && closed && begins && ends && name != "" && !strings.Contains(name, "/")
 }
 
 // fillIn puts a name into a document's template.
