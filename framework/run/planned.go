@@ -68,11 +68,13 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, fault.Newf(fault.ResultTooLarge, "the plan takes %d bytes, at most %d are kept", len(raw), most).
 			WithHint("Change less in one run, or raise approval.maxPlanBytes.")
 	}
-	// As it is read again: what is asked must be the same then, to the byte.
-	if err := json.Unmarshal(raw, plan); err != nil {
+	// As it is read again: what is asked must be the same then, to the byte. Into a plan
+	// of its own, since decoding writes into the bytes that are there: the request's.
+	read := &Plan{}
+	if err := json.Unmarshal(raw, read); err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
-	return plan, nil
+	return read, nil
 }
 
 func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
