@@ -216,7 +216,8 @@ func (i *Instance) offer() error {
 	for n, p := range i.started {
 		offers[n] = p.Offer()
 	}
-	s, err := catalog.NewSnapshot(offers...)
+	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}}
+	s, err := catalog.NewSnapshot(append(offers, about)...)
 	if err != nil {
 		return err
 	}

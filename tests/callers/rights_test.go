@@ -57,6 +57,9 @@ var projections = map[string]func(s *server, who string) answer{
 	"modules": func(s *server, who string) answer {
 		return s.ask(who, "resources/read", map[string]any{"uri": "koan://sdk/modules.d.ts"})
 	},
+	"catalog": func(s *server, who string) answer {
+		return s.ask(who, "resources/read", map[string]any{"uri": "koan://catalog.json"})
+	},
 	"an entity's": func(s *server, who string) answer {
 		return s.ask(who, "resources/read", map[string]any{"uri": "koan://sdk/Event.d.ts"})
 	},
