@@ -164,7 +164,11 @@ func oneOf(v any, values []string) (string, string) {
 		return "must be a string", expected
 	}
 	if !slices.Contains(values, s) {
-		return "cannot be " + quoted(s) + fault.DidYouMean(s, values), expected
+		near := fault.DidYouMean(s, values)
+		if near == "" {
+			near = "; it is one of " + strings.Join(values, ", ")
+		}
+		return "cannot be " + quoted(s) + near, expected
 	}
 	return "", ""
 }

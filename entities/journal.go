@@ -313,7 +313,7 @@ func (c *chronicle) check(ctx context.Context) catalog.Check {
 		var size ledger.Size
 		if size, err = j.Size(ctx); err == nil {
 			out.OK = true
-			out.Detail = fmt.Sprintf("%s: %d runs, %.1f MB; kept for %d days, at most %d MB", c.owner.OwnPlace(), size.Runs, float64(size.Bytes)/(1<<20), int(c.keep/(24*time.Hour)), c.most>>20)
+			out.Detail = fmt.Sprintf("%s: %d runs, %s; kept for %d days, at most %d MB", c.owner.OwnPlace(), size.Runs, room(size.Bytes), int(c.keep/(24*time.Hour)), c.most>>20)
 			if id, err := uuid.Parse(size.First); err == nil {
 				s, ns := id.Time().UnixTime()
 				out.Detail += "; since " + time.Unix(s, ns).UTC().Format(time.DateOnly)

@@ -87,6 +87,14 @@ func (t *tapes) Trim(ctx context.Context, before time.Time, most int64) error {
 	return l.Trim(ctx, before, most)
 }
 
+// room says how much a number of bytes is, to people.
+func room(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KB", (bytes+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
+}
+
 // check says on `doctor` how much is kept.
 func (t *tapes) check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "replay"}
@@ -95,7 +103,7 @@ func (t *tapes) check(ctx context.Context) catalog.Check {
 		var runs int
 		var bytes int64
 		if runs, bytes, err = l.Size(ctx); err == nil {
-			c.OK, c.Detail = true, fmt.Sprintf("%d runs are kept, in %.1f MB", runs, float64(bytes)/(1<<20))
+			c.OK, c.Detail = true, fmt.Sprintf("%d runs are kept, in %s", runs, room(bytes))
 			return c
 		}
 	}
