@@ -37,6 +37,7 @@ func TestOnceGivesTheFirstResult(t *testing.T) {
 	other.Fingerprint = "another script"
 	_, _, err = two.once("k", other, adds("b"))
 	require.Equal(t, fault.Conflict, fault.CodeOf(err))
+	require.Equal(t, fault.Fix, fault.From(err).Retry)
 	require.Equal(t, "/idempotencyKey", fault.From(err).Path)
 
 	somebody := *two
