@@ -41,10 +41,12 @@ func inspected(t *testing.T, server ...string) {
 	type called struct {
 		IsError           bool
 		StructuredContent map[string]any
+		Meta              map[string]struct{ RunID string } `json:"_meta"`
 	}
 	var got called
 	ask(&got, "--method", "tools/call", "--tool-name", "koan.code.execute", "--tool-arg", "code=SDK.Out.answer(SDK.Entities.Todo.count())")
 	require.EqualValues(t, 1, got.StructuredContent["answer"])
+	runID := got.Meta["dev.koan/run"].RunID
 	got = called{}
 	ask(&got, "--method", "tools/call", "--tool-name", "todo.get-by-id", "--tool-arg", "id=none")
 	require.True(t, got.IsError)
@@ -53,11 +55,15 @@ func inspected(t *testing.T, server ...string) {
 	var read struct{ Contents []struct{ URI, Text string } }
 	ask(&read, "--method", "resources/read", "--uri", "koan://sdk/Todo.d.ts")
 	require.Contains(t, read.Contents[0].Text, "interface Todo")
+	read.Contents = nil
+	ask(&read, "--method", "resources/read", "--uri", "koan://runs/"+runID)
+	require.Contains(t, read.Contents[0].Text, `"callCount":1`)
 	var templates struct {
 		ResourceTemplates []struct{ URITemplate string }
 	}
 	ask(&templates, "--method", "resources/templates/list")
-	require.Equal(t, "koan://sdk/{name}.d.ts", templates.ResourceTemplates[0].URITemplate)
+	require.Equal(t, "koan://runs/{id}", templates.ResourceTemplates[0].URITemplate)
+	require.Equal(t, "koan://sdk/{name}.d.ts", templates.ResourceTemplates[1].URITemplate)
 
 	var prompt struct {
 		Messages []struct{ Content struct{ Text string } }

@@ -242,6 +242,10 @@ func TestResources(t *testing.T) {
 	require.Contains(t, string(m.Result), "koan://sdk/koan.d.ts")
 	m = p.call("resources/templates/list", map[string]any{})
 	require.Contains(t, string(m.Result), "koan://sdk/{name}.d.ts")
+	require.Contains(t, string(m.Result), "koan://runs/{id}")
+	m = p.call("resources/read", map[string]any{"uri": "koan://catalog.json"})
+	require.Nil(t, m.Error)
+	require.Contains(t, string(m.Result), `{\"name\":\"todo.upsert\"`)
 }
 
 func TestOverload(t *testing.T) {
