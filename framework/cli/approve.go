@@ -138,7 +138,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 			return failed(explain(err))
 		}
 		return c.printLine(&line{
-			RunID: plan.ID, PlanID: plan.ID, ToolName: plan.Request.Tool, ToolVersion: c.app.Version, InputDigest: run.Digest(plan.Request.Input),
+			RunID: plan.ID, PlanID: plan.ID, ToolName: plan.Request.Tool, ToolVersion: c.app.Version, InputDigest: run.Digest([]byte(codeOf(plan))),
 			OutputDigest: run.Digest([]byte("null")), ApprovalState: denied, Result: lineResult{OK: true, Data: json.RawMessage("null"), Metrics: map[string]any{}},
 		})
 	}
@@ -147,28 +147,36 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	return c.printApproved(i, plan, out, outcome, err, time.Since(start))
 }
 
+// codeOf is what the input digest of a plan's line is over, as in the line of `run`:
+// the script, or the input of a tool.
+func codeOf(p *run.Plan) string {
+	var in struct{ Code string }
+	if p.Request.Operation == executeID.String() && json.Unmarshal(p.Request.Input, &in) == nil {
+		return in.Code
+	}
+	return string(p.Request.Input)
+}
+
 // printApproved prints the line of a plan that was applied, or could not be.
 func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
 	out, _ = i.Engine().Redactor().JSON(out)
-	code := string(plan.Request.Input)
-	if plan.Request.Operation == executeID.String() {
-		var in struct{ Code string }
-		if json.Unmarshal(plan.Request.Input, &in) == nil {
-			code = in.Code
-		}
-	} else if callErr == nil { // what a tool gives is the result
+	if plan.Request.Operation != executeID.String() && callErr == nil { // what a tool gives is the result
 		wrapped, err := json.Marshal(map[string]json.RawMessage{"result": out})
 		if err != nil {
 			return failed(err)
 		}
 		out = wrapped
 	}
-	l, err := c.line(code, out, o, callErr, took)
+	l, err := c.line(codeOf(plan), out, o, callErr, took)
 	if err != nil {
 		return failed(err)
 	}
-	l.ToolName, l.PlanID = plan.Request.Tool, plan.ID
-	if l.ApprovalState == notRequired {
+	l.RunID, l.ToolName, l.PlanID = plan.ID, plan.Request.Tool, plan.ID
+	switch {
+	case l.ApprovalState != notRequired:
+	case fault.CodeOf(callErr) == fault.PlanStale: // nobody's yes counts for it any more
+		l.ApprovalState = required
+	default:
 		l.ApprovalState = approved
 	}
 	c.printLogs(out)

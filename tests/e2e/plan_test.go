@@ -94,9 +94,20 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	r = a.exec("", "approve", asked.PlanID, "--deny")
 	require.Zero(t, r.status, r.stderr)
 	require.Equal(t, "DENIED", a.lineOf(r).ApprovalState)
+	require.Equal(t, asked.InputDigest, a.lineOf(r).InputDigest, "of the code")
 	r = a.exec("", "approve", asked.PlanID, "--yes")
 	require.Equal(t, 1, r.status)
 	require.Equal(t, "DENIED", a.lineOf(r).ApprovalState)
+	require.Equal(t, asked.PlanID, a.lineOf(r).RunID)
+	require.EqualValues(t, 1, a.planned())
+
+	asked = a.lineOf(a.exec("", "run", file))
+	r = a.exec("", "approve", asked.PlanID, "--yes", "--journal.expose") // another catalog
+	require.Equal(t, 1, r.status)
+	stale := a.lineOf(r)
+	require.Equal(t, string(fault.PlanStale), stale.Result.Error.Code)
+	require.Equal(t, "REQUIRED", stale.ApprovalState, "nobody's yes was taken")
+	require.Equal(t, asked.PlanID, stale.RunID)
 	require.EqualValues(t, 1, a.planned())
 
 	// The caller may ask for more than the configuration, and not for less.
