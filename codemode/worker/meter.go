@@ -21,7 +21,8 @@ func meter(limit int64) func() int64 {
 }
 
 // cpuGauge measures the CPU time that this process uses from now on, without what
-// it spends looking for answers; nil where it is not to be had.
+// it spends looking for answers; nil where it is not to be had. Looking is measured by
+// the clock, so on a busy machine it may seem longer than all that was computed.
 func cpuGauge(spin *Spin) func() time.Duration {
 	base, ok := ProcessCPU(0)
 	if !ok {
@@ -29,6 +30,6 @@ func cpuGauge(spin *Spin) func() time.Duration {
 	}
 	return func() time.Duration {
 		now, _ := ProcessCPU(0)
-		return now - base - spin.Spent()
+		return max(now-base-spin.Spent(), 0)
 	}
 }

@@ -35,3 +35,13 @@ func TestSpin(t *testing.T) {
 		require.Equal(t, spent+2*time.Microsecond, s.Spent(), "the first look is no spinning")
 	})
 }
+
+func TestCPUTimeIsNeverNegative(t *testing.T) {
+	var s Spin
+	used := cpuGauge(&s)
+	if used == nil {
+		return // no gauge on this system
+	}
+	s.spent.Add(int64(time.Hour)) // as when the machine was busy with others meanwhile
+	require.Zero(t, used())
+}
