@@ -32,7 +32,10 @@ const (
 // starts: an address that other machines reach is refused unless somebody says who
 // calls, or that nobody has to.
 func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
 		return nil, usage(fmt.Errorf("--http: %q is no address; name a host and a port, as 127.0.0.1:8080", address))
 	}

@@ -161,7 +161,7 @@ func init() {
 	entry(InvalidCodeModeID, "This is not an id of the catalog.", "Use an id as search gives it.", Fix, 400, rpcParams, classBase)
 	entry(SchemaUnavailable, "The schema of this operation cannot be had.", "Try again when its server is connected.", Safe, 503, rpcInternal, classBase)
 	entry(CapabilityUnsupported, "This build cannot do what was asked for.", "Choose one of the values that the message names.", Never, 501, rpcInternal, classBase)
-	entry(ParseError, "The message is not JSON.", "Send one JSON object per line.", Fix, 400, rpcParse, classBase)
+	entry(ParseError, "The message is not JSON.", "Send one JSON object; over stdio, on one line.", Fix, 400, rpcParse, classBase)
 	entry(InvalidRequest, "The message is not a valid request.", "Follow JSON-RPC 2.0 and the MCP schema.", Fix, 400, rpcRequest, classBase, tooling("INVALID_REQUEST"))
 	entry(MethodNotFound, "There is no such method.", "Use a method of the negotiated protocol version.", Fix, 404, rpcMethod, classBase)
 	entry(Internal, "A defect of the server.", "Report it with the run's id.", Never, 500, rpcInternal, classBase, tooling("INTERNAL"))

@@ -118,6 +118,7 @@ func TestWrongUse(t *testing.T) {
 		"unknown mode":             {[]string{"tools", "--mode", "all"}, "auto, code, tools or full"},
 		"http for everybody":       {[]string{"serve", "--http", ":0"}, string(fault.Unauthorized)},
 		"no address":               {[]string{"serve", "--http", "8080"}, "127.0.0.1:8080"},
+		"no such port":             {[]string{"serve", "--http", "127.0.0.1:99999"}, "127.0.0.1:8080"},
 		"no such tokens":           {[]string{"serve", "--http", "127.0.0.1:0", "--server.tokensFile", "none.yaml"}, "none.yaml"},
 		"no such certificate":      {[]string{"serve", "--http", "127.0.0.1:0", "--server.tlsCert", "none.pem", "--server.tlsKey", "none.pem"}, "none.pem"},
 		"half of TLS":              {[]string{"serve", "--http", "127.0.0.1:0", "--server.tlsKey", "key.pem"}, "server.tlsCert"},
