@@ -238,11 +238,18 @@ func wrapped(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 }
 
 // keepLast hands the value of the last expression statement that counts to the
-// hook.
-func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) {
+// hook, in each branch where the last statement has some: a value from before it is
+// not what the script ends with. It tells whether there is one.
+func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		s, ok := list[i].(*ast.ExpressionStatement)
-		if !ok || !counts(s) {
+		if !ok {
+			if keepInside(list[i], counts) {
+				return true
+			}
+			continue
+		}
+		if !counts(s) {
 			continue
 		}
 		at := s.Expression.Idx0()
@@ -252,8 +259,34 @@ func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) 
 			ArgumentList:     []ast.Expression{s.Expression},
 			RightParenthesis: s.Expression.Idx1(),
 		}
-		return
+		return true
 	}
+	return false
+}
+
+// keepInside is keepLast of what a statement is made of. Loops are left out: nobody
+// means their last value, and the hook would be called in each round.
+func keepInside(s ast.Statement, counts func(*ast.ExpressionStatement) bool) bool {
+	keep := func(list ...ast.Statement) bool { return keepLast(list, counts) }
+	switch s := s.(type) {
+	case *ast.BlockStatement:
+		return keep(s.List...)
+	case *ast.IfStatement:
+		then, otherwise := keep(s.Consequent), keep(s.Alternate)
+		return then || otherwise
+	case *ast.TryStatement:
+		tried := keep(s.Body.List...)
+		return s.Catch != nil && keep(s.Catch.Body.List...) || tried
+	case *ast.SwitchStatement:
+		found := false
+		for _, c := range s.Body {
+			found = keep(c.Consequent...) || found
+		}
+		return found
+	case *ast.LabelledStatement:
+		return keep(s.Statement)
+	}
+	return false
 }
 
 // syntax turns an error of goja's into ours.
