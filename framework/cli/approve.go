@@ -171,7 +171,10 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 	if err != nil {
 		return failed(err)
 	}
-	l.RunID, l.ToolName, l.PlanID = plan.ID, plan.Request.Tool, plan.ID
+	l.ToolName, l.PlanID = plan.Request.Tool, plan.ID
+	if l.RunID == "" { // another run may have been applied under the plan's idempotency key
+		l.RunID = plan.ID
+	}
 	switch {
 	case l.ApprovalState != notRequired:
 	case fault.CodeOf(callErr) == fault.PlanStale: // nobody's yes counts for it any more

@@ -110,6 +110,15 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	require.Equal(t, asked.PlanID, stale.RunID)
 	require.EqualValues(t, 1, a.planned())
 
+	// Of the plans under one key one is applied, and is what the others give.
+	asked = a.lineOf(a.exec("", "run", file, "--idempotency-key", "k"))
+	other := a.lineOf(a.exec("", "run", file, "--idempotency-key", "k"))
+	done = a.lineOf(a.exec("", "approve", asked.PlanID, "--yes"))
+	again = a.lineOf(a.exec("", "approve", other.PlanID, "--yes"))
+	require.Equal(t, asked.PlanID, again.RunID)
+	require.Equal(t, other.PlanID, again.PlanID)
+	require.Equal(t, done.Result, again.Result)
+
 	// The caller may ask for more than the configuration, and not for less.
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=never")
 	require.Equal(t, "REQUIRED", a.lineOf(a.exec("", "run", file, "--approval", "writes")).ApprovalState)
