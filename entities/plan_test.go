@@ -239,7 +239,9 @@ func TestAPlanPausesBeforeWhatIsOutside(t *testing.T) {
 	require.Len(t, outcome.OutsideEffects, 1)
 
 	// Approved step by step, each in another process: nothing is made twice.
-	id := one.plan("job")
+	_, outcome, err = one.run(nil, "job")
+	id := one.planned(outcome, err)
+	require.Equal(t, "somebody has to agree first", outcome.Calls[len(outcome.Calls)-1].Error)
 	require.Len(t, w.seen(), 3)
 	_, outcome, err = two.approve(id, boss)
 	require.Equal(t, id, two.planned(outcome, err), "the call was made, and the end is asked about")

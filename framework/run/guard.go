@@ -84,7 +84,7 @@ type pause struct {
 	changes []Change
 }
 
-func (*pause) Error() string { return "run: somebody has to agree first" }
+func (*pause) Error() string { return "somebody has to agree first" } // stands among the calls of the reply
 
 func isPause(err error) bool {
 	_, ok := err.(*pause) //nolint:errorlint // never wrapped
