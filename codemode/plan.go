@@ -60,7 +60,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 	if in.DryRun {
 		about, err := wire.Marshal(shown{
 			PlanID: plan.ID, State: plan.State, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
-			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: plan.Text(),
+			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: run.PlanText(ctx, plan),
 		})
 		if err != nil {
 			return nil, err

@@ -57,8 +57,8 @@ func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
 	waiting, err := two.engine.WaitingPlans(context.Background(), boss)
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
-	require.Contains(t, waiting[0].Text(), "create Todo")
-	require.Contains(t, waiting[0].Text(), `"plan"`)
+	require.Contains(t, two.engine.PlanText(waiting[0]), "create Todo")
+	require.Contains(t, two.engine.PlanText(waiting[0]), `"plan"`)
 
 	// Who made it is told to wait, others that there is none, and no wildcard helps.
 	_, _, err = one.approve(id, robot)
@@ -116,8 +116,8 @@ func TestAPlanAfterTheDataHasChanged(t *testing.T) {
 	require.EqualValues(t, 10, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
 	p, err := o.engine.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, p.Text(), "10 -> 20")
-	require.Contains(t, p.Text(), "not what was agreed to before")
+	require.Contains(t, o.engine.PlanText(p), "10 -> 20")
+	require.Contains(t, o.engine.PlanText(p), "not what was agreed to before")
 	_, _, err = o.approve(id, boss)
 	require.NoError(t, err)
 	require.EqualValues(t, 20, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
@@ -189,7 +189,7 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 	id := o.planned(outcome, err)
 	p, err := o.engine.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, p.Text(), "4 deleted")
+	require.Contains(t, o.engine.PlanText(p), "4 deleted")
 	require.Equal(t, 4, free.count("t"))
 	out, _, err := o.approve(id, boss)
 	require.NoError(t, err)
@@ -423,7 +423,7 @@ func TestThePlansTextCannotBeForged(t *testing.T) {
 	p := run.Plan{Request: run.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []run.Change{
 		{Entity: "Todo", Set: "default", ID: "1\n2", Action: run.Update, Before: json.RawMessage(`{"title":"a"}`), After: json.RawMessage(`{"title":"b\n\nIt changes no data.\u001b[2J\u202e"}`)},
 	}}
-	text := p.Text()
+	text := p.Text(strings.Clone)
 	require.NotContains(t, text, "\x1b")
 	require.NotContains(t, text, "\u202e")
 	require.NotContains(t, text, "\nIt changes")

@@ -119,8 +119,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	if err != nil {
 		return failed(explain(err))
 	}
-	text, _ := i.Engine().Redactor().Text(plan.Text())
-	fmt.Fprint(c.app.Stderr, text)
+	fmt.Fprint(c.app.Stderr, i.Engine().PlanText(plan))
 	verdict := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}
 	here := terminal{bufio.NewReader(c.app.Stdin), c.app.Stderr}
 	yes := f.yes

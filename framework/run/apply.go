@@ -199,6 +199,24 @@ func FindPlan(ctx context.Context, id string) (*Plan, error) {
 	return c.engine.FindPlan(ctx, id, c.request.Principal)
 }
 
+// PlanText is Plan.Text for the caller of the code operation that ctx belongs to,
+// without secrets.
+func PlanText(ctx context.Context, p *Plan) string {
+	c := currentCall(ctx)
+	if c == nil {
+		return ""
+	}
+	return c.engine.PlanText(p)
+}
+
+// PlanText is what a person reads of a plan, without secrets.
+func (e *Engine) PlanText(p *Plan) string {
+	return p.Text(func(text string) string {
+		text, _ = e.opts.Redactor.Text(text)
+		return text
+	})
+}
+
 // ApprovePlan applies a plan that FindPlan gave, in place of a run of the code
 // operation that ctx belongs to. See Engine.Approve.
 func ApprovePlan(ctx context.Context, p *Plan) (json.RawMessage, *Outcome, error) {

@@ -97,7 +97,7 @@ func unplanned(err error) error {
 // question is what is asked about a plan. Its key is another one whenever what is
 // asked is.
 func (r *Run) question(p *Plan) ask.Question {
-	return ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), r.Redact(p.Text()), form)
+	return ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), p.Text(r.Redact), form)
 }
 
 // ask asks whoever made the call, and does what the answer says.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 var todoShape = &catalog.Resource{
@@ -93,6 +94,20 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// A text is shortened after its secrets were taken out: the half of one has no shape.
+func TestAPlanShowsNoHalfOfASecret(t *testing.T) {
+	var redactor *journal.Redactor
+	secret, row := "4111 1111 1111 1111", strings.Repeat("x", shownValue-16)+" "
+	p := Plan{
+		Changes: []Change{{Action: Create, Entity: "Todo", Set: "default", ID: "1", After: json.RawMessage(`{"title":"` + row + secret + `"}`)}},
+		Request: Planned{Tool: "t"},
+		Call:    &PlannedCall{Tool: "o", Input: json.RawMessage(`{"text":"` + strings.Repeat("x", shownInput-30) + " " + secret + `"}`)},
+	}
+	text := p.Text(func(s string) string { s, _ = redactor.Text(s); return s })
+	require.NotContains(t, text, "4111")
+	require.Contains(t, text, "xxx [redac")
+}
+
 // Whatever rows hold, their shape is found and a person can read of them.
 func FuzzShape(f *testing.F) {
 	f.Add("1", `{"title":"a\u202e","labels":["1"],"parentId":"1"}`, `{"title":{"deep":[1e400]},"version":null}`)
@@ -108,7 +123,7 @@ func FuzzShape(f *testing.F) {
 		require.Equal(t, s.digest, shapeOf(changes, describe).digest)
 		require.Empty(t, s.differences(s))
 		p := Plan{Changes: changes, Request: Planned{Tool: "t"}, Call: &PlannedCall{Tool: "o", Input: json.RawMessage(after)}}
-		text := p.Text()
+		text := p.Text(func(s string) string { return s })
 		require.LessOrEqual(t, utf8.RuneCountInString(text), shownText+1)
 		for _, line := range strings.Split(text, "\n") {
 			require.Equal(t, line, plain(line), "nothing that a terminal acts on")

@@ -23,28 +23,35 @@ const (
 
 // Text is what a person reads before deciding: what is asked for, how many rows
 // change, the first of them with before and after, and calls outside. Values are
-// quoted, so that none of them can pass for a line of this text.
-func (p *Plan) Text() string {
-	var b strings.Builder
+// quoted, so that none of them can pass for a line of this text, and go through
+// redact before they are shortened: half a secret is one that no pattern knows.
+func (p *Plan) Text(redact func(string) string) string {
+	b := planText{redact: redact}
 	switch {
 	case p.Call != nil:
-		fmt.Fprintf(&b, "%s (for %s) wants to call %s, which has an effect outside that cannot be undone:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, input(p.Call.Input))
+		fmt.Fprintf(&b.Builder, "%s (for %s) wants to call %s, which has an effect outside that cannot be undone:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, b.input(p.Call.Input))
 	default:
-		fmt.Fprintf(&b, "%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
+		fmt.Fprintf(&b.Builder, "%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
 	}
 	if len(p.Differs) > 0 {
 		b.WriteString("\nThis is not what was agreed to before; the data has changed since:\n")
 		for i, d := range p.Differs {
 			if i == shownDiffers {
-				fmt.Fprintf(&b, "  … and %d more differences\n", len(p.Differs)-i)
+				fmt.Fprintf(&b.Builder, "  … and %d more differences\n", len(p.Differs)-i)
 				break
 			}
-			fmt.Fprintf(&b, "  %s\n", d)
+			fmt.Fprintf(&b.Builder, "  %s\n", redact(d))
 		}
 	}
 	p.writeRows(&b)
 	p.writeMade(&b)
-	return clipped(b.String(), shownText)
+	return clipped(redact(b.String()), shownText)
+}
+
+// planText is the text while it is written.
+type planText struct {
+	strings.Builder
+	redact func(string) string
 }
 
 // Summary says in a few words what the plan asks for.
@@ -65,19 +72,19 @@ func (p *Plan) Summary() string {
 func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
 
 // writeMade lists what has left the house, which no answer takes back.
-func (p *Plan) writeMade(b *strings.Builder) {
+func (p *Plan) writeMade(b *planText) {
 	if len(p.Agreed) > 0 {
 		b.WriteString("\nAgreed to and made already:\n")
 		for _, c := range p.Agreed {
-			fmt.Fprintf(b, "  %s %s\n", c.Tool, input(c.Input))
+			fmt.Fprintf(&b.Builder, "  %s %s\n", c.Tool, b.input(c.Input))
 		}
 	}
 	if other := len(p.Made) - len(p.Agreed); other > 0 {
-		fmt.Fprintf(b, "\n%d calls outside needed no agreement and were made already.\n", other)
+		fmt.Fprintf(&b.Builder, "\n%d calls outside needed no agreement and were made already.\n", other)
 	}
 }
 
-func (p *Plan) writeRows(b *strings.Builder) {
+func (p *Plan) writeRows(b *planText) {
 	counts := p.Counts()
 	switch {
 	case len(counts) == 0 && p.Call != nil:
@@ -92,16 +99,16 @@ func (p *Plan) writeRows(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	for _, c := range counts {
-		fmt.Fprintf(b, "  %s in %s: %s\n", c.Entity, plain(c.Set), counted(c))
+		fmt.Fprintf(&b.Builder, "  %s in %s: %s\n", c.Entity, plain(c.Set), counted(c))
 	}
 	b.WriteString("\n")
 	for i, c := range p.Changes {
 		if i == shownRows {
-			fmt.Fprintf(b, "… and %d more rows\n", len(p.Changes)-i)
+			fmt.Fprintf(&b.Builder, "… and %d more rows\n", len(p.Changes)-i)
 			break
 		}
-		fmt.Fprintf(b, "%s %s %s\n", c.Action, c.Entity, or(quotedID(c.ID), "(a row that the caller does not see)"))
-		writeFields(b, c)
+		fmt.Fprintf(&b.Builder, "%s %s %s\n", c.Action, c.Entity, or(b.id(c.ID), "(a row that the caller does not see)"))
+		b.writeFields(c)
 	}
 }
 
@@ -119,7 +126,7 @@ func counted(c ChangeCount) string {
 }
 
 // writeFields shows what changed in a row: all that it has where it comes or goes.
-func writeFields(b *strings.Builder, c Change) {
+func (b *planText) writeFields(c Change) {
 	var before, after map[string]json.RawMessage
 	_ = json.Unmarshal(c.Before, &before) // of our own making; nil where it is absent
 	_ = json.Unmarshal(c.After, &after)
@@ -145,11 +152,11 @@ func writeFields(b *strings.Builder, c Change) {
 	for _, name := range names {
 		switch c.Action {
 		case Create:
-			fmt.Fprintf(b, "    %-*s  %s\n", width, name, value(after[name]))
+			fmt.Fprintf(&b.Builder, "    %-*s  %s\n", width, name, b.value(after[name]))
 		case Delete:
-			fmt.Fprintf(b, "    %-*s  %s\n", width, name, value(before[name]))
+			fmt.Fprintf(&b.Builder, "    %-*s  %s\n", width, name, b.value(before[name]))
 		case Update:
-			fmt.Fprintf(b, "    %-*s  %s -> %s\n", width, name, value(before[name]), value(after[name]))
+			fmt.Fprintf(&b.Builder, "    %-*s  %s -> %s\n", width, name, b.value(before[name]), b.value(after[name]))
 		}
 	}
 	if more := len(all) - len(names); len(names) == shownFields && more > 0 {
@@ -159,24 +166,24 @@ func writeFields(b *strings.Builder, c Change) {
 
 // value is one value for reading: short, on one line, and with nothing in it that a
 // terminal or a dialog would act on.
-func value(raw json.RawMessage) string {
+func (b *planText) value(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "none"
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return strconv.Quote(clipped(text, shownValue))
+		return strconv.Quote(clipped(b.redact(text), shownValue))
 	}
-	return plain(clipped(string(raw), shownValue))
+	return plain(clipped(b.redact(string(raw)), shownValue))
 }
 
 // input is a call's input for reading.
-func input(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+func (b *planText) input(raw json.RawMessage) string {
+	var short bytes.Buffer
+	if json.Compact(&short, raw) != nil {
 		return "{}"
 	}
-	return plain(clipped(b.String(), shownInput))
+	return plain(clipped(b.redact(short.String()), shownInput))
 }
 
 // plain takes out of a text what is not printable.
@@ -193,7 +200,7 @@ func plain(s string) string {
 	}, s)
 }
 
-func quotedID(id string) string { return plain(clipped(id, shownValue)) }
+func (b *planText) id(id string) string { return plain(clipped(b.redact(id), shownValue)) }
 
 func clipped(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
