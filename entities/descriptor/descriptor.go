@@ -129,6 +129,9 @@ type Entity struct {
 	Key      Column
 	Columns  []Column
 	Edges    []Edge
+	// Searched are the columns that a search looks into, also where a caller does not
+	// see all of them.
+	Searched []string
 	// UpsertBy are the JSON names of the fields of the unique key by which a model
 	// without id finds its entity; empty for none.
 	UpsertBy []string
@@ -182,8 +185,23 @@ func NewGraph(entities ...*Entity) *Graph {
 	g := &Graph{Entities: entities, byName: map[string]*Entity{}}
 	for _, e := range entities {
 		g.byName[e.Resource.Name] = e
+		e.Searched = e.searched()
 	}
 	return g
+}
+
+func (e *Entity) searched() []string {
+	var out []string
+	if !e.Resource.Searchable {
+		return nil
+	}
+	for i := range e.Resource.Fields {
+		f := &e.Resource.Fields[i]
+		if c := e.Column(f.Name); f.Searchable && !f.Sensitive && !f.WriteOnly && c != nil && c.Storage == Text {
+			out = append(out, c.Name)
+		}
+	}
+	return out
 }
 
 // Entity gives an entity by resource name, nil if there is none.

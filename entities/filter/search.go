@@ -22,6 +22,16 @@ const (
 type Words struct {
 	columns []*descriptor.Column
 	words   []string
+	index   *sqltext.WordIndex
+}
+
+// Index is the index of the words that a search of an entity looks for, nil where it
+// is not searched.
+func Index(e *descriptor.Entity) *sqltext.WordIndex {
+	if len(e.Searched) == 0 {
+		return nil
+	}
+	return &sqltext.WordIndex{Table: e.Table, Key: e.Key.Name, Columns: e.Searched}
 }
 
 // ParseWords checks what is searched for in an entity. name is how the input
@@ -40,7 +50,7 @@ func ParseWords(e *descriptor.Entity, v any, at, name string) (*Words, *fault.De
 	case len(strings.Fields(s)) > MaxWords:
 		d.Message = name + " has at most " + strconv.Itoa(MaxWords) + " words"
 	default:
-		return &Words{columns, strings.Fields(s)}, nil
+		return &Words{columns, strings.Fields(s), Index(e)}, nil
 	}
 	return nil, d
 }
@@ -79,6 +89,10 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	if w.Empty() {
 		b.Raw(truth(!negate))
 		return
+	}
+	// What is not found cannot be looked up.
+	if b.Indexed && !negate && w.index != nil && b.Dialect.Find(b, w.index, a, w.words) {
+		b.Raw(" AND ")
 	}
 	b.Raw("((")
 	for i, word := range w.words {

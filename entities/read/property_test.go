@@ -317,6 +317,7 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(7, 2026))}
 	w := newWorld(t, library.Random(g.Rand, 60))
 	db, e := open(t, w.data)
+	scan := scanning(t)
 	found := 0
 	for range 3000 {
 		q := g.question(w)
@@ -327,6 +328,8 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 		require.Equal(t, len(q.want), *got.TotalCount, raw)
 		require.Equal(t, to < len(q.want), got.NextCursor != nil, raw)
 		require.False(t, got.Truncated)
+		scanned, _ := q.ask(t, db, scan, map[string]any{"page": page, "pageSize": size})
+		require.Equal(t, got.ids(), scanned.ids(), raw)
 		found += len(q.want)
 	}
 	require.Greater(t, found, 10000, "the filters of this test have to find something")

@@ -46,6 +46,9 @@ type Engine struct {
 	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
 	// has fewer items and says truncated; anything else ends in call_too_large.
 	MaxBytes int
+	// Indexed tells that tables have the indexes of words that searches ask. It is set
+	// before the first call.
+	Indexed bool
 
 	dialect sqltext.Dialect
 	texts   texts
@@ -55,7 +58,7 @@ type Engine struct {
 // New makes an engine for a dialect.
 func New(d sqltext.Dialect) *Engine {
 	e := &Engine{dialect: d, MaxBytes: MaxBytes}
-	e.memory.New = func() any { return &sqltext.Builder{Dialect: d} }
+	e.memory.New = func() any { return &sqltext.Builder{Dialect: d, Indexed: e.Indexed} }
 	return e
 }
 

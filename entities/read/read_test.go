@@ -53,8 +53,22 @@ func small() library.Data {
 
 func open(t testing.TB, d library.Data) (*sql.DB, *read.Engine) {
 	db := library.Open(t)
+	execute(t, db, library.Dialect(t).MakeIndex(filter.Index(books)))
 	library.Insert(t, db, d)
-	return db, read.New(library.Dialect(t))
+	e := read.New(library.Dialect(t))
+	e.Indexed = true
+	return db, e
+}
+
+// scanning is the engine of an app whose tables have no index of words.
+func scanning(t testing.TB) *read.Engine { return read.New(library.Dialect(t)) }
+
+func execute(t testing.TB, db *sql.DB, statements []sqltext.Statement) {
+	t.Helper()
+	for _, s := range statements {
+		_, err := db.Exec(s.Text)
+		require.NoError(t, err, s.Text)
+	}
 }
 
 func collection(t testing.TB, q read.Querier, e *read.Engine, entity *descriptor.Entity, input string) string {

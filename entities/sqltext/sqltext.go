@@ -55,6 +55,18 @@ type Dialect interface {
 	// Word appends a condition that is true where a word is found in a text; it is
 	// null where the text is.
 	Word(b *Builder, text func(*Builder), word string, m WordMatch)
+	// Find appends a condition that is true at least for the rows of a table in which
+	// all words are found by WordPrefix, and that an index answers. It is false, and
+	// appends nothing, where the index knows of none of the words.
+	Find(b *Builder, x *WordIndex, table Alias, words []string) bool
+	// MakeIndex gives what makes an index and puts into it what is there; it is kept
+	// by the database. DropIndex gives what takes one away, whatever is left of it.
+	MakeIndex(x *WordIndex) []Statement
+	DropIndex(name string) []Statement
+	// Indexes asks for the names of the indexes that are there, Complete whether
+	// nothing of one is missing.
+	Indexes() string
+	Complete(name string) string
 	Looker
 }
 
@@ -73,6 +85,8 @@ const (
 // with a dialect is ready; Reset makes it ready again.
 type Builder struct {
 	Dialect Dialect
+	// Indexed tells that tables have the indexes of words that searches ask.
+	Indexed bool
 	text    []byte
 	args    []any
 	aliases int

@@ -1,0 +1,90 @@
+package sqltext
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"unicode"
+)
+
+// WordIndex is what finds the rows of a table in which words may stand. It finds
+// every row in which Dialect.Word finds them, and perhaps others: who asks it looks
+// at the rows again.
+type WordIndex struct {
+	Table   string
+	Key     string   // the column that identifies a row
+	Columns []string // of text
+}
+
+// IndexPrefix is what names of word indexes begin with, and no name of an app's.
+const IndexPrefix = "koan_words_"
+
+// indexForm changes with what the index is made of, so that older ones are made anew.
+const indexForm = "1"
+
+// Name identifies the index in a database, with what it is made of.
+func (x *WordIndex) Name() string {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s %q %q %q", indexForm, x.Table, x.Key, x.Columns)
+	return fmt.Sprintf("%s%08x", IndexPrefix, h.Sum32())
+}
+
+// Statement is one of what makes or drops an index.
+type Statement struct {
+	Text    string
+	Comment string // for people
+}
+
+// run is a run of letters of a word that is looked for: a word of the text starts
+// with it or, if whole, is it.
+type run struct {
+	letters []rune
+	whole   bool
+}
+
+// cases are the characters that Dialect.Word takes for one.
+func cases(r rune) [3]rune { return [3]rune{unicode.ToLower(r), unicode.ToUpper(r), r} }
+
+// runs gives what must be among the words of a text for a word to stand in it.
+// known tells whether the index knows the cases of a letter; what it does not know
+// ends a run, and so does a character that is a letter in one case only.
+func runs(word string, known func(cases [3]rune) bool) []run {
+	var out []run
+	var now []rune
+	lost := false // the start of this run is not known
+	end := func(whole bool) {
+		if len(now) > 0 {
+			out = append(out, run{now, whole})
+		}
+		now = nil
+	}
+	for _, r := range word {
+		c := cases(r)
+		a, b := Letter(c[0]), Letter(c[1])
+		switch same := a == b && b == Letter(r); {
+		case same && !a:
+			end(true)
+			lost = false
+		case same && known(c):
+			if !lost {
+				now = append(now, r)
+			}
+		default:
+			end(false)
+			lost = true
+		}
+	}
+	end(false)
+	return out
+}
+
+// joinTexts is the text of all columns, with column writing each.
+func (x *WordIndex) joinTexts(column func(name string) string) string {
+	parts := make([]string, len(x.Columns))
+	for i, c := range x.Columns {
+		parts[i] = "coalesce(CAST(" + column(c) + " AS text),'')"
+	}
+	return strings.Join(parts, "||' '||")
+}
+
+func quoted(name string) string { return string(AppendName(nil, name)) }

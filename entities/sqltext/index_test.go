@@ -1,0 +1,82 @@
+package sqltext
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	_ "github.com/mattn/go-sqlite3" // the driver under test
+	"github.com/stretchr/testify/require"
+)
+
+// FTS4 divides and folds every character that the index says it knows as searches do.
+func TestFTSKnowsCharacters(t *testing.T) {
+	db, err := sql.Open("sqlite3", ":memory:")
+	require.NoError(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	options := strings.ReplaceAll(strings.TrimPrefix(ftsTokens, "tokenize="), "\" \"", "','")
+	_, err = db.Exec("CREATE VIRTUAL TABLE tokens USING fts3tokenize(" + strings.Replace(strings.TrimSuffix(options, "\""), " \"", ",'", 1) + "')")
+	require.NoError(t, err)
+	tokens := func(s string) []string {
+		rows, err := db.Query("SELECT token FROM tokens WHERE input=?", s)
+		require.NoError(t, err)
+		defer rows.Close()
+		var out []string
+		for rows.Next() {
+			var s string
+			require.NoError(t, rows.Scan(&s))
+			out = append(out, s)
+		}
+		require.NoError(t, rows.Err())
+		return out
+	}
+	known := 0
+	for r := rune(1); r <= 0x1ffff; r++ {
+		var matches bool
+		if r >= 0xd800 && r < 0xe000 {
+			continue
+		}
+		require.NoError(t, db.QueryRow("SELECT ? GLOB '*[^"+ftsKnown+"]*'", string(r)).Scan(&matches))
+		require.Equal(t, inFTS(r), !matches, "%U", r)
+		if !inFTS(r) {
+			continue
+		}
+		known++
+		got := tokens("a" + string(r) + "a")
+		if !Letter(r) {
+			require.Equal(t, []string{"a", "a"}, got, "%U", r)
+			continue
+		}
+		require.Len(t, got, 1, "%U", r)
+		c := cases(r)
+		if !ftsFolds(c) {
+			continue
+		}
+		for _, v := range c {
+			require.Equal(t, got, tokens("a"+string(v)+"a"), "%U %U", r, v)
+		}
+	}
+	require.Greater(t, known, 13000)
+}
+
+// What is looked up of a word are the runs of letters whose ends are sure.
+func TestRuns(t *testing.T) {
+	show := func(word string) string {
+		var out []string
+		for _, r := range runs(word, ftsFolds) {
+			end := "*"
+			if r.whole {
+				end = ""
+			}
+			out = append(out, string(r.letters)+end)
+		}
+		return strings.Join(out, " ")
+	}
+	for word, want := range map[string]string{
+		"dune": "dune*", "x-ray": "x ray*", "o'clock!": "o clock", "日本語": "", "a字b": "a b*", "été": "été*",
+		"\u212aelvin x": "x*", "set\u017f": "set*", "se\u017ft-up": "se* up*", "": "", "...": "", "\u0130a-b": "b*",
+	} {
+		require.Equal(t, want, show(word), word)
+	}
+}
