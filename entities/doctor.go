@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/migrate"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -33,7 +34,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 				break
 			}
 		}
-		return []catalog.Check{data, p.noJournal()}
+		return p.scans(data, p.noJournal())
 	}
 	out := []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
 	if p.tapes != nil {
@@ -43,6 +44,24 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		return append(out, p.noJournal())
 	}
 	return append(out, p.journal.check(ctx))
+}
+
+// scans says where searches read all rows, since nothing is put into a database of
+// the app's own.
+func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
+	var searched []string
+	for _, e := range p.app.Graph.Entities {
+		if filter.Index(e) != nil {
+			searched = append(searched, e.Resource.Name)
+		}
+	}
+	if len(searched) == 0 {
+		return checks
+	}
+	return append(checks, catalog.Check{
+		Name: "search", OK: true,
+		Detail: "q reads all rows of " + few(searched) + ": an app that opens its own database has no index of words",
+	})
 }
 
 // checkTables says how the sets stand to the app's schema.
@@ -86,7 +105,7 @@ func (p *Provider) Report(catalog.Boot) []string {
 	}
 	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.store.backend.Dialect().Name(), len(sets))
 	if p.store.way != nil {
-		line += fmt.Sprintf(" migrations=%s schema=%08x", p.mode, uint32(p.app.SchemaHash))
+		line += fmt.Sprintf(" migrations=%s schema=%08x", p.mode, uint32(p.hash))
 	}
 	return []string{line}
 }

@@ -169,6 +169,11 @@ func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
 		a.call("Note.upsert", secondNotes)
 		a.call("Folder.upsert", `{"model":{"id":"f","name":"here"}}`)
 		a.call("Note.patch", `{"id":"a","changes":{"folder":"f"}}`)
+		a.finds("kep", 2) // SQLite has copied the table
+		a.finds("new", 1)
+		a.call("Note.patch", `{"id":"c","changes":{"title":"not kept"}}`)
+		a.finds("kep", 3)
+		a.finds("new", 0)
 	})
 	require.Contains(t, g.does(2, "status"), "default current")
 
@@ -274,6 +279,8 @@ func TestMigratesByFiles(t *testing.T) {
 	require.Contains(t, done, "tenant-1: ran ")
 	g.with(2, func(a *app) {
 		a.call("Note.upsert", secondNotes)
+		a.finds("kep", 2)
+		a.finds("new", 1)
 		require.EqualValues(t, 1, a.call("Note.count", `{"set":"tenant-1"}`)["count"])
 		a.call("Note.upsert", `{"model":{"id":"n","title":"a new tenant's"},"set":"tenant-2"}`)
 	})
@@ -298,6 +305,12 @@ func TestMigratesByFiles(t *testing.T) {
 	g.mode = "auto"
 	require.Contains(t, g.refused(1).Hint, "versioned", "what files keep is not changed in place")
 	g.with(2, func(*app) {})
+}
+
+// finds tells how many notes a search finds.
+func (a *app) finds(q string, n int) {
+	a.Helper()
+	require.EqualValues(a, n, a.call("Note.collection", fmt.Sprintf(`{"q":%q}`, q))["totalCount"], q)
 }
 
 // later waits until a file that is planned gets another version.

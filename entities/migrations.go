@@ -9,8 +9,11 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/migrate"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -46,7 +49,7 @@ type migrations struct {
 func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
 	s := host.Settings()
 	m := &migrations{
-		schema: &migrate.Schema{Tables: app.Tables, Hash: app.SchemaHash}, mode: s.String(settingMode), path: s.String(settingDir),
+		schema: migrate.NewSchema(app.Tables, app.SchemaHash, searches(app.Graph)), mode: s.String(settingMode), path: s.String(settingDir),
 		command: host.App() + " migrate", dialect: dialect.SQLite,
 	}
 	if onPostgres(s.String(settingDatabase)) {
@@ -56,6 +59,17 @@ func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
 		m.carried = o.Migrations
 	}
 	return m
+}
+
+// searches gives what finds words in an app's entities.
+func searches(g *descriptor.Graph) []*sqltext.WordIndex {
+	var out []*sqltext.WordIndex
+	for _, e := range g.Entities {
+		if x := filter.Index(e); x != nil {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // files reads the directory. With sums its files must be what atlas.sum says.

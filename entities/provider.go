@@ -68,6 +68,7 @@ type Provider struct {
 	tapes   *tapes     // the same
 	journal *chronicle // likewise, or where it is switched off
 	mode    string     // how sets are migrated
+	hash    int32      // of the schema that they are migrated to
 	offer   catalog.Offer
 }
 
@@ -124,6 +125,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return err
 	}
 	p.engine.reader = read.New(s.backend.Dialect())
+	p.engine.reader.Indexed = s.way != nil // an app that migrates its own tables has none of our indexes
 	p.engine.writer = write.New(p.engine.reader)
 	for _, e := range p.app.Graph.Entities {
 		if !declared(&e.Resource, defaultSet) {
@@ -157,7 +159,7 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err e
 	if s.way, err = m.way(); err != nil {
 		return err
 	}
-	p.mode = m.mode
+	p.mode, p.hash = m.mode, m.schema.Hash
 	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
 }
 

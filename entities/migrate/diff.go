@@ -89,6 +89,11 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 		return nil, err
 	}
 	d.diff.plan, err = at.PlanChanges(ctx, "changes", kept, func(o *migrate.PlanOptions) { o.SchemaQualifier, o.Indent = new(string), "  " })
+	if err != nil {
+		return nil, err
+	}
+	drops, makes, err := s.indexes(ctx, drv, kept)
+	d.diff.plan.Changes = slices.Concat(drops, d.diff.plan.Changes, makes)
 	return &d.diff, err
 }
 

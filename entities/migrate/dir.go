@@ -14,6 +14,7 @@ import (
 
 	"ariga.io/atlas/sql/migrate"
 
+	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -165,8 +166,16 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 		f.schema, f.planned = int32(uint32(hash)), true
 	}
 	var err error
-	if f.statements, err = raw.Stmts(); err != nil {
+	// A trigger has statements of its own, between BEGIN and END.
+	scanner := migrate.Scanner{ScannerOptions: migrate.ScannerOptions{
+		MatchBegin: dialect == sqltext.SQLite{}.Name(), MatchBeginAtomic: true, MatchDollarQuote: true,
+	}}
+	statements, err := scanner.Scan(string(raw.Bytes()))
+	if err != nil {
 		return nil, d.bad(raw, "cannot be read: %v", err)
+	}
+	for _, s := range statements {
+		f.statements = append(f.statements, s.Text)
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
@@ -25,17 +26,36 @@ import (
 	entschema "entgo.io/ent/dialect/sql/schema"
 
 	"github.com/koan-go/koan/entities/ledger"
+	"github.com/koan-go/koan/entities/sqltext"
 )
 
 // Schema is what an app's tables should be.
 type Schema struct {
 	// Tables are ent's, as the generated migrate.Tables has them.
 	Tables []*entschema.Table
-	// Hash identifies them.
+	// Hash identifies them, with what finds words in them.
 	Hash int32
+	// Indexes find words in the tables.
+	Indexes []*sqltext.WordIndex
 
 	mu    sync.Mutex
 	names ledger.Tables // nil until asked for
+}
+
+// NewSchema gives a schema of tables that hash identifies, and of what finds words
+// in them.
+func NewSchema(tables []*entschema.Table, hash int32, indexes []*sqltext.WordIndex) *Schema {
+	parts := make([]int32, 0, len(indexes)+1)
+	for _, x := range indexes {
+		h := fnv.New32a()
+		h.Write([]byte(x.Name()))
+		parts = append(parts, int32(h.Sum32()))
+	}
+	if len(parts) > 0 {
+		slices.Sort(parts)
+		hash = mark(append([]int32{hash}, parts...)...)
+	}
+	return &Schema{Tables: tables, Hash: hash, Indexes: indexes}
 }
 
 // known gives the names in the schema, for the ledger.
@@ -136,6 +156,9 @@ func inspect(ctx context.Context, at migrate.Driver) (*schema.Schema, error) {
 		return nil, err
 	}
 	s.Tables = slices.DeleteFunc(s.Tables, func(t *schema.Table) bool { return strings.HasPrefix(t.Name, system) })
+	for _, t := range s.Tables {
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool { return strings.HasPrefix(i.Name, sqltext.IndexPrefix) })
+	}
 	return s, nil
 }
 

@@ -134,9 +134,10 @@ func koanKindNote() *shim.Kind {
 				Description: "Something written down.",
 				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
 				Fields: []catalog.Field{
-					{Name: "title", Type: "string", Required: true},
+					{Name: "title", Type: "string", Required: true, Searchable: true},
 				},
-				Sets: []string{"default", "tenant-*"},
+				Sets:       []string{"default", "tenant-*"},
+				Searchable: true,
 			},
 			Table: "notes",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},

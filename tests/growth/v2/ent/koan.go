@@ -222,14 +222,15 @@ func koanKindNote() *shim.Kind {
 				Description: "Something written down.",
 				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
 				Fields: []catalog.Field{
-					{Name: "title", Type: "string", Required: true},
+					{Name: "title", Type: "string", Required: true, Searchable: true},
 					{Name: "pinned", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "due", Type: "time", Nullable: true},
 				},
 				Edges: []catalog.Edge{
 					{Name: "folder", Target: "Folder"},
 				},
-				Sets: []string{"default", "tenant-*"},
+				Sets:       []string{"default", "tenant-*"},
+				Searchable: true,
 			},
 			Table: "notes",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},

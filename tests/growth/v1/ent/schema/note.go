@@ -19,6 +19,6 @@ func (Note) Annotations() []schema.Annotation {
 func (Note) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("id").MaxLen(64),
-		field.String("title"),
+		field.String("title").Annotations(expose.Field{Searchable: expose.Yes()}),
 	}
 }

@@ -24,7 +24,7 @@ func (Note) Annotations() []schema.Annotation {
 func (Note) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("id").MaxLen(64),
-		field.String("title"),
+		field.String("title").Annotations(expose.Field{Searchable: expose.Yes()}),
 		field.Bool("pinned").Default(false),
 		field.Time("due").Optional().Nillable(),
 	}
