@@ -36,7 +36,7 @@ type row struct {
 }
 
 var suites = []suite{
-	{"./entities/read", "GetByID|Collection20|Aggregate", []row{
+	{"./entities/read", "GetByID|Collection20|Aggregate|Search", []row{
 		{"GetByID/SQLite", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
 		{"Collection20/SQLite", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
 		{"Collection20With2Edges/SQLite", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
@@ -44,6 +44,18 @@ var suites = []suite{
 		{"Collection20/PostgreSQL", "read engine on PostgreSQL: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.5"},
 		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
+		{"Search/SQLite/One", "q that finds 1 of 100,000 rows, by the index", "the same by a scan", "x-raw", ""},
+		{"Search/SQLite/Hundredth", "q that finds 1,000 of 100,000 rows", "the same by a scan", "x-raw", ""},
+		{"Search/SQLite/All", "q that finds all of 100,000 rows", "the same by a scan", "x-raw", ""},
+		{"Search/PostgreSQL/One", "q that finds 1 of 100,000 rows on PostgreSQL, by the index", "the same by a scan", "x-raw", ""},
+		{"Search/PostgreSQL/Hundredth", "q that finds 1,000 of 100,000 rows on PostgreSQL", "the same by a scan", "x-raw", ""},
+		{"Search/PostgreSQL/All", "q that finds all of 100,000 rows on PostgreSQL", "the same by a scan", "x-raw", ""},
+		{"SearchWrite/SQLite/Patch", "UPDATE of a searched text, with the index", "without", "x-raw", ""},
+		{"SearchWrite/SQLite/PatchBeside", "UPDATE of another column, with the index", "without", "x-raw", ""},
+		{"SearchWrite/SQLite/Thousand", "1,000 INSERTs of searched texts, with the index", "without", "x-raw", ""},
+		{"SearchWrite/PostgreSQL/Patch", "UPDATE of a searched text on PostgreSQL, with the index", "without", "x-raw", ""},
+		{"SearchWrite/PostgreSQL/PatchBeside", "UPDATE of another column on PostgreSQL, with the index", "without", "x-raw", ""},
+		{"SearchWrite/PostgreSQL/Thousand", "1,000 INSERTs of searched texts on PostgreSQL, with the index", "without", "x-raw", ""},
 	}},
 	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert|Effects", []row{
 		{"Get/SQLite", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
