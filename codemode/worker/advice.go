@@ -14,9 +14,10 @@ const maxAdvice = 3
 
 // advise puts into the hint of an invalid_payload what a check of the script says
 // of the names that the call did not know: what was likely meant, and what there
-// is. Names that are made while the script runs are in no text, and keep the hint.
+// is. Names that are made while the script runs are in no text, and keep the hint;
+// so does a fault that says more than the general one.
 func (s *session) advise(f *fault.Fault) {
-	if f.Code != fault.InvalidPayload || f.Line == 0 || s.program == nil {
+	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || s.program == nil {
 		return
 	}
 	var names []string
