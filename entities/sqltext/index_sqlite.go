@@ -13,7 +13,9 @@ import (
 // puts into FTS4 what it has not seen: rows with a higher number than FTS4 knows are
 // looked at by all who search. A row that is written again gets another number; what
 // FTS4 has under the old one means no row any more, and goes when it is more than the
-// rows there are.
+// rows there are. Until then FTS4 needs the text that it was made of, so it keeps
+// texts of its own: with those of the table it would call itself malformed in an
+// integrity check.
 
 // ftsTokens is how FTS4 splits texts: as Letter does, for texts of ftsKnown.
 const ftsTokens = "tokenize=unicode61 \"remove_diacritics=0\" " +
@@ -82,6 +84,11 @@ func (x *WordIndex) seen() string {
 	return "coalesce((SELECT max(docid) FROM " + quoted(x.Name()+"_text_docsize") + "),0)"
 }
 
+// index gives FTS4 the texts that it has not seen.
+func (x *WordIndex) index() string {
+	return "INSERT INTO " + quoted(x.Name()+"_text") + " (docid,text) SELECT rowid,text FROM " + quoted(x.Name()+"_rows") + " WHERE rowid>" + x.seen()
+}
+
 // MakeIndex implements Dialect.
 func (SQLite) MakeIndex(x *WordIndex) []Statement {
 	name := x.Name()
@@ -97,8 +104,8 @@ func (SQLite) MakeIndex(x *WordIndex) []Statement {
 		"INSERT INTO " + docs + " (key) SELECT new." + key + " WHERE NOT EXISTS (SELECT 1 FROM " + docs + " WHERE key=new." + key + "); "
 	// The highest number stays, or it would be given again.
 	forget := "DELETE FROM " + docs + " WHERE key=old." + key + " AND doc<" + last
-	index := "INSERT INTO " + text + " (docid,text) SELECT rowid,text FROM " + rows + " WHERE rowid>" + x.seen() + "; " +
-		"INSERT INTO " + text + " (" + text + ") SELECT 'rebuild' WHERE (SELECT count(*) FROM " + quoted(name+"_text_docsize") + ")>2*(SELECT count(*) FROM " + docs + ")+4096; "
+	index := "DELETE FROM " + text + " WHERE (SELECT count(*) FROM " + quoted(name+"_text_docsize") + ")>2*(SELECT count(*) FROM " + docs + ")+4096" +
+		" AND docid NOT IN (SELECT doc FROM " + docs + "); " + x.index() + "; "
 	trigger := func(on, event, body string) Statement {
 		event, when, _ := strings.Cut(event, " WHEN ")
 		if when != "" {
@@ -120,9 +127,9 @@ func (SQLite) MakeIndex(x *WordIndex) []Statement {
 			"CREATE VIEW " + rows + " AS SELECT d.doc AS rowid, CASE WHEN " + whole + " GLOB '*[^" + ftsKnown + "]*' THEN '" + ftsOther + "' ELSE " + whole +
 				" END AS text FROM " + docs + " d CROSS JOIN " + table + " t ON t." + key + "=d.key", "the texts of " + x.Table,
 		},
-		{"CREATE VIRTUAL TABLE " + text + " USING fts4(text, content=" + rows + ", " + ftsTokens + ")", "index the words of " + x.Table},
+		{"CREATE VIRTUAL TABLE " + text + " USING fts4(text, " + ftsTokens + ")", "index the words of " + x.Table},
 		{"INSERT INTO " + docs + " (key) SELECT " + key + " FROM " + table, "number the rows that are there"},
-		{"INSERT INTO " + text + " (" + text + ") VALUES ('rebuild')", "index the words that are there"},
+		{x.index(), "index the words that are there"},
 		trigger(docs, "INSERT WHEN "+full, index),
 		trigger(docs, "UPDATE OF doc WHEN "+full, index),
 		trigger(table, "INSERT", number),
