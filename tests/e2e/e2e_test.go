@@ -31,11 +31,13 @@ import (
 const asFixture = "KOANTEST_FIXTURE"
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == napDomain {
+	switch filepath.Base(os.Args[0]) { // a plugin, which ends when it is told to stop
+	case napDomain:
 		kit.Serve(napPlugin())
-	}
-	if filepath.Base(os.Args[0]) == postDomain {
+		os.Exit(0)
+	case postDomain:
 		kit.Serve(postPlugin())
+		os.Exit(0)
 	}
 	if os.Getenv(asFixture) != "" {
 		app := fixture.App()
