@@ -17,6 +17,9 @@ const (
 	// tapeBacklog bounds what waits to be written, in runs and in bytes.
 	tapeBacklog      = 512
 	tapeBacklogBytes = 64 << 20
+	// tapeGathering is how long runs are gathered for one transaction: the cores are
+	// for the next run first.
+	tapeGathering = 50 * time.Millisecond
 	// trimEvery is how often old tapes are looked for.
 	trimEvery = time.Minute
 	// shelfTimeout bounds one transaction of the shelf.
@@ -39,6 +42,7 @@ type taper struct {
 	shelf Shelf
 	opts  TapeOptions
 	log   *slog.Logger
+	pack  packer
 	quit  chan struct{}
 	done  chan struct{}
 
@@ -81,6 +85,11 @@ func (t *taper) run() {
 	for last := false; !last; {
 		select {
 		case <-t.news:
+			select {
+			case <-time.After(tapeGathering):
+			case <-t.quit:
+				last = true
+			}
 		case <-t.quit:
 			last = true
 		}
@@ -134,7 +143,7 @@ func (t *taper) packed(k *taking) KeptTape {
 	}
 	err := k.fill()
 	if err == nil {
-		out.Body, out.Bytes, err = k.kept.pack()
+		out.Body, out.Bytes, err = t.pack.body(k.kept)
 	}
 	switch {
 	case err != nil:

@@ -117,20 +117,27 @@ func (k *KeptRun) Principal() auth.Principal {
 // ID is what was called.
 func (k *KeptRun) ID() (catalog.ID, error) { return catalog.ParseID(k.Operation) }
 
-// pack makes the body of a kept tape.
-func (k *KeptRun) pack() (body []byte, size int, err error) {
+// packer makes the bodies of kept tapes, one at a time. Its compressor takes a
+// megabyte, which one goroutine need not ask for again and again.
+type packer struct{ flate *flate.Writer }
+
+// body gives a run as it is kept, and how large it was.
+func (p *packer) body(k *KeptRun) (body []byte, size int, err error) {
 	raw, err := written(k)
 	if err != nil {
 		return nil, 0, err
 	}
 	var b bytes.Buffer
 	b.WriteByte(keptVersion)
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(raw)
+	if p.flate == nil {
+		if p.flate, err = flate.NewWriter(&b, flate.BestSpeed); err != nil {
+			return nil, 0, err
+		}
+	} else {
+		p.flate.Reset(&b)
 	}
-	if err == nil {
-		err = w.Close()
+	if _, err = p.flate.Write(raw); err == nil {
+		err = p.flate.Close()
 	}
 	return b.Bytes(), len(raw), err
 }
