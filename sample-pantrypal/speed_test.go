@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -92,57 +91,4 @@ func withWorkers() (framework.App, **sandbox.Sandbox) {
 		}
 	}
 	return confined, box
-}
-
-// BenchmarkJournal is what a script of ten reads costs with a journal against the
-// same without, from the call of koan.code.execute to its answer, in a confined
-// worker from a full pool.
-func BenchmarkJournal(b *testing.B) {
-	var kits [2]*koantest.Kit
-	var boxes [2]**sandbox.Sandbox
-	var ids [2]string
-	for i, enabled := range []string{"true", "false"} {
-		var confined framework.App
-		confined, boxes[i] = withWorkers()
-		kits[i] = koantest.New(b, confined, koantest.Setting{Key: "journal.enabled", Value: enabled})
-		kits[i].Run(`SDK.Entities.Recipe.collection({ pageSize: 1 }).items[0].id`, koantest.Input{}).ResultInto(&ids[i])
-	}
-	var took [2][]time.Duration
-	var used [2]time.Duration
-	for n := range max(b.N, 15) {
-		for turn := range kits {
-			i := (n + turn) % len(kits) // none is always first
-			before := computing()
-			if err := (*boxes[i]).Warm(context.Background()); err != nil {
-				b.Fatal(err)
-			}
-			time.Sleep(20 * time.Millisecond) // the one before is still being reaped
-			began := time.Now()
-			kits[i].Run(reading, koantest.Input{Args: map[string]any{"calls": 10, "id": ids[i]}})
-			took[i] = append(took[i], time.Since(began))
-			time.Sleep(80 * time.Millisecond) // the journal is written
-			used[i] += computing() - before
-		}
-	}
-	for i := range took {
-		slices.Sort(took[i])
-	}
-	kept, plain := took[0][len(took[0])/2], took[1][len(took[1])/2]
-	b.ReportMetric(float64(plain.Microseconds()), "raw-µs")
-	b.ReportMetric(float64(kept)/float64(plain), "ratio")
-	b.ReportMetric(float64(used[1].Microseconds())/float64(len(took[1])), "raw-cpu-µs")
-	b.ReportMetric(float64(used[0])/float64(used[1]), "cpu-ratio")
-	b.ReportMetric(0, "ns/op")
-}
-
-// computing is the computing time of this process and of the workers that it has
-// seen the end of.
-func computing() time.Duration {
-	var sum time.Duration
-	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-		var r syscall.Rusage
-		_ = syscall.Getrusage(who, &r)
-		sum += time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	}
-	return sum
 }
