@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -23,13 +25,6 @@ const runMeta = "dev.koan/run"
 // it.
 const settle = 2 * time.Second
 
-type callResult struct {
-	envelope
-	Content           []any           `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent"`
-	IsError           bool            `json:"isError,omitempty"`
-}
-
 // invoked is what the engine gave for a call.
 type invoked struct {
 	out     json.RawMessage
@@ -38,31 +33,37 @@ type invoked struct {
 }
 
 func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
-	var params struct {
-		Name      *string         `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
+	var tool, arguments json.RawMessage
+	members(ex.params, func(name []byte, value json.RawMessage) {
+		switch string(name) {
+		case "name":
+			tool = value
+		case "arguments":
+			arguments = value
+		}
+	})
+	name, ok := unquoted(tool)
+	if !ok {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the tool's name is missing", Expected: "string"}))
 	}
 	view := ex.peer.view(s.server)
-	op := view.Tool(*params.Name)
+	op := view.Tool(name)
 	if op == nil {
-		bad := protocolError(unknownTool(view, *params.Name))
-		bad.wanted = s.scopesFor(ex.peer, *params.Name)
+		bad := protocolError(unknownTool(view, name))
+		bad.wanted = s.scopesFor(ex.peer, name)
 		return nil, bad
 	}
-	if len(params.Arguments) == 0 || string(params.Arguments) == "null" {
-		params.Arguments = json.RawMessage("{}")
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = json.RawMessage("{}")
 	}
-	ctx, bad := s.asking(ctx, ex, op.ID.String(), params.Arguments)
+	ctx, bad := s.asking(ctx, ex, op.ID.String(), arguments)
 	if bad != nil {
 		return nil, bad
 	}
-	got, late := s.invoke(ctx, ex, run.Request{
-		View: view, Principal: ex.principal, ID: op.ID, Input: params.Arguments, Surface: "mcp", Listed: true,
-		Progress: ex.progress.report, Notify: ex.logs.hearer(), Parent: ex.parent(ctx),
-	}, s.timeout(op))
+	got, late := s.invoke(ctx, ex, op, run.Request{
+		View: view, Principal: ex.principal, ID: op.ID, Input: arguments, Surface: "mcp", Listed: true,
+		Progress: ex.progress.hearer(), Notify: ex.logs.hearer(), Parent: ex.parent(ctx),
+	})
 	if late != nil {
 		return s.failed(ex, op, got, late), nil
 	}
@@ -101,26 +102,17 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 }
 
 // invoke makes the call under its time limit. late is set when the call was cut
-// short and has nothing better to say; its work may then still be going on.
-func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, limit time.Duration) (got invoked, late *fault.Fault) {
+// short and has nothing better to say. Where its work does not end even then, the
+// client has its answer before that.
+func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoked, late *fault.Fault) {
+	limit := s.timeout(op)
 	ctx, stop := patience.WithTimeout(ctx, limit, errTimeUp)
 	defer stop()
-	ended := make(chan struct{})
-	result := make(chan invoked, 1)
-	go withStack(func() {
-		defer close(ended)
-		result <- s.engine(ctx, req)
+	attended := context.AfterFunc(ctx, func() {
+		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShort(ctx, limit)) })
 	})
-	select {
-	case got = <-result:
-	case <-ctx.Done():
-		select {
-		case got = <-result:
-		case <-time.After(settle):
-			ex.abandoned = ended
-			return invoked{}, cutShort(ctx, limit)
-		}
-	}
+	got = s.engine(ctx, req)
+	attended()
 	if got.err == nil || !stopped(got.err) {
 		return got, nil
 	}
@@ -131,6 +123,14 @@ func (s *session) invoke(ctx context.Context, ex *exchange, req run.Request, lim
 		return got, cutShort(ctx, limit)
 	}
 	return got, nil
+}
+
+// abandon answers for a call whose work goes on, unless it has its answer. The place
+// among the running is held until the work ends.
+func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
+	if !ex.concluded.Load() {
+		s.conclude(ex, s.failed(ex, op, invoked{}, late), nil, nil)
+	}
 }
 
 // engine makes the call and contains what no handler's guard caught.
@@ -243,7 +243,7 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
 		body, failed = failure(nil, fault.New(fault.Internal, "")), true
 	}
-	var content []any
+	var content []json.RawMessage
 	if op.Present != nil && !failed {
 		var err error
 		if content, err = presentation(ex.peer, op.Present(got.out)); err != nil {
@@ -251,31 +251,36 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 			body, failed = failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}
-	if len(content) == 0 {
-		content = []any{textContent{"text", string(body)}}
+	r := callResult{content: content, body: body, failed: failed}
+	if ex.modern {
+		r.server = s.server.info
 	}
-	r := callResult{envelope: s.server.envelope(ex.peer, false), Content: content, StructuredContent: body, IsError: failed}
 	if got.outcome != nil {
-		if r.Meta == nil {
-			r.Meta = map[string]any{}
-		}
-		r.Meta[runMeta] = s.describeRun(op, got.outcome)
+		r.run = s.describeRun(op, got.outcome)
 	}
 	return r
 }
 
-func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) map[string]any {
-	about := map[string]any{"runId": o.Run, "attempts": o.Attempts, "toolVersion": s.server.opts.Version}
-	if o.Repeated {
-		about["repeated"] = true
-	}
+// describeRun is what is true of a run, as JSON: the metrics are those of a script.
+func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
+	b := append(make([]byte, 0, 128), `{"attempts":`...)
+	b = strconv.AppendInt(b, int64(o.Attempts), 10)
 	if op.ID.Kind == catalog.KindCode {
-		metrics := map[string]any{}
-		for k, v := range o.Metrics {
-			metrics[k] = v
+		metrics := maps.Clone(o.Metrics)
+		if metrics == nil {
+			metrics = map[string]any{}
 		}
 		metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
-		about["metrics"] = metrics
+		raw, err := encode(metrics)
+		if err != nil { // numbers only
+			panic("mcpserver: the metrics of a run cannot be encoded: " + err.Error())
+		}
+		b = append(append(b, `,"metrics":`...), raw...)
 	}
-	return about
+	if o.Repeated {
+		b = append(b, `,"repeated":true`...)
+	}
+	b = appendQuoted(append(b, `,"runId":`...), []byte(o.Run))
+	b = appendQuoted(append(b, `,"toolVersion":`...), []byte(s.server.opts.Version))
+	return append(b, '}')
 }

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -65,14 +66,18 @@ func block(p peer, c catalog.Content) (any, error) {
 }
 
 // presentation is contents on the wire.
-func presentation(p peer, all []catalog.Content) ([]any, error) {
-	var out []any
+func presentation(p peer, all []catalog.Content) ([]json.RawMessage, error) {
+	var out []json.RawMessage
 	for _, c := range all {
 		b, err := block(p, c)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, b)
+		raw, err := encode(b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -43,7 +44,7 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 	answer := func(result any, failed *rpcError) {
 		to.put(answerOf(m.id, result, failed))
 	}
-	about := metaOf(m.params)
+	about := m.about
 	p, bad := s.peer(ctx, about)
 	if bad != nil {
 		answer(nil, bad)
@@ -110,41 +111,61 @@ type exchange struct {
 	message
 	peer
 	meta
-	to       sink
-	progress *progress
-	logs     *logs
-	rounds   *rounds // of a request that stands for itself, once it can be asked
-	// abandoned is set by a handler that answers while its work goes on: it is
-	// closed when that ends. The place among the running is held until then.
-	abandoned <-chan struct{}
+	to        sink
+	progress  *progress
+	logs      *logs
+	rounds    *rounds // of a request that stands for itself, once it can be asked
+	pending   *pending
+	concluded atomic.Bool // it has its answer, or needs none any more
 }
 
 // async answers a request by itself, within the session's bound.
 func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
-	reports, said := newProgress(to, p, about.ProgressToken), s.newLogs(p, about, to)
-	silence := func() { reports.close(); said.close() }
-	ctx, c, bad := s.admit(ctx, m.id, silence)
+	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: newProgress(to, p, about.ProgressToken), logs: s.newLogs(p, about, to)}
+	ctx, bad := s.admit(ctx, ex)
 	if bad != nil {
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: reports, logs: said}
-	go func() {
-		defer s.answered.Done()
-		defer c.cancel(nil)
+	go withStack(func() {
 		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
-		silence()
-		out := outgoing{isAnswer: true}
-		if s.finish(m.id, c) {
-			out = answerOf(m.id, result, failed)
+		if !s.conclude(ex, result, failed, s.gate.leave) {
+			s.gate.leave()
 		}
-		out.progress, out.taken = ex.progress.gap(), s.gate.leave
-		if left := ex.abandoned; left != nil {
-			out.taken = nil
-			go func() { <-left; s.gate.leave() }()
-		}
-		to.put(out) // empty for a cancelled one, which a batch waits for as well
-	}()
+	})
+}
+
+// silence drops what the call still says.
+func (ex *exchange) silence() {
+	ex.progress.close()
+	ex.logs.close()
+}
+
+// conclude answers a request, once: false where it has its answer. taken is called
+// when the answer has its place before the writer. A goroutine that has nothing else
+// to do any more writes the answer itself, where nobody is at it.
+func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken func()) bool {
+	if ex.concluded.Swap(true) {
+		return false
+	}
+	ex.silence()
+	out := outgoing{isAnswer: true}
+	if s.finish(ex) {
+		out = answerOf(ex.id, result, failed)
+	}
+	out.progress, out.taken = ex.progress.gap(), taken
+	var write func()
+	if c, ok := ex.to.(carrier); ok {
+		write = c.carry(out)
+	} else {
+		ex.to.put(out) // empty for a cancelled one, which a batch waits for as well
+	}
+	ex.pending.cancel(nil)
+	s.answered.Done()
+	if write != nil {
+		write()
+	}
+	return true
 }
 
 // batch answers the requests of a batch with one array, once all are done.
@@ -234,7 +255,7 @@ func rawOrEmpty(raw json.RawMessage) json.RawMessage {
 func (s *session) presented(result any, p peer) any {
 	switch r := result.(type) {
 	case mcp.InitializeResult:
-		p.declares = s.handshake.declares()
+		p.declares = s.legacy().declares
 		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
 		r.Instructions = s.server.instructions(p)
 		return r

@@ -103,6 +103,9 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
+	if r, ok := result.(callResult); ok && failed == nil {
+		return r.answering(id)
+	}
 	r := response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: result, Error: failed}
 	raw, err := encode(r)
 	if err != nil {

@@ -221,7 +221,7 @@ func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 		return f, false
 	}
 	if len(f.items) > 0 {
-		f.about = metaOf(f.items[0].params)
+		f.about = f.items[0].about
 	}
 	f.modern = mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(versionOf(f.about))
 	return f, true

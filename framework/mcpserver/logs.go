@@ -50,7 +50,7 @@ func severityName(l slog.Level) string {
 // logs tells a client what handlers of one call say, from the level on that it
 // asked for, and never after close. A client that asked for none hears none.
 type logs struct {
-	least  *slog.Level
+	least  slog.Level
 	logger string
 	send   func(outgoing) bool
 
@@ -58,31 +58,34 @@ type logs struct {
 	closed bool
 }
 
-// newLogs asks the request in the modern era and the session in the older one.
+// newLogs asks the request in the modern era and the session in the older one. It
+// gives nil where nobody listens.
 func (s *session) newLogs(p peer, about meta, to sink) *logs {
-	l := &logs{send: to.offer, logger: s.server.opts.Name}
-	if p.modern {
-		if level, ok := severity(text(about.LogLevel)); ok {
-			l.least = &level
+	least, wanted := severity(text(about.LogLevel))
+	if !p.modern {
+		s.mu.Lock()
+		wanted = s.logLevel != nil
+		if wanted {
+			least = *s.logLevel
 		}
-		return l
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.least = s.logLevel
-	return l
+	if !wanted {
+		return nil
+	}
+	return &logs{least: least, send: to.offer, logger: s.server.opts.Name}
 }
 
 // hearer is what a call tells its messages to, nil where nobody listens.
 func (l *logs) hearer() func(slog.Level, string) {
-	if l.least == nil {
+	if l == nil {
 		return nil
 	}
 	return l.say
 }
 
 func (l *logs) say(level slog.Level, message string) {
-	if level < *l.least {
+	if level < l.least {
 		return
 	}
 	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationMessage), Params: map[string]any{
@@ -99,6 +102,9 @@ func (l *logs) say(level slog.Level, message string) {
 }
 
 func (l *logs) close() {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

@@ -16,8 +16,10 @@ import (
 // notification, or an answer to a request of ours.
 type message struct {
 	id     json.RawMessage // nil for a notification
+	key    string          // the id, comparable
 	method string
 	params json.RawMessage // an object, or nil
+	about  meta            // what the params say about the request
 	// Of an answer: one of its result and its failure, which is an error object.
 	answer          bool
 	result, failure json.RawMessage
@@ -51,61 +53,74 @@ type parsed struct {
 }
 
 func parseOne(text []byte) parsed {
-	// A map, because struct fields would match names of any case.
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(text, &m); err != nil || m == nil {
-		if json.Valid(text) {
-			return parsed{problem: fault.New(fault.InvalidRequest, "a message is a JSON object")}
-		}
-		return parsed{problem: fault.New(fault.ParseError, "the message is not JSON: "+jsonProblem(text, err))}
+	if !json.Valid(text) {
+		return parsed{problem: fault.New(fault.ParseError, "the message is not JSON: "+jsonProblem(text))}
 	}
 	var p parsed
+	var id, version, method, params, result, failure json.RawMessage
+	object := members(text, func(name []byte, value json.RawMessage) {
+		switch string(name) {
+		case "id":
+			id = value
+		case "jsonrpc":
+			version = value
+		case "method":
+			method = value
+		case "params":
+			params = value
+		case "result":
+			result = value
+		case "error":
+			failure = value
+		}
+	})
+	if !object {
+		return parsed{problem: fault.New(fault.InvalidRequest, "a message is a JSON object")}
+	}
 	refuse := func(why string) parsed {
 		p.problem = fault.New(fault.InvalidRequest, why)
 		return p
 	}
-	id, hasID := m["id"]
-	if hasID {
-		if _, ok := idKey(id); !ok {
+	if id != nil {
+		key, ok := idKey(id)
+		if !ok {
 			return refuse("`id` must be a string or a number")
 		}
-		p.id = id
+		p.id, p.key = id, key
 	}
-	if v := m["jsonrpc"]; string(v) != `"`+mcp.JSONRPC_VERSION+`"` {
+	if string(version) != `"`+mcp.JSONRPC_VERSION+`"` {
 		return refuse("`jsonrpc` must be \"2.0\"")
 	}
-	answer, result := m["result"]
-	failure, failed := m["error"]
-	method, hasMethod := m["method"]
-	switch {
-	case hasMethod && (result || failed):
+	switch answers := result != nil || failure != nil; {
+	case method != nil && answers:
 		return refuse("a message is a request or an answer, not both")
-	case !hasMethod && (result || failed):
-		p.answer, p.result, p.failure = true, answer, failure
+	case answers:
+		p.answer, p.result, p.failure = true, result, failure
 		return p
-	case !hasMethod:
+	case method == nil:
 		return refuse("`method` is missing")
 	}
-	if json.Unmarshal(method, &p.method) != nil || p.method == "" || method[0] != '"' {
+	if p.method, _ = unquoted(method); p.method == "" {
 		return refuse("`method` must be a string that is not empty")
 	}
-	if params, ok := m["params"]; ok && string(params) != "null" {
+	if params != nil && string(params) != "null" {
 		if params[0] != '{' {
 			return refuse("`params` must be an object")
 		}
-		p.params = params
+		p.params, p.about = params, metaOf(params)
 	}
 	return p
 }
 
-func jsonProblem(text []byte, err error) string {
+func jsonProblem(text []byte) string {
 	if len(text) == 0 {
 		return "it is empty"
 	}
-	if err == nil {
-		return "it is broken"
+	var v json.RawMessage
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err.Error()
 	}
-	return err.Error()
+	return "it is broken"
 }
 
 // idKey makes ids comparable: 1 and 1.0 are the same id, 1 and "1" are not. ok
@@ -115,17 +130,20 @@ func idKey(id json.RawMessage) (key string, ok bool) {
 		return "", false
 	}
 	if id[0] == '"' {
-		var s string
-		if json.Unmarshal(id, &s) != nil {
-			return "", false
-		}
-		return "s" + s, true
+		s, ok := unquoted(id)
+		return "s" + s, ok
 	}
 	if id[0] != '-' && (id[0] < '0' || id[0] > '9') {
 		return "", false
 	}
 	text := string(id)
-	if len(text) > 64 || !json.Valid(id) {
+	if len(text) > 64 {
+		return "", false
+	}
+	if whole := strings.TrimLeft(text, "0123456789"); whole == "" && (id[0] != '0' || len(id) == 1) {
+		return "n" + text, true // as nearly all
+	}
+	if !json.Valid(id) {
 		return "", false
 	}
 	if !strings.ContainsAny(text, ".eE") {

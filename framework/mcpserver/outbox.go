@@ -40,6 +40,7 @@ type outbox struct {
 	bytes  int
 	open   bool // unbounded, because the connection is ending
 	closed bool
+	busy   bool // somebody writes to the connection
 	err    error
 	failed chan struct{} // closed with the first failure
 }
@@ -77,7 +78,9 @@ func (b *outbox) add(m outgoing) (queued bool) {
 	}
 	b.queue = append(b.queue, m)
 	b.bytes += len(m.text)
-	b.change.Broadcast()
+	if !b.busy { // or who writes finds it
+		b.change.Broadcast()
+	}
 	return true
 }
 
@@ -115,21 +118,88 @@ func (b *outbox) fail(err error) {
 // run writes until close or until a write fails.
 func (b *outbox) run(w io.Writer) error {
 	for {
-		m, ok, err := b.take()
+		b.mu.Lock()
+		for b.err == nil && (b.busy || len(b.queue) == 0 && !b.closed) {
+			b.change.Wait()
+		}
+		m, ok := b.batch()
+		b.busy = ok
+		err := b.err
+		b.mu.Unlock()
 		if !ok {
 			return err
 		}
+		b.write(w, m)
+	}
+}
+
+// write writes a message and then what is queued, until nothing is. Whoever calls it
+// has made the outbox busy.
+func (b *outbox) write(w io.Writer, m outgoing) {
+	for ok := true; ok; {
 		if m.progress != nil && m.isAnswer && !m.progress.at.IsZero() {
 			time.Sleep(time.Until(m.progress.at.Add(progressGap)))
 		}
 		if _, err := w.Write(append(m.text, '\n')); err != nil {
 			b.fail(err)
-			return err
 		}
 		if m.progress != nil && !m.isAnswer {
 			m.progress.at = time.Now()
 		}
+		b.mu.Lock()
+		if m, ok = b.batch(); !ok {
+			b.busy = false
+			if b.closed || b.err != nil {
+				b.change.Broadcast()
+			}
+		}
+		b.mu.Unlock()
 	}
+}
+
+// atOnce bounds what is written at once, in bytes.
+const atOnce = 32 << 10
+
+// batch takes the first message, and those behind it that can go out in one piece
+// with it. Progress goes out by itself: see progressGap.
+func (b *outbox) batch() (outgoing, bool) {
+	m, ok := b.head()
+	for ok && m.progress == nil && len(b.queue) > 0 && b.queue[0].progress == nil && len(m.text)+len(b.queue[0].text) < atOnce {
+		next, _ := b.head()
+		m.text = append(append(m.text, '\n'), next.text...)
+	}
+	return m, ok
+}
+
+// carrier is a sink that has its sender write a message, where nobody is at it and
+// nothing is queued. That spares waking the writer. Everything else it puts; then
+// there is nothing to do.
+type carrier interface {
+	carry(m outgoing) (write func())
+}
+
+// pipe is an outbox with what its messages go to.
+type pipe struct {
+	*outbox
+	w io.Writer
+}
+
+var _ carrier = pipe{}
+
+// carry implements carrier.
+func (p pipe) carry(m outgoing) (write func()) {
+	p.mu.Lock()
+	free := !p.busy && len(p.queue) == 0 && !p.closed && p.err == nil && len(m.text) > 0
+	p.busy = p.busy || free
+	p.mu.Unlock()
+	if !free {
+		p.put(m)
+		return nil
+	}
+	if m.taken != nil {
+		m.taken()
+	}
+	return func() { p.write(p.w, m) }
 }
 
 func (b *outbox) take() (outgoing, bool, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -35,31 +36,43 @@ type peer struct {
 // meta are the members of `_meta` that matter here. They are kept raw, so that a
 // wrong one harms nothing but itself.
 type meta struct {
-	ProgressToken json.RawMessage `json:"progressToken"`
-	Version       json.RawMessage `json:"io.modelcontextprotocol/protocolVersion"`
-	ClientInfo    json.RawMessage `json:"io.modelcontextprotocol/clientInfo"`
-	Capabilities  json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
-	LogLevel      json.RawMessage `json:"io.modelcontextprotocol/logLevel"`
-	TraceParent   json.RawMessage `json:"traceparent"`
-	TraceState    json.RawMessage `json:"tracestate"`
+	ProgressToken, Version, ClientInfo, Capabilities, LogLevel, TraceParent, TraceState json.RawMessage
 }
 
 func metaOf(params json.RawMessage) meta {
-	var p struct {
-		Meta meta `json:"_meta"`
+	var m meta
+	members(params, func(name []byte, value json.RawMessage) {
+		if string(name) != "_meta" {
+			return
+		}
+		m = meta{}
+		members(value, m.member)
+	})
+	return m
+}
+
+func (m *meta) member(name []byte, value json.RawMessage) {
+	switch string(name) {
+	case "progressToken":
+		m.ProgressToken = value
+	case "io.modelcontextprotocol/protocolVersion":
+		m.Version = value
+	case "io.modelcontextprotocol/clientInfo":
+		m.ClientInfo = value
+	case "io.modelcontextprotocol/clientCapabilities":
+		m.Capabilities = value
+	case "io.modelcontextprotocol/logLevel":
+		m.LogLevel = value
+	case "traceparent":
+		m.TraceParent = value
+	case "tracestate":
+		m.TraceState = value
 	}
-	if json.Unmarshal(params, &p) != nil {
-		return meta{}
-	}
-	return p.Meta
 }
 
 // text reads a string, "" for anything else.
 func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
+	s, _ := unquoted(raw)
 	return s
 }
 
@@ -91,7 +104,13 @@ func (m meta) parent(ctx context.Context) run.TraceContext {
 
 // modernPeer reads the client from a request that stands for itself. ok is false
 // for a request of the older era.
-func modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
+func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
+	if m.Version == nil {
+		return peer{}, false, nil
+	}
+	if p, ok := s.acquaintances.find(m); ok {
+		return p, true, nil
+	}
 	version := text(m.Version)
 	if !mcp.IsModernProtocol(version) {
 		return peer{}, false, nil
@@ -107,7 +126,49 @@ func modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	}
 	p = peer{version: version, modern: true, declares: declared(*caps), asks: asksOf(m.Capabilities)}
 	_ = json.Unmarshal(m.ClientInfo, &p.info) // optional, and never a reason to refuse
+	s.acquaintances.add(m, p)
 	return p, true, nil
+}
+
+// acquaintances remember what was read of what clients say about themselves. In the
+// modern era a client says it with every request, in the same words.
+type acquaintances struct {
+	mu    sync.RWMutex
+	known map[string]peer // without a principal; by the words
+}
+
+// How many are remembered, and how many bytes of words are worth it.
+const (
+	maxAcquaintances = 256
+	maxWords         = 2048
+)
+
+// words are all that a peer is read from. What separates them stands in no JSON.
+func (m *meta) words(b []byte) []byte {
+	b = append(append(b, m.Version...), 0)
+	b = append(append(b, m.Capabilities...), 0)
+	return append(b, m.ClientInfo...)
+}
+
+func (a *acquaintances) find(m meta) (p peer, ok bool) {
+	var room [512]byte
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	p, ok = a.known[string(m.words(room[:0]))]
+	return p, ok
+}
+
+func (a *acquaintances) add(m meta, p peer) {
+	words := string(m.words(nil))
+	if len(words) > maxWords {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= maxAcquaintances {
+		a.known = map[string]peer{}
+	}
+	a.known[words] = p
 }
 
 // declared reads what a client says about code mode. An explicit no wins.

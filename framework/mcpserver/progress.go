@@ -15,8 +15,8 @@ const progressEvery = 100 * time.Millisecond
 // values that only grow, and never after close. What comes too soon is kept, and
 // the newest of it is sent when its time has come.
 type progress struct {
-	token   json.RawMessage // nil: nobody asked
-	message bool            // the protocol version knows a message
+	token   json.RawMessage
+	message bool // the protocol version knows a message
 	send    func(outgoing) bool
 	wire    written
 
@@ -34,18 +34,24 @@ type report struct {
 	message     string
 }
 
+// newProgress gives nil where nobody asked.
 func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	if _, ok := idKey(token); !ok {
-		token = nil
+		return nil
 	}
 	return &progress{token: token, message: p.knowsProgressMessage(), send: to.offer}
 }
 
+// hearer is what a call tells its progress to, nil where nobody listens.
+func (p *progress) hearer() func(done, total float64, message string) {
+	if p == nil {
+		return nil
+	}
+	return p.report
+}
+
 // report takes what a handler says. total 0 means unknown.
 func (p *progress) report(done, total float64, message string) {
-	if p.token == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.sent && done <= p.last || p.waiting != nil && done <= p.waiting.done {
@@ -90,6 +96,9 @@ func (p *progress) emit(r report) {
 
 // close ends the reports: what waits is dropped.
 func (p *progress) close() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -101,7 +110,7 @@ func (p *progress) close() {
 // gap is what the writer needs to keep the answer apart, nil where nobody asked
 // for progress.
 func (p *progress) gap() *written {
-	if p.token == nil {
+	if p == nil {
 		return nil
 	}
 	return &p.wire

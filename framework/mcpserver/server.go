@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -139,6 +141,9 @@ type Server struct {
 	// library speaks what is the protocol's own: initialize, server/discover, ping
 	// and the answers to methods that an era does not have.
 	library *server.MCPServer
+	info    json.RawMessage // who answers, as results of the modern era say it
+
+	acquaintances acquaintances
 
 	live     atomic.Pointer[Live]
 	mu       sync.Mutex
@@ -154,7 +159,11 @@ func New(o Options) (*Server, error) {
 	library := server.NewMCPServer(o.Name, o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true), server.WithCompletions(), server.WithLogging())
-	s := &Server{opts: o, library: library, sessions: map[*session]struct{}{}}
+	info, err := encode(mcp.Implementation{Name: o.Name, Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: o, library: library, info: info, sessions: map[*session]struct{}{}}
 	s.live.Store(&Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, ToolNames: o.ToolNames, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout})
 	return s, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -51,8 +50,8 @@ type session struct {
 // pending is a call that has no answer yet.
 type pending struct {
 	cancel    context.CancelCauseFunc
-	cancelled bool   // by the client: nothing more is sent about it
-	silence   func() // drops what the call still says
+	cancelled bool      // by the client: nothing more is sent about it
+	exchange  *exchange // that it is of
 }
 
 // Why a call's context ended.
@@ -150,43 +149,41 @@ func (s *session) cancel(id json.RawMessage) {
 	}
 	s.mu.Unlock()
 	if c != nil {
-		c.silence() // not under the lock: a report may be waiting for the queue
+		c.exchange.silence() // not under the lock: a report may be waiting for the queue
 	}
 }
 
 // admit takes a place for a call. The place of its id is free once finish
 // returned, the place among the running once the gate was left.
-func (s *session) admit(ctx context.Context, id json.RawMessage, silence func()) (context.Context, *pending, *rpcError) {
-	key, _ := idKey(id)
+func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rpcError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls[key] != nil || s.listening[key] != nil {
-		return nil, nil, protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", id))
+	if s.calls[ex.key] != nil || s.listening[ex.key] != nil {
+		return nil, protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", ex.id))
 	}
 	if s.ended {
-		return nil, nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
+		return nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
 	limit := s.server.now().QueueMax
 	if running, ok := s.gate.enter(limit); !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
-		return nil, nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": running}}))
+		return nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": running}}))
 	}
-	c := &pending{silence: silence}
-	ctx, c.cancel = context.WithCancelCause(ctx)
-	s.calls[key] = c
+	ex.pending = &pending{exchange: ex}
+	ctx, ex.pending.cancel = context.WithCancelCause(ctx)
+	s.calls[ex.key] = ex.pending
 	s.answered.Add(1)
-	return ctx, c, nil
+	return ctx, nil
 }
 
 // finish tells whether a call may be answered, and frees its id.
-func (s *session) finish(id json.RawMessage, c *pending) bool {
-	key, _ := idKey(id)
+func (s *session) finish(ex *exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.cancelled {
+	if ex.pending.cancelled {
 		return false
 	}
-	delete(s.calls, key)
+	delete(s.calls, ex.key)
 	return true
 }
 
@@ -225,17 +222,13 @@ func (s *session) quiet() bool {
 // legacy is the client as its handshake described it. Before one, it counts as a
 // client of the last version that had a handshake, which declares nothing.
 func (s *session) legacy() peer {
-	info, caps, version := s.handshake.read()
-	if version == "" {
-		version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
-	}
-	return peer{version: version, info: info, declares: declared(caps), asks: asksOf(caps)}
+	return s.handshake.peer()
 }
 
 // peer decides who a request comes from. Its rights are those that it came with:
 // a later token of the same caller may have others.
 func (s *session) peer(ctx context.Context, m meta) (peer, *rpcError) {
-	p, modern, bad := modernPeer(m)
+	p, modern, bad := s.server.modernPeer(m)
 	if !modern {
 		p = s.legacy()
 	}
@@ -253,6 +246,7 @@ type handshake struct {
 	version     string
 	info        mcp.Implementation
 	caps        mcp.ClientCapabilities
+	seen        *peer // what the three say; nil when one of them was set since
 }
 
 var (
@@ -264,6 +258,19 @@ func (h *handshake) read() (mcp.Implementation, mcp.ClientCapabilities, string) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.info, h.caps, h.version
+}
+
+// peer is who the handshake was with. It is asked at every request.
+func (h *handshake) peer() peer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seen == nil {
+		h.seen = &peer{version: h.version, info: h.info, declares: declared(h.caps), asks: asksOf(h.caps)}
+		if h.version == "" {
+			h.seen.version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+		}
+	}
+	return *h.seen
 }
 
 func (h *handshake) Initialize() {
@@ -289,7 +296,7 @@ func (h *handshake) GetClientInfo() mcp.Implementation { i, _, _ := h.read(); re
 func (h *handshake) SetClientInfo(i mcp.Implementation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.info = i
+	h.info, h.seen = i, nil
 }
 
 func (h *handshake) GetClientCapabilities() mcp.ClientCapabilities { _, c, _ := h.read(); return c }
@@ -297,7 +304,7 @@ func (h *handshake) GetClientCapabilities() mcp.ClientCapabilities { _, c, _ := 
 func (h *handshake) SetClientCapabilities(c mcp.ClientCapabilities) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.caps = c
+	h.caps, h.seen = c, nil
 }
 
 func (h *handshake) ProtocolVersion() string { _, _, v := h.read(); return v }
@@ -306,8 +313,5 @@ func (h *handshake) ProtocolVersion() string { _, _, v := h.read(); return v }
 func (h *handshake) SetProtocolVersion(v string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.version = v
+	h.version, h.seen = v, nil
 }
-
-// declares is what the handshake said about code mode.
-func (h *handshake) declares() exposure.Client { _, c, _ := h.read(); return declared(c) }

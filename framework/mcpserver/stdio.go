@@ -29,13 +29,20 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 
 	written := make(chan error, 1)
 	go func() { written <- box.run(out) }()
-	lines := make(chan line)
+	ended := make(chan error, 1)
 	left := make(chan struct{})
-	defer close(left)
-	go readLines(newLineReader(in, s.opts.MaxBufferBytes), lines, left)
+	go func() {
+		ended <- s.converse(calls, ss, newLineReader(in, s.opts.MaxBufferBytes), pipe{box, out}, left)
+	}()
 	defer context.AfterFunc(ctx, box.unbind)()
 
-	err := s.converse(ctx, calls, ss, lines, box)
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	case <-box.failed: // the writer says why
+	}
+	close(left)
 	box.unbind() // what is left is bounded by the calls in flight
 	done := ss.drain()
 	if err == nil {
@@ -71,43 +78,27 @@ func (s *Server) flush(ctx context.Context, box *outbox, written <-chan error) e
 	return errAbandoned
 }
 
-// converse takes lines until the input or the context ends. nil means one of
-// those; an error is why reading or writing failed.
-func (s *Server) converse(ctx, calls context.Context, ss *session, lines <-chan line, box *outbox) error {
+// converse takes lines until the input ends, or nobody listens any more. The error is
+// why reading failed.
+func (s *Server) converse(calls context.Context, ss *session, lines *lineReader, to sink, left <-chan struct{}) error {
 	for {
+		l := lines.next()
 		select {
-		case <-ctx.Done():
-			return nil
-		case <-box.failed:
-			return nil // the writer's own error is reported by the caller
-		case l := <-lines:
-			switch {
-			case errors.Is(l.err, io.EOF):
-				return nil
-			case l.err != nil:
-				return l.err
-			case l.tooLong:
-				refuse(box, l.id, fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", s.opts.MaxBufferBytes).
-					WithHint("Send less in one message, or raise server.maxBufferBytes.").
-					WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
-			default:
-				ss.take(calls, l.text, box)
-			}
-		}
-	}
-}
-
-// readLines hands lines on until the input has ended or nobody listens any more.
-func readLines(r *lineReader, lines chan<- line, left <-chan struct{}) {
-	for {
-		l := r.next()
-		select {
-		case lines <- l:
 		case <-left:
-			return
+			return nil
+		default:
 		}
-		if l.err != nil {
-			return
+		switch {
+		case errors.Is(l.err, io.EOF):
+			return nil
+		case l.err != nil:
+			return l.err
+		case l.tooLong:
+			refuse(to, l.id, fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", s.opts.MaxBufferBytes).
+				WithHint("Send less in one message, or raise server.maxBufferBytes.").
+				WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
+		default:
+			ss.take(calls, l.text, to)
 		}
 	}
 }

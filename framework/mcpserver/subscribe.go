@@ -15,6 +15,7 @@ import (
 // ends with an answer when the server ends it.
 type subscription struct {
 	id     json.RawMessage
+	key    string // the id, comparable
 	filter mcp.SubscriptionFilter
 	to     sink
 	end    func(result any, failed *rpcError)
@@ -31,7 +32,7 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is no filter of notifications", Expected: "object"})))
 		return
 	}
-	sub := &subscription{id: m.id, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
+	sub := &subscription{id: m.id, key: m.key, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
 		ToolsListChanged: params.Notifications.ToolsListChanged, ResourcesListChanged: params.Notifications.ResourcesListChanged,
 		PromptsListChanged: params.Notifications.PromptsListChanged, ResourceSubscriptions: s.existing(p, params.Notifications.ResourceSubscriptions),
 	}}
@@ -47,19 +48,18 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 }
 
 func (s *session) addSubscription(sub *subscription) *rpcError {
-	key, _ := idKey(sub.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch limit := s.server.now().QueueMax; {
 	case s.ended:
 		return protocolError(fault.New(fault.Cancelled, "the connection is ending"))
-	case s.calls[key] != nil || s.listening[key] != nil:
+	case s.calls[sub.key] != nil || s.listening[sub.key] != nil:
 		return protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", sub.id))
 	case len(s.listening) >= limit:
 		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", limit)
 		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": len(s.listening)}}))
 	}
-	s.listening[key] = sub
+	s.listening[sub.key] = sub
 	return nil
 }
 

@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// callResult is the result of tools/call. It is written by hand: what it has is JSON
+// already, and a call that gives a row is not to cost more than the row.
+type callResult struct {
+	run     json.RawMessage   // what is true of the run, nil for nothing
+	server  json.RawMessage   // who answers; in the modern era only, where every result says so
+	content []json.RawMessage // what the operation presents; nil is the body as a text
+	body    json.RawMessage   // compact JSON
+	failed  bool
+}
+
+// answering is the message that answers a request with the result.
+func (r callResult) answering(id json.RawMessage) []byte {
+	size := 192 + len(id) + len(r.run) + len(r.server) + 2*len(r.body) + len(r.body)/4
+	for _, c := range r.content {
+		size += len(c) + 1
+	}
+	b := make([]byte, 0, size)
+	b = append(append(append(b, `{"jsonrpc":"`+mcp.JSONRPC_VERSION+`","id":`...), id...), `,"result":{`...)
+	if r.run != nil || r.server != nil {
+		b = append(b, `"_meta":{`...)
+		if r.run != nil {
+			b = append(append(b, `"`+runMeta+`":`...), r.run...)
+		}
+		if r.run != nil && r.server != nil {
+			b = append(b, ',')
+		}
+		if r.server != nil {
+			b = append(append(b, `"`+mcp.MetaKeyServerInfo+`":`...), r.server...)
+		}
+		b = append(b, `},`...)
+	}
+	if r.server != nil {
+		b = append(b, `"resultType":"`+string(mcp.ResultTypeComplete)+`",`...)
+	}
+	b = append(b, `"content":[`...)
+	for i, c := range r.content {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, c...)
+	}
+	if r.content == nil {
+		b = append(appendQuoted(append(b, `{"type":"text","text":`...), r.body), '}')
+	}
+	b = append(append(b, `],"structuredContent":`...), r.body...)
+	if r.failed {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, `}}`...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendQuoted appends a text as a JSON string, as encode writes it.
+func appendQuoted(b, text []byte) []byte {
+	b = append(b, '"')
+	plain := 0 // where what is written as it stands began
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = append(b, text[plain:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\b':
+				b = append(b, `\b`...)
+			case '\f':
+				b = append(b, `\f`...)
+			case '\n':
+				b = append(b, `\n`...)
+			case '\r':
+				b = append(b, `\r`...)
+			case '\t':
+				b = append(b, `\t`...)
+			default:
+				b = append(b, `\u00`...)
+				b = append(b, hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			plain = i
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, text[plain:i]...), `\ufffd`...)
+			plain = i + size
+		case r == '\u2028' || r == '\u2029': // line ends to JavaScript
+			b = append(append(b, text[plain:i]...), `\u202`...)
+			b = append(b, hexDigits[r&15])
+			plain = i + size
+		}
+		i += size
+	}
+	return append(append(b, text[plain:]...), '"')
+}
