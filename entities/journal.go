@@ -45,6 +45,7 @@ type chronicle struct {
 	owner  backend.Owner
 	log    *slog.Logger
 	writer *ledger.Writer
+	tapes  *tapes // which it writes, too
 	lease  time.Duration
 	keep   time.Duration
 	most   int64 // bytes
@@ -73,7 +74,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 		return nil
 	}
 	c := &chronicle{
-		store: p.store, owner: owner, log: host.Log(), lease: s.Duration(settingLease),
+		store: p.store, owner: owner, log: host.Log(), tapes: p.tapes, lease: s.Duration(settingLease),
 		keep: time.Duration(s.Int(settingRetention)) * 24 * time.Hour, most: int64(s.Int(settingMaxMb)) << 20,
 	}
 	if s.Bool(settingExpose) {
@@ -93,7 +94,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 		p.offer.Resources = append(p.offer.Resources, offer.Resources...)
 	}
 	c.writer = ledger.NewWriter(c.open, c.lease/3, c.housekeep, c.log)
-	p.journal = c
+	p.journal, p.tapes.writer = c, c.writer
 	p.offer.Documents = append(p.offer.Documents, c.reports())
 	return nil
 }
@@ -103,7 +104,7 @@ const journalConns = 2
 
 func (c *chronicle) open(ctx context.Context) (*ledger.Journal, error) {
 	d := c.store.backend.Dialect()
-	db, err := c.owner.Own(ctx, ledger.JournalTables(d))
+	db, err := c.owner.Own(ctx, append(ledger.JournalTables(d), ledger.TapeTables(d)...))
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +169,14 @@ func (f flushed) Use(ctx context.Context, set string) (d backend.Database, attac
 }
 
 // housekeep marks what was cut off, repairs what was not written, and takes out
-// what is old.
+// what is old, of the tapes too.
 func (c *chronicle) housekeep(ctx context.Context, j *ledger.Journal) {
 	err := c.repair(ctx, j)
 	if err == nil {
 		err = c.prune(ctx, j)
+	}
+	if err == nil {
+		err = c.tapes.trim(ctx)
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:

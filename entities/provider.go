@@ -142,7 +142,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.store = s
 	if owner, ok := s.backend.(backend.Owner); ok {
 		p.keys = &keys{store: s, owner: owner, log: host.Log()}
-		p.tapes = &tapes{store: s, owner: owner}
+		p.tapes = &tapes{store: s, owner: owner, log: host.Log()}
 		if err := p.startJournal(ctx, host, owner); err != nil {
 			return errors.Join(err, s.backend.Close())
 		}
@@ -239,7 +239,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 		err = p.journal.close(ctx)
 	}
 	if p.keys != nil {
-		err = errors.Join(err, p.keys.close(), p.tapes.close())
+		err = errors.Join(err, p.keys.close(), p.tapes.close(ctx))
 	}
 	return errors.Join(err, p.store.backend.Close())
 }

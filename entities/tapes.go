@@ -3,7 +3,9 @@ package entities
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/entities/backend"
@@ -12,15 +14,34 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// tapes is the shelf of what is kept of runs for a replay, in the app's own tables,
-// which are made when the first run is kept.
+// tapes is the shelf of what is kept of runs for a replay, in the app's own tables.
+// The journal's writer writes them, or one of their own where there is no journal.
 type tapes struct {
-	store *store
-	owner backend.Owner
+	store  *store
+	owner  backend.Owner
+	log    *slog.Logger
+	writer *ledger.Writer // nil where there is no journal, and nothing is going to be kept
+	own    bool           // the writer has nothing else
+
+	bounds  atomic.Pointer[tapeBounds] // nil where nothing is going to be kept
+	trimmed time.Time                  // when it was last looked at, by the housekeeping alone
 
 	mu     sync.Mutex
-	opened *ledger.Tapes
+	opened *ledger.Tapes // for readers
 }
+
+// tapeBounds are how long tapes are kept, and how many bytes of them.
+type tapeBounds struct {
+	retention time.Duration
+	most      int64
+}
+
+// trimEvery is how often old tapes are looked for, and tapesBeat how often one is
+// reminded of that where there is no journal.
+const (
+	trimEvery = time.Minute
+	tapesBeat = time.Minute
+)
 
 var (
 	_ run.Shelf      = (*tapes)(nil)
@@ -51,7 +72,11 @@ func (t *tapes) open(ctx context.Context) (*ledger.Tapes, error) {
 	return t.opened, nil
 }
 
-func (t *tapes) close() error {
+// close writes what is left.
+func (t *tapes) close(ctx context.Context) error {
+	if t.own {
+		t.writer.Close(ctx)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.opened == nil {
@@ -60,17 +85,39 @@ func (t *tapes) close() error {
 	return t.opened.Close()
 }
 
-// Put implements run.Shelf.
-func (t *tapes) Put(ctx context.Context, kept []run.KeptTape) error {
-	l, err := t.open(ctx)
-	if err != nil {
-		return err
+// Bound implements run.Shelf.
+func (t *tapes) Bound(retention time.Duration, most int64) {
+	t.bounds.Store(&tapeBounds{retention, most})
+	if t.writer != nil {
+		t.writer.Tidy()
+		return
 	}
-	return l.Put(ctx, kept)
+	open := func(ctx context.Context) (*ledger.Journal, error) {
+		d := t.store.backend.Dialect()
+		db, err := t.owner.Own(ctx, ledger.TapeTables(d))
+		if err != nil {
+			return nil, err
+		}
+		return ledger.NewJournal(db, d, "", 0), nil
+	}
+	t.own = true
+	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {
+		if err := t.trim(ctx); err != nil && ctx.Err() == nil {
+			t.log.WarnContext(ctx, "old runs are still kept for a replay", "error", err)
+		}
+	}, t.log)
 }
+
+// Take implements run.Shelf.
+func (t *tapes) Take(k *run.Taken) { t.writer.Take(k) }
 
 // Get implements run.Shelf.
 func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
+	if t.writer != nil {
+		wait, stop := context.WithTimeout(ctx, flushTime)
+		t.writer.Flush(wait)
+		stop()
+	}
 	l, err := t.open(ctx)
 	if err != nil {
 		return nil, err
@@ -78,13 +125,18 @@ func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
 	return l.Get(ctx, id)
 }
 
-// Trim implements run.Shelf.
-func (t *tapes) Trim(ctx context.Context, before time.Time, most int64) error {
+// trim takes out what is too old, and the oldest where there is too much.
+func (t *tapes) trim(ctx context.Context) error {
+	b := t.bounds.Load()
+	if b == nil || time.Since(t.trimmed) < trimEvery {
+		return nil
+	}
+	t.trimmed = time.Now()
 	l, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
-	return l.Trim(ctx, before, most)
+	return l.Trim(ctx, time.Now().Add(-b.retention), b.most)
 }
 
 // room says how much a number of bytes is, to people.

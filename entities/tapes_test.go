@@ -2,58 +2,69 @@ package entities_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/run"
 )
 
-// What is kept of runs comes back, goes when it is old, and the oldest go where it is
-// too much.
+// keeping starts the app with an engine that keeps every run for a replay.
+func keeping(t *testing.T, place string, journal bool, o run.TapeOptions) *journaled {
+	j := startJournaled(t, place, map[string]any{"journal.enabled": journal, "journal.expose": journal})
+	o.Keep = run.KeepAll
+	j.engine = run.NewEngine(run.Options{Journal: j.provider.Journal(), Tapes: o})
+	j.engine.KeepTapes(j.provider.Shelf())
+	return j
+}
+
+// What is kept of runs comes back at once and after a start, goes when it is old, and
+// the oldest go where it is too much; with the journal's writer, and without.
 func TestShelfOfTapes(t *testing.T) {
 	if forEach(t, TestShelfOfTapes) {
 		return
 	}
-	shelf := start(t, ent.Entities()).provider.Shelf()
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	tape := func(n int) run.KeptTape {
-		return run.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Operation: "o", Outcome: "ok", Bytes: 500, Body: make([]byte, 100)}
-	}
-	var all []run.KeptTape
-	for n := range 100 {
-		all = append(all, tape(n))
-	}
-	require.NoError(t, shelf.Put(t.Context(), all))
-	got, err := shelf.Get(t.Context(), "run-042")
-	require.NoError(t, err)
-	require.Equal(t, all[42], *got)
-	large := run.KeptTape{Run: "run-042", At: now.Add(42 * time.Minute), Operation: "o", Outcome: "ok", Bytes: 5e6, Why: "too large"}
-	require.NoError(t, shelf.Put(t.Context(), []run.KeptTape{large}))
-	got, err = shelf.Get(t.Context(), "run-042")
-	require.NoError(t, err)
-	require.Nil(t, got.Body)
-	require.Equal(t, "too large", got.Why)
-
-	left := func() (n int) {
-		for i := range 100 {
-			got, err := shelf.Get(t.Context(), fmt.Sprintf("run-%03d", i))
-			require.NoError(t, err)
-			if got != nil {
-				n++
+	for _, journal := range []bool{true, false} {
+		t.Run(fmt.Sprintf("journal=%v", journal), func(t *testing.T) {
+			at := place(t)
+			j := keeping(t, at, journal, run.TapeOptions{MaxRunBytes: 4000})
+			kept := func(id string) *run.KeptTape {
+				k, err := j.provider.Shelf().Get(t.Context(), id)
+				require.NoError(t, err)
+				return k
 			}
-		}
-		return n
+			var runs []string
+			var bytes int
+			for n := range 20 {
+				_, o, err := j.try("Todo.upsert", fmt.Sprintf(`{"model":{"title":"Todo %d"}}`, n))
+				require.NoError(t, err)
+				runs = append(runs, o.Run)
+				k := kept(o.Run)
+				whole, err := run.UnpackRun(k.Body)
+				require.NoError(t, err)
+				require.Equal(t, "koan::Todo.upsert", whole.Operation)
+				bytes += len(k.Body)
+			}
+			_, o, err := j.try("Todo.collection", `{"filter":{"title":{"$ne":"`+strings.Repeat("x", 5000)+`"}}}`)
+			require.NoError(t, err)
+			require.Nil(t, kept(o.Run).Body)
+			require.Contains(t, kept(o.Run).Why, "replay.maxRunBytes")
+			_, o, err = j.try("Todo.collection", `{}`)
+			require.NoError(t, err)
+			j.stop()
+
+			last := runs[len(runs)-1]
+			j = keeping(t, at, journal, run.TapeOptions{MaxBytes: int64(bytes * 3 / 4)})
+			require.NotNil(t, kept(o.Run), "a graceful end writes what waits")
+			require.Eventually(t, func() bool { return kept(runs[0]) == nil }, 10*time.Second, 10*time.Millisecond)
+			require.NotNil(t, kept(last))
+			j.stop()
+
+			j = keeping(t, at, journal, run.TapeOptions{Retention: time.Nanosecond})
+			require.Eventually(t, func() bool { return kept(last) == nil }, 10*time.Second, 10*time.Millisecond)
+			j.stop()
+		})
 	}
-	require.NoError(t, shelf.Trim(t.Context(), now.Add(-time.Hour), 1<<20))
-	require.Equal(t, 100, left())
-	require.NoError(t, shelf.Trim(t.Context(), now.Add(30*time.Minute), 1<<20))
-	require.Equal(t, 70, left())
-	require.NoError(t, shelf.Trim(t.Context(), now, 1000))
-	require.Equal(t, 10, left())
-	require.NoError(t, shelf.Trim(t.Context(), now.Add(time.Hour*1000), 0))
-	require.Zero(t, left())
-	require.NoError(t, shelf.Trim(t.Context(), now, 0), "of nothing")
 }

@@ -348,9 +348,6 @@ func (i *Instance) Checks(ctx context.Context) []catalog.Check {
 func (i *Instance) Stop(ctx context.Context) error {
 	i.once.Do(func() {
 		var errs []error
-		if i.engine != nil { // what it still writes needs the providers
-			errs = append(errs, i.engine.Close(ctx))
-		}
 		for _, p := range slices.Backward(i.started) {
 			if err := p.Stop(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))

@@ -42,7 +42,7 @@ func database(t *testing.T) *sql.DB {
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "ledger")+"?_txlock=immediate&_journal_mode=WAL&_busy_timeout=5000")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	for _, statement := range ledger.JournalTables(sqltext.SQLite{}) {
+	for _, statement := range append(ledger.JournalTables(sqltext.SQLite{}), ledger.TapeTables(sqltext.SQLite{})...) {
 		_, err := db.Exec(statement)
 		require.NoError(t, err)
 	}

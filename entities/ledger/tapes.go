@@ -34,32 +34,27 @@ func TapeTables(d sqltext.Dialect) []string {
 	}
 }
 
-// Tapes is what is kept of runs for a replay. It is safe for concurrent use, by
-// several processes too.
+// Tapes is what is kept of runs for a replay, for those who read it; it is written
+// with the journal. It is safe for concurrent use, by several processes too.
 type Tapes struct{ place }
-
-var _ run.Shelf = (*Tapes)(nil)
 
 // NewTapes gives the tapes in a database that has TapeTables.
 func NewTapes(db *sql.DB, d sqltext.Dialect) *Tapes { return &Tapes{place{db: db, dialect: d}} }
 
-// Put implements run.Shelf. A run that was gone on with under its key has one tape:
-// the last.
-func (t *Tapes) Put(ctx context.Context, tapes []run.KeptTape) error {
-	return t.in(ctx, func(tx *sql.Tx) error {
-		for _, k := range tapes {
-			q := t.statement("INSERT INTO koan_tapes (run, at, operation, outcome, bytes, size, why, body) VALUES (").Arg(k.Run).Raw(", ").Arg(k.At.UnixMilli()).Raw(", ").
-				Arg(k.Operation).Raw(", ").Arg(k.Outcome).Raw(", ").Arg(int64(k.Bytes)).Raw(", ").Arg(int64(len(k.Body))).Raw(", ").Arg(k.Why).Raw(", ").Arg(k.Body).
-				Raw(") ON CONFLICT (run) DO UPDATE SET at = EXCLUDED.at, operation = EXCLUDED.operation, outcome = EXCLUDED.outcome, bytes = EXCLUDED.bytes, size = EXCLUDED.size, why = EXCLUDED.why, body = EXCLUDED.body")
-			if _, err := exec(ctx, tx, q); err != nil {
-				return err
-			}
+// shelve keeps tapes. A run that was gone on with under its key has one: the last.
+func (p place) shelve(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) error {
+	for _, k := range tapes {
+		q := p.statement("INSERT INTO koan_tapes (run, at, operation, outcome, bytes, size, why, body) VALUES (").Arg(k.Run).Raw(", ").Arg(k.At.UnixMilli()).Raw(", ").
+			Arg(k.Operation).Raw(", ").Arg(k.Outcome).Raw(", ").Arg(int64(k.Bytes)).Raw(", ").Arg(int64(len(k.Body))).Raw(", ").Arg(k.Why).Raw(", ").Arg(k.Body).
+			Raw(") ON CONFLICT (run) DO UPDATE SET at = EXCLUDED.at, operation = EXCLUDED.operation, outcome = EXCLUDED.outcome, bytes = EXCLUDED.bytes, size = EXCLUDED.size, why = EXCLUDED.why, body = EXCLUDED.body")
+		if _, err := exec(ctx, tx, q); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// Get implements run.Shelf.
+// Get gives the tape of a run, nil where there is none.
 func (t *Tapes) Get(ctx context.Context, id string) (out *run.KeptTape, err error) {
 	q := t.statement("SELECT run, at, operation, outcome, bytes, why, body FROM koan_tapes WHERE run = ").Arg(id)
 	err = t.each(ctx, q, func(rows *sql.Rows) error {
@@ -76,7 +71,8 @@ func (t *Tapes) Get(ctx context.Context, id string) (out *run.KeptTape, err erro
 
 var errEnough = errors.New("enough")
 
-// Trim implements run.Shelf. It takes time as the runs' ids tell it.
+// Trim forgets what is older than before, and the oldest ones above so many bytes of
+// bodies. It takes time as the runs' ids tell it.
 func (t *Tapes) Trim(ctx context.Context, before time.Time, most int64) error {
 	_, bytes, err := t.Size(ctx)
 	if err != nil {

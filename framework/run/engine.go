@@ -48,7 +48,7 @@ type Engine struct {
 	plans    Plans    // nil where plans are not kept
 	observer Observer // nil where nobody watches
 	shelf    Shelf    // nil where nothing can be kept for a replay
-	taper    *taper   // nil where nothing is going to be
+	taping   bool     // something is going to be
 	schemas  schema.Cache
 
 	policy atomic.Pointer[Approvals] // what holds now

@@ -65,15 +65,16 @@ type KeptTape struct {
 	Why  string
 }
 
-// Shelf keeps tapes, where the journal is. It is called by one goroutine at a time
-// where it writes.
+// Shelf keeps tapes, where the journal is. It is safe for concurrent use.
 type Shelf interface {
-	Put(ctx context.Context, tapes []KeptTape) error
-	// Get gives the tape of a run, nil where there is none.
+	// Bound says that tapes are going to come, how long each is kept, and how many bytes
+	// of bodies are at most, the oldest going first. It is called once, before Take.
+	Bound(retention time.Duration, most int64)
+	// Take has a tape written beside the runs. It neither waits nor fails: what comes
+	// while too much waits already is left out, and said in the log.
+	Take(t *Taken)
+	// Get gives the tape of a run that was taken before, nil where there is none.
 	Get(ctx context.Context, run string) (*KeptTape, error)
-	// Trim forgets what is older than before, and the oldest ones above so many bytes
-	// of bodies.
-	Trim(ctx context.Context, before time.Time, most int64) error
 }
 
 // TapeKeeper is a provider that has a shelf for tapes. Shelf is called once it has
@@ -117,12 +118,13 @@ func (k *KeptRun) Principal() auth.Principal {
 // ID is what was called.
 func (k *KeptRun) ID() (catalog.ID, error) { return catalog.ParseID(k.Operation) }
 
-// packer makes the bodies of kept tapes, one at a time. Its compressor takes a
-// megabyte, which one goroutine need not ask for again and again.
-type packer struct{ flate *flate.Writer }
+// Packer makes the bodies of kept tapes, one at a time. Its compressor takes a
+// megabyte, which one goroutine need not ask for again and again. The zero value is
+// ready.
+type Packer struct{ flate *flate.Writer }
 
 // body gives a run as it is kept, and how large it was.
-func (p *packer) body(k *KeptRun) (body []byte, size int, err error) {
+func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
 	raw, err := written(k)
 	if err != nil {
 		return nil, 0, err
@@ -176,7 +178,7 @@ type recorded struct {
 // Recording tells how many bytes of what the run's calls take and give may be kept;
 // 0 is that nobody will.
 func (r *Run) Recording() int {
-	if r.engine.taper == nil || r.again != nil {
+	if !r.engine.taping || r.again != nil {
 		return 0
 	}
 	return r.engine.opts.Tapes.MaxRunBytes
@@ -193,7 +195,7 @@ func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
 
 // keepTape gives a run that has ended to whoever writes tapes down.
 func (e *Engine) keepTape(r *Run, out json.RawMessage) {
-	if e.taper == nil || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
+	if !e.taping || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
 		return
 	}
 	script := r.op.ID.Kind == catalog.KindCode
@@ -219,5 +221,5 @@ func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 		k.Output = out
 		kept.size = len(out)
 	}
-	e.taper.take(&taking{kept: k, tape: r.tape, script: kept, failure: r.failure, size: kept.size + len(k.Input)})
+	e.shelf.Take(&Taken{kept: k, tape: r.tape, script: kept, failure: r.failure, size: kept.size + len(k.Input), most: e.opts.Tapes.MaxRunBytes, log: e.opts.Log})
 }

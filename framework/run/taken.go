@@ -1,0 +1,71 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Taken is a run on its way to a shelf. Encoding and compressing it is left to who
+// writes there, beside the runs.
+type Taken struct {
+	kept    *KeptRun
+	tape    Tape
+	script  recorded
+	failure error
+	size    int
+	most    int // replay.maxRunBytes
+	log     *slog.Logger
+}
+
+// Size is about how many bytes wait to be written.
+func (t *Taken) Size() int { return t.size }
+
+// Pack gives the run as a shelf has it. It is called once; p belongs to one
+// goroutine.
+func (t *Taken) Pack(p *Packer) KeptTape {
+	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}
+	if t.size > t.most {
+		out.Why = fmt.Sprintf("what it took and gave has more than replay.maxRunBytes (%d)", t.most)
+		return out
+	}
+	err := t.fill()
+	if err == nil {
+		out.Body, out.Bytes, err = p.body(t.kept)
+	}
+	switch {
+	case err != nil:
+		out.Body, out.Why = nil, fault.From(err).Message
+		t.log.Warn("a run cannot be kept for a replay", "run", t.kept.Run, "error", err)
+	case out.Bytes > t.most:
+		out.Body, out.Why = nil, fmt.Sprintf("it takes %d bytes, and replay.maxRunBytes is %d", out.Bytes, t.most)
+	}
+	return out
+}
+
+func (t *Taken) fill() (err error) {
+	if t.failure != nil {
+		if t.kept.Fault, err = json.Marshal(fault.From(t.failure)); err != nil {
+			return err
+		}
+	}
+	if t.kept.Tape, err = freezeValues(t.tape); err != nil {
+		return err
+	}
+	if t.script.encode != nil {
+		t.kept.Script, err = t.script.encode()
+	}
+	return err
+}
+
+// KeepTapes gives the engine a shelf for what is kept of runs, before the first
+// call.
+func (e *Engine) KeepTapes(s Shelf) {
+	e.shelf = s
+	if k := e.opts.Tapes.Keep; k != "" && k != KeepNone {
+		e.taping = true
+		s.Bound(e.opts.Tapes.Retention, e.opts.Tapes.MaxBytes)
+	}
+}
