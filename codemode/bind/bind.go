@@ -21,7 +21,7 @@ var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "arg
 // Bind gives the bindings of a View: entities by name, domains and functions in
 // the order of their IDs. They are made once per View.
 func Bind(v *catalog.View) wire.Bindings {
-	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v) })
+	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })
 }
 
 func bindings(v *catalog.View) wire.Bindings {

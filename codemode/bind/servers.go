@@ -142,12 +142,13 @@ func Importing(v *catalog.View, app App, code string) wire.Bindings {
 		return b
 	}
 	all := computes(code)
+	var servers []wire.Server
 	for _, s := range Servers(v, app) {
 		w := s.Server
 		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {
 			w.Tools = nil
 		}
-		b.Servers = append(b.Servers, w)
+		servers = append(servers, w)
 	}
-	return b
+	return b.With(servers)
 }

@@ -27,6 +27,12 @@ const (
 	hogAfter   = 30 * time.Millisecond
 	niceHog    = 19
 	niceExcess = 10
+	// undisturbed is how long a script may have the cores for itself before the worker
+	// it took is replaced, while another one is ready: a start costs more than most
+	// scripts.
+	undisturbed = 50 * time.Millisecond
+	// startFor is how long the host looks for the first that a script has to say.
+	startFor = 600 * time.Microsecond
 	// rssSlack is what a worker may be resident above its base and cap, in bytes:
 	// stacks, and what the collector holds on to.
 	rssSlack = 12 << 20
@@ -52,10 +58,12 @@ type execution struct {
 	crowd    func() int  // how many jobs share the machine now
 	rivals   func() bool // whether there are other callers
 	yields   bool        // to others, from the start
+	replace  func()      // has the pool start another worker
 	cpuBase  time.Duration
 	cpuKnown bool
 	looked   atomic.Int64 // nanoseconds that the worker may have looked for answers
 	hurried  bool
+	woken    bool  // the worker was told to hurry
 	ended    error // what run.Ends said of a call
 	accepted bool  // the worker has the job
 }
@@ -64,7 +72,7 @@ type execution struct {
 // one may have it.
 var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
 
-func (e *execution) run() (*wire.Result, error) {
+func (e *execution) run(bindings []byte) (*wire.Result, error) {
 	l := e.job.Limits
 	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
 	ctx, cancel := context.WithCancel(e.ctx)
@@ -78,14 +86,13 @@ func (e *execution) run() (*wire.Result, error) {
 		defer close(guarded)
 		e.guard(done, base, cancel)
 	}()
-	e.hurry()
-	err := e.w.WriteJSON(wire.KindJob, 0, e.job)
+	err := e.send(bindings)
 	if err == nil {
 		err = e.serve(ctx)
 	}
 	e.clock.Pause()
-	peak := e.meter.peak()
 	close(done)
+	peak := e.meter.peak()
 	<-guarded
 	logs := e.result.Logs
 	if err != nil {
@@ -106,12 +113,28 @@ func (e *execution) run() (*wire.Result, error) {
 	return &e.result, err
 }
 
-// hurry has the host look for the next frame before it sleeps, while there is a
-// core to spare for that.
+// send gives the worker its job.
+func (e *execution) send(bindings []byte) error {
+	if err := e.bind(bindings); err != nil {
+		return err
+	}
+	job := *e.job
+	job.Bindings = wire.Bindings{}
+	return e.w.WriteJSON(wire.KindJob, 0, &job)
+}
+
+// hurry has host and worker look for each other's next frame before they sleep,
+// while there is a core to spare for that. The worker is told once: it wakes up while
+// its job is still being prepared.
 func (e *execution) hurry() {
 	if e.crowd() < runtime.NumCPU() {
 		if !e.hurried {
 			e.spin.Allow(worker.SpinFor)
+		}
+		if !e.woken {
+			e.woken = true
+			// Where the worker is gone, sending the job tells.
+			_ = e.w.Write(wire.KindWake, uint32(worker.SpinFor.Microseconds()))
 		}
 		e.hurried = true
 		return
@@ -140,6 +163,7 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 	hog := false
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
+	replaced, began := false, time.Now()
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
 	most := base + e.job.Limits.MemoryBytes + rssSlack
 	stop := func(why cause) {
@@ -158,6 +182,10 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 			stop(killedContext)
 			return
 		case <-ticker.C:
+		}
+		if !replaced && time.Since(began) >= undisturbed {
+			replaced = true
+			e.replace()
 		}
 		rss := e.meter.resident()
 		e.peak = max(e.peak, rss)
@@ -188,6 +216,10 @@ func (e *execution) serve(ctx context.Context) error {
 		switch f.Kind {
 		case wire.KindAccepted:
 			e.accepted = true
+			if e.hurried { // it has to compile first
+				e.spin.Allow(startFor)
+				e.hurried = false
+			}
 		case wire.KindCall:
 			waited := e.clock.Waited()
 			e.clock.Pause()

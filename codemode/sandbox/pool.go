@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,10 +20,6 @@ const (
 	// poolGrowth is how many ready workers per core the pool keeps at most, unless
 	// Options.PoolSize is more.
 	poolGrowth = 4
-	// undisturbed is how long a script may have the cores for itself before the worker
-	// it took is replaced, while another one is ready: a start costs more than most
-	// scripts.
-	undisturbed = 50 * time.Millisecond
 )
 
 // pool keeps workers that are ready. What becomes ready goes first to the jobs
@@ -34,14 +31,14 @@ type pool struct {
 	layers  []string
 	spawn   chan spawnRequest
 	done    chan struct{}
+	likely  atomic.Pointer[[]byte] // the bindings of the last job: most jobs of an app have the same
 
 	mu       sync.Mutex
 	closed   bool
 	idle     []*process
 	target   int // how many are to be idle
 	shrink   *time.Timer
-	late     *time.Timer // refills while long scripts run; nil: none is set
-	waiters  []*waiter   // jobs without a worker, in the order in which they came
+	waiters  []*waiter // jobs without a worker, in the order in which they came
 	starting int
 	all      map[*process]bool
 	changed  chan struct{} // closed and replaced when idle grows or a start fails
@@ -137,7 +134,11 @@ func (p *pool) start() (*process, error) {
 		s.p.end(killedClose)
 		return nil, errClosed
 	}
-	if err := s.p.await(p.opts.StartTimeout); err != nil {
+	var likely []byte
+	if last := p.likely.Load(); last != nil {
+		likely = *last
+	}
+	if err := s.p.await(p.opts.StartTimeout, likely); err != nil {
 		p.forget(s.p)
 		return nil, err
 	}
@@ -158,14 +159,8 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	if len(w.got) == 0 && !modest {
 		p.missed()
 	}
-	soon := len(p.waiters) > 0 || len(p.idle) == 0
-	if !soon && p.late == nil {
-		p.late = time.AfterFunc(undisturbed, p.refill)
-	}
 	p.mu.Unlock()
-	if soon {
-		p.refill()
-	}
+	p.refillIfShort()
 	select {
 	case s := <-w.got:
 		return s.p, s.err
@@ -241,18 +236,19 @@ func (p *pool) trim() {
 	}
 }
 
-// discard ends a worker that had its job, and sees to the next.
+// discard ends a worker that had its job, and sees to the next. Neither the kill,
+// which takes a while, nor the start keeps the run from its end.
 func (p *pool) discard(w *process) {
 	p.dismiss(w)
-	p.refill()
+	p.refillIfShort()
 }
 
-// dismiss ends a worker; close waits until it is reaped.
+// dismiss ends a worker, and when it is reaped, sees to the next; close waits for it.
 func (p *pool) dismiss(w *process) {
-	w.kill(killedDone)
 	go func() {
 		w.end(killedDone)
 		p.forget(w)
+		p.refill()
 	}()
 }
 
@@ -262,14 +258,20 @@ func (p *pool) forget(w *process) {
 	p.mu.Unlock()
 }
 
+// refillIfShort is refill where somebody waits, or the next one would.
+func (p *pool) refillIfShort() {
+	p.mu.Lock()
+	short := len(p.waiters) > 0 || len(p.idle) == 0
+	p.mu.Unlock()
+	if short {
+		p.refill()
+	}
+}
+
 // refill starts what the pool lacks and returns at once.
 func (p *pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.late != nil {
-		p.late.Stop()
-		p.late = nil
-	}
 	if p.closed {
 		return
 	}
@@ -340,10 +342,8 @@ func (p *pool) close() {
 	for len(p.waiters) > 0 {
 		p.answer(0, spawned{nil, errClosed})
 	}
-	for _, t := range []*time.Timer{p.shrink, p.late} {
-		if t != nil {
-			t.Stop()
-		}
+	if p.shrink != nil {
+		p.shrink.Stop()
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})

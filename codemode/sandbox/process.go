@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type process struct {
 	w         *wire.Writer
 	ready     wire.Ready
 	isolation string
+	bound     []byte // the bindings that it has, in JSON
 	exited    chan struct{}
 	meter     *meter
 
@@ -118,8 +120,18 @@ func (p *process) attend(stderr *os.File) {
 	close(p.exited)
 }
 
-// await waits until the worker is ready, and checks that it is this build.
-func (p *process) await(limit time.Duration) error {
+// bind tells the worker the bindings of its job, in JSON, unless it knows them.
+func (p *process) bind(bindings []byte) error {
+	if bytes.Equal(p.bound, bindings) {
+		return nil
+	}
+	p.bound = bindings
+	return p.w.Write(wire.KindBindings, 0, bindings)
+}
+
+// await waits until the worker is ready, checks that it is this build, and tells it
+// the bindings that its job will likely have; nil is none.
+func (p *process) await(limit time.Duration, likely []byte) error {
 	timer := time.AfterFunc(limit, func() { p.kill(killedClose) })
 	defer timer.Stop()
 	f, err := p.r.Read()
@@ -135,6 +147,8 @@ func (p *process) await(limit time.Duration) error {
 		err = errOtherBuild
 	case p.ready.Isolation != p.isolation:
 		err = fmt.Errorf("it is isolated by %.60s, not by %s", p.ready.Isolation, p.isolation)
+	case likely != nil:
+		err = p.bind(likely)
 	}
 	if err != nil {
 		p.end(killedClose)

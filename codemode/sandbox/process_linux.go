@@ -124,20 +124,21 @@ func (p *process) yield(by int) {
 	}
 }
 
-// meter reads a worker's resident memory.
-type meter struct {
-	statm *os.File
-	pid   int
-}
+// meter reads a worker's resident memory. Its files are nil where they cannot be had.
+type meter struct{ statm, status *os.File }
 
 func newMeter(pid int) *meter {
-	f, _ := os.Open("/proc/" + strconv.Itoa(pid) + "/statm")
-	return &meter{f, pid}
+	of := "/proc/" + strconv.Itoa(pid)
+	statm, _ := os.Open(of + "/statm")
+	status, _ := os.Open(of + "/status")
+	return &meter{statm, status}
 }
 
 func (m *meter) close() {
-	if m.statm != nil {
-		_ = m.statm.Close()
+	for _, f := range []*os.File{m.statm, m.status} {
+		if f != nil {
+			_ = f.Close()
+		}
 	}
 }
 
@@ -158,11 +159,12 @@ func (m *meter) resident() int64 {
 
 // peak gives the most resident bytes so far, 0 when they cannot be had.
 func (m *meter) peak() int64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(m.pid) + "/status")
-	if err != nil {
+	if m.status == nil {
 		return 0
 	}
-	_, rest, ok := bytes.Cut(b, []byte("VmHWM:"))
+	var b [4 << 10]byte
+	n, _ := m.status.ReadAt(b[:], 0)
+	_, rest, ok := bytes.Cut(b[:n], []byte("VmHWM:"))
 	if fields := bytes.Fields(rest); ok && len(fields) > 0 {
 		kb, _ := strconv.ParseInt(string(fields[0]), 10, 64)
 		return kb << 10

@@ -124,6 +124,13 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	if err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
+	e := &execution{
+		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess, replace: s.pool.refill,
+		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
+	}
+	e.hurry()
+	bindings := job.Bindings.JSON()
+	s.pool.likely.Store(&bindings)
 	if err := p.limit(job.Limits); err != nil {
 		if errors.Is(err, syscall.ESRCH) {
 			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
@@ -133,11 +140,7 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	if excess {
 		p.yield(niceExcess)
 	}
-	e := &execution{
-		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess,
-		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
-	}
-	return e.run()
+	return e.run(bindings)
 }
 
 // SelfTest starts workers and has them try from inside what the confinement must

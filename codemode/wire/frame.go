@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 3
+const Protocol = 4
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
@@ -29,6 +29,10 @@ const (
 	KindAccepted                 // worker: the job has arrived; what ends it from now on is its own end
 	KindStart                    // worker: a call (EncodeCall) whose end it asks for later; not answered
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
+	KindBindings                 // host: the Bindings of the job to come, any number before it; the last ones count
+	KindWake                     // host: the job comes now; the ID is how long one wait may look for a frame before it sleeps, in microseconds
+
+	lastKind = KindWake
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,
@@ -138,7 +142,7 @@ func (r *Reader) Read() (Frame, error) {
 	}
 	n := int64(binary.BigEndian.Uint32(h[:4])) - (headerBytes - 4)
 	k := Kind(h[4])
-	if n < 0 || n > int64(r.max) || k < KindReady || k > KindAwait {
+	if n < 0 || n > int64(r.max) || k < KindReady || k > lastKind {
 		return Frame{}, fmt.Errorf("%w: kind %d with %d bytes", ErrFrame, k, n)
 	}
 	f := Frame{Kind: k, ID: binary.BigEndian.Uint32(h[5:]), Payload: make([]byte, n)}

@@ -31,10 +31,11 @@ type Job struct {
 	DryRun        bool            `json:"dryRun,omitempty"`
 	// Module runs the code with the semantics of an ES module, and takes the result
 	// from globalThis.__codemode_result__ alone (codemode-run-spec section 3.2).
-	Module   bool     `json:"module,omitempty"`
-	NowMs    int64    `json:"nowMs"` // Unix milliseconds: where the script's clock starts
-	Seed     uint64   `json:"seed"`
-	Bindings Bindings `json:"bindings"`
+	Module bool   `json:"module,omitempty"`
+	NowMs  int64  `json:"nowMs"` // Unix milliseconds: where the script's clock starts
+	Seed   uint64 `json:"seed"`
+	// Bindings go to a worker in a frame of their own: most jobs have the same.
+	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
 	// Principal is whose job it is: those of one caller wait for each other before
 	// others wait for them. The worker is not told.
@@ -65,6 +66,33 @@ type Bindings struct {
 	Entities []Entity `json:"entities"`
 	Domains  []Domain `json:"domains"` // plugins: SDK.<Name>.<fn>
 	Servers  []Server `json:"servers,omitempty"`
+
+	encoded []byte // of what Encoded gave; nil: it is made when it is needed
+}
+
+// Encoded gives bindings that have their JSON with them: for those that many jobs
+// have. They must not be changed but by With.
+func (b Bindings) Encoded() Bindings {
+	b.encoded = b.JSON()
+	return b
+}
+
+// With gives the same bindings with these servers.
+func (b Bindings) With(servers []Server) Bindings {
+	b.Servers, b.encoded = servers, nil
+	return b
+}
+
+// JSON is the payload of KindBindings. It must not be changed.
+func (b Bindings) JSON() []byte {
+	if b.encoded != nil {
+		return b.encoded
+	}
+	raw, err := Marshal(b)
+	if err != nil {
+		panic("wire: bindings are plain data: " + err.Error())
+	}
+	return raw
 }
 
 // Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"); the worker

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"encoding/json"
+
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -11,21 +13,41 @@ import (
 // native is a function of SDK.
 type native func(goja.FunctionCall) goja.Value
 
-// bind defines SDK (CONTRACT section 3).
-func (s *session) bind() error {
+// prebind makes ready for jobs with these bindings, in JSON, before there is one.
+// They take the place of those before; no script has seen any yet.
+func (s *session) prebind(raw []byte) error {
+	var b wire.Bindings
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return err
+	}
+	s.members(b)
+	return nil
+}
+
+// members makes what SDK has whatever the job is.
+func (s *session) members(b wire.Bindings) {
 	sdk, entities := s.vm.NewObject(), s.vm.NewObject()
-	for _, e := range s.job.Bindings.Entities {
+	for _, e := range b.Entities {
 		s.define(entities, e.Name, s.entity(e))
 	}
 	s.define(sdk, "Entities", entities)
 	s.define(sdk, "Out", s.outObject())
-	for _, d := range s.job.Bindings.Domains {
+	for _, d := range b.Domains {
 		o := s.vm.NewObject()
 		for _, f := range d.Functions {
 			s.method(o, f.Name, 1, s.domainFunction(f.ID))
 		}
 		s.define(sdk, d.Name, o)
 	}
+	s.sdk, s.bound = sdk, b
+}
+
+// bind defines SDK (CONTRACT section 3).
+func (s *session) bind() error {
+	if s.sdk == nil {
+		s.members(s.job.Bindings)
+	}
+	sdk := s.sdk
 	args := goja.Value(s.vm.NewObject())
 	if len(s.job.Args) > 0 {
 		var err error

@@ -28,6 +28,7 @@ func cpuGauge(spin *Spin) func() time.Duration {
 	if !ok {
 		return nil
 	}
+	base -= spin.Spent()
 	return func() time.Duration {
 		now, _ := ProcessCPU(0)
 		return max(now-base-spin.Spent(), 0)

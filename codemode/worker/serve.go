@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bufio"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -46,9 +44,11 @@ func serve(layers []string) int {
 	debug.SetGCPercent(collectAt)
 	time.Local = time.UTC // a script's local time is the same everywhere
 	in, out := pipes()
-	warmUp()
 	spareThreads(threads)
 	s, err := prepare()
+	if err == nil {
+		err = rehearse()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
 		return exitBroken
@@ -63,42 +63,40 @@ func serve(layers []string) int {
 	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
 		return exitOrphan
 	}
-	f, err := h.r.Read()
-	if err != nil {
-		return exitOrphan
-	}
-	switch f.Kind {
-	case wire.KindProbe:
-		err = h.w.WriteJSON(wire.KindReport, 0, probe(layers))
-	case wire.KindJob:
-		if err = h.w.Write(wire.KindAccepted, 0); err == nil {
-			err = h.job(s, f.Payload)
+	for {
+		f, err := h.r.Read()
+		if err != nil {
+			return exitOrphan
 		}
-	default:
-		return exitBroken
+		switch f.Kind {
+		case wire.KindWake:
+			h.look = min(time.Duration(f.ID)*time.Microsecond, SpinFor)
+			h.spin.Allow(min(time.Duration(f.ID)*time.Microsecond, wakeFor))
+			continue
+		case wire.KindBindings:
+			if s.prebind(f.Payload) != nil {
+				return exitBroken
+			}
+			continue
+		case wire.KindProbe:
+			err = h.w.WriteJSON(wire.KindReport, 0, probe(layers))
+		case wire.KindJob:
+			if err = h.w.Write(wire.KindAccepted, 0); err == nil {
+				err = h.job(s, f.Payload)
+			}
+		default:
+			return exitBroken
+		}
+		if err != nil {
+			return exitOrphan
+		}
+		_, _ = h.r.Read() // the host looks at what it used, and kills
+		return exitDone
 	}
-	if err != nil {
-		return exitOrphan
-	}
-	_, _ = h.r.Read() // the host looks at what it used, and kills
-	return exitDone
 }
 
-// warmUp runs both compilers before the confinement: what they read from the
-// system they have read then. It is a module as models write them, and not only
-// once: a script does not pay for the pages of the compilers' code, for their
-// tables, nor for the pages of the heap that they need.
-func warmUp() {
-	for range warmUps {
-		_, _ = script.Compile(script.Source{Code: usual})
-	}
-}
-
-// warmUps is where another one saves less than it costs.
-const warmUps = 2
-
-//go:embed usual.ts
-var usual string
+// wakeFor bounds how long a worker that was woken looks for its job.
+const wakeFor = time.Millisecond
 
 // spareThreads has the runtime start threads and keep them (threads).
 func spareThreads(n int) {
@@ -122,7 +120,8 @@ func spareThreads(n int) {
 type host struct {
 	r    *wire.Reader
 	w    *wire.Writer
-	spin *Spin // of what r reads from
+	spin *Spin         // of what r reads from
+	look time.Duration // how long one wait may look for an answer
 	call uint32
 }
 
@@ -132,7 +131,8 @@ func (h *host) job(s *session, payload []byte) error {
 		return err
 	}
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	h.spin.Allow(SpinFor)
+	job.Bindings = s.bound
+	h.spin.Allow(h.look)
 	result := s.run(&job, h, Gauges{Memory: meter(job.Limits.MemoryBytes), CPU: cpuGauge(h.spin)})
 	h.spin.Allow(0)
 	return h.w.WriteJSON(wire.KindResult, 0, result)

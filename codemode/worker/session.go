@@ -18,6 +18,8 @@ import (
 // the watch acts from outside, by interrupts.
 type session struct {
 	vm        *goja.Runtime
+	sdk       *goja.Object  // what does not depend on the job; nil: not bound yet
+	bound     wire.Bindings // what sdk was made of
 	base      base
 	stringify goja.Callable // as it was before the script
 

@@ -1,4 +1,4 @@
-// What scripts usually consist of, for warmUp.
+// What scripts usually consist of, for rehearse.
 interface Row {
   id: string;
   name?: string;
@@ -44,10 +44,14 @@ async function group(rows: Row[]): Promise<Groups> {
   }
   return groups;
 }
+const page = SDK.Entities.Row.collection({ filter: { name: { $startsWith: "m" }, done: false }, sort: "-name", pageSize: 20 });
 const [first, ...others] = Object.entries({ a: 1, b: 2 }).map(([name, n]) => ({ id: String(n), name, tags: ["x"] }) satisfies Row);
 const basket = new Basket<Row>("all").add(first as Row);
 export const total = others.reduce((sum, r) => sum + Number(r.id) ** 2, basket.size);
 export function* each(rows: Row[]) {
   while (rows.length > 0) yield rows.pop();
 }
-export default await group([first, ...others]);
+for (const r of page.items) SDK.Entities.Row.patch(r.id, { name: r.name, tags: [...r.tags, "seen"] });
+console.log("rows", page.items.length);
+SDK.Out.answer(`${total} of ${page.items.length}`);
+export default Object.fromEntries(await group([first, ...others, ...page.items]));
