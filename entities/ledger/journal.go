@@ -82,6 +82,11 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 	if j.writer == "" && len(b.Tapes) == 0 {
 		return nil
 	}
+	if j.dialect.Name() == dialect.SQLite {
+		// The driver makes a goroutine for each statement that can be cancelled, which costs
+		// more than the statement. None takes longer than it may wait for the file.
+		ctx = context.WithoutCancel(ctx)
+	}
 	rows, bytes := journalRows(b.Ended)
 	in := j.unsynced
 	if b.Synced {

@@ -12,13 +12,16 @@ import (
 )
 
 // How much waits to be written, how long a run waits where no more may, how long
-// records are gathered for one transaction, and for how long what is written may be
-// lost with the power. Tapes leave half of the queue to records.
+// records and tapes are gathered for one transaction, and for how long what is written
+// may be lost with the power. Tapes take longer: to pack several at once is much
+// cheaper, and who loses one misses no more than a replay.
 const (
 	queued     = 1024
-	tapesWait  = 64 << 20 // bytes of tapes
+	tapesWait  = 512
+	tapesBytes = 64 << 20 // of them
 	patience   = 50 * time.Millisecond
 	gathering  = 50 * time.Millisecond
+	collecting = 250 * time.Millisecond
 	maxBatch   = 512
 	batchTapes = 4 << 20 // bytes of them
 	syncing    = time.Second
@@ -36,17 +39,23 @@ type Writer struct {
 	beat time.Duration
 	idle func(ctx context.Context, j *Journal) // at each beat
 
-	queue  chan item
 	lost   atomic.Int64 // dropped, and not said in a record yet
 	said   atomic.Int64 // dropped, in all
-	taking atomic.Int64 // bytes of tapes that wait
-	left   atomic.Int64 // tapes that were dropped
 	tidy   chan struct{}
 	ended  sync.WaitGroup
 	cancel context.CancelFunc
 	ctx    context.Context
 
-	closing sync.RWMutex
+	mu      sync.Mutex
+	waiting []item
+	tapes   []*run.Taken
+	bytes   int           // of tapes that wait
+	since   time.Time     // when the first of them came
+	left    int           // tapes that were dropped
+	due     *time.Timer   // wakes the goroutine, which no run does by itself
+	now     chan struct{} // wakes it at once
+	room    chan struct{} // is closed when there is some
+	flushes []chan struct{}
 	closed  bool
 
 	// The goroutine's own.
@@ -56,16 +65,22 @@ type Writer struct {
 	fresh  bool      // something was written since
 }
 
-// item is a record, a tape, or somebody who waits until what came before is written.
+// item is the record of a run that has begun, or has ended.
 type item struct {
 	record journal.Record
 	begun  bool
-	tape   *run.Taken
-	flush  chan struct{}
 }
 
-// ended tells whether the item is the record of a run that has ended.
-func (i *item) ended() bool { return i.flush == nil && i.tape == nil && !i.begun }
+// load is what is written at once, with those who wait for it.
+type load struct {
+	items   []item
+	tapes   []*run.Taken
+	bytes   int
+	flushes []chan struct{}
+	left    int  // tapes that were dropped before
+	more    bool // waits already
+	last    bool
+}
 
 var _ journal.Sink = (*Writer)(nil)
 
@@ -73,8 +88,8 @@ var _ journal.Sink = (*Writer)(nil)
 // idle is called beside the writing, at the start, at each beat, and after Tidy.
 func NewWriter(open func(ctx context.Context) (*Journal, error), beat time.Duration, idle func(ctx context.Context, j *Journal), log *slog.Logger) *Writer {
 	w := &Writer{
-		open: open, log: log, beat: beat, idle: idle, queue: make(chan item, queued), tidy: make(chan struct{}, 1),
-		noted: map[string]bool{},
+		open: open, log: log, beat: beat, idle: idle, tidy: make(chan struct{}, 1), noted: map[string]bool{},
+		due: time.NewTimer(time.Hour), now: make(chan struct{}, 1), room: make(chan struct{}),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.ended.Go(w.work)
@@ -95,21 +110,32 @@ func (w *Writer) Append(_ context.Context, r journal.Record) {
 
 // Take has a tape written. It is left out where too much waits.
 func (w *Writer) Take(t *run.Taken) {
-	w.closing.RLock()
-	defer w.closing.RUnlock()
-	if w.closed {
-		return
-	}
-	size := int64(t.Size())
-	if w.taking.Add(size) <= tapesWait && len(w.queue) < queued/2 {
-		select {
-		case w.queue <- item{tape: t}:
-			return
-		default:
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+	case len(w.tapes) >= tapesWait || w.bytes+t.Size() > tapesBytes:
+		w.left++
+	default:
+		if len(w.tapes) == 0 {
+			w.since = time.Now()
+			if len(w.waiting) == 0 {
+				w.due.Reset(collecting)
+			}
+		}
+		w.tapes, w.bytes = append(w.tapes, t), w.bytes+t.Size()
+		if w.bytes >= batchTapes {
+			w.wake()
 		}
 	}
-	w.taking.Add(-size)
-	w.left.Add(1)
+}
+
+// wake has the goroutine write what waits.
+func (w *Writer) wake() {
+	select {
+	case w.now <- struct{}{}:
+	default: // it will
+	}
 }
 
 // Tidy has idle called soon.
@@ -122,40 +148,54 @@ func (w *Writer) Tidy() {
 
 // put queues an item, and waits a little where the queue is full.
 func (w *Writer) put(i item) bool {
-	w.closing.RLock()
-	defer w.closing.RUnlock()
-	if w.closed {
-		return false
+	var patient <-chan time.Time
+	for {
+		ok, room := w.queue(i)
+		if room == nil {
+			return ok
+		}
+		if patient == nil {
+			patient = time.After(patience)
+		}
+		select {
+		case <-room:
+		case <-patient:
+			return false
+		}
 	}
-	select {
-	case w.queue <- i:
-		return true
-	default:
-	}
-	wait, stop := context.WithTimeout(context.Background(), patience)
-	defer stop()
-	return w.wait(wait, i)
 }
 
-// wait queues an item as soon as there is room.
-func (w *Writer) wait(ctx context.Context, i item) bool {
-	select {
-	case w.queue <- i:
-		return true
-	case <-ctx.Done():
-		return false
+// queue queues an item, or gives what is closed when there is room.
+func (w *Writer) queue(i item) (ok bool, room <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false, nil
 	}
+	if len(w.waiting) >= queued {
+		return false, w.room
+	}
+	if len(w.waiting) == 0 {
+		w.due.Reset(gathering)
+	}
+	w.waiting = append(w.waiting, i)
+	if len(w.waiting) == maxBatch {
+		w.wake()
+	}
+	return true, nil
 }
 
 // Flush waits until what was put before is written, or ctx is over.
 func (w *Writer) Flush(ctx context.Context) {
 	done := make(chan struct{})
-	w.closing.RLock()
-	put := !w.closed && w.wait(ctx, item{flush: done})
-	w.closing.RUnlock()
-	if !put {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
 		return
 	}
+	w.flushes = append(w.flushes, done)
+	w.wake()
+	w.mu.Unlock()
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -165,18 +205,46 @@ func (w *Writer) Flush(ctx context.Context) {
 // Close writes what is queued, within ctx, and ends the writer. The journal says
 // goodbye and is closed.
 func (w *Writer) Close(ctx context.Context) {
-	w.closing.Lock()
-	if w.closed {
-		w.closing.Unlock()
-		return
-	}
+	w.mu.Lock()
 	w.closed = true
-	close(w.queue)
-	w.closing.Unlock()
+	w.wake()
+	w.mu.Unlock()
 	stop := context.AfterFunc(ctx, w.cancel)
 	defer stop()
 	w.ended.Wait()
 	w.cancel()
+}
+
+// take takes what is to be written at once: the records, and the tapes where they
+// have waited long enough. Those who flush wait for all that was there.
+func (w *Writer) take() (l load) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := min(len(w.waiting), maxBatch)
+	l.items, w.waiting = w.waiting[:n:n], w.waiting[n:]
+	if len(w.waiting) == 0 {
+		w.waiting = nil
+	}
+	if w.closed || len(w.flushes) > 0 || w.bytes >= batchTapes || len(w.tapes) > 0 && time.Since(w.since) >= collecting {
+		taken := 0
+		for taken < len(w.tapes) && l.bytes < batchTapes {
+			l.bytes += w.tapes[taken].Size()
+			taken++
+		}
+		l.tapes, w.tapes = w.tapes[:taken:taken], w.tapes[taken:]
+	}
+	l.left, w.left = w.left, 0
+	l.more = len(w.waiting) > 0 || len(l.tapes) > 0 && len(w.tapes) > 0
+	if !l.more {
+		l.flushes, w.flushes = w.flushes, nil
+		if len(w.tapes) > 0 {
+			w.due.Reset(collecting - time.Since(w.since))
+		}
+	}
+	l.last = w.closed && !l.more
+	close(w.room)
+	w.room = make(chan struct{})
+	return l
 }
 
 // work is the writer's goroutine.
@@ -186,7 +254,7 @@ func (w *Writer) work() {
 		return
 	}
 	defer func() { _ = j.Close() }()
-	w.write(j, nil)
+	w.write(j, load{})
 	defer w.housekeeping(j)()
 	tick := time.NewTicker(w.beat)
 	defer tick.Stop()
@@ -196,19 +264,34 @@ func (w *Writer) work() {
 			sync = time.After(syncing - time.Since(w.synced))
 		}
 		select {
-		case i, ok := <-w.queue:
-			if ok {
-				w.write(j, w.gather(i))
-				continue
-			}
+		case <-w.due.C:
+		case <-w.now:
+		case <-tick.C:
+			w.write(j, load{})
+		case <-sync:
+			w.write(j, load{})
+		}
+		if w.drain(j) {
 			if err := j.Leave(w.ctx); err != nil && w.ctx.Err() == nil {
 				w.log.Warn("the journal keeps this process as one that was cut off", "error", err)
 			}
 			return
-		case <-tick.C:
-			w.write(j, nil)
-		case <-sync:
-			w.write(j, nil)
+		}
+	}
+}
+
+// drain writes what waits. It tells whether that was the last.
+func (w *Writer) drain(j *Journal) (last bool) {
+	for {
+		l := w.take()
+		if len(l.items) > 0 || len(l.tapes) > 0 || l.left > 0 {
+			w.write(j, l)
+		}
+		for _, done := range l.flushes {
+			close(done)
+		}
+		if !l.more {
+			return l.last
 		}
 	}
 }
@@ -262,50 +345,18 @@ func (w *Writer) again() bool {
 	return true
 }
 
-// gather takes what comes soon after the first item.
-func (w *Writer) gather(first item) []item {
-	batch, tapes := []item{first}, 0
-	if first.flush != nil {
-		return batch
-	}
-	if first.tape != nil {
-		tapes = first.tape.Size()
-	}
-	wait := time.NewTimer(gathering)
-	defer wait.Stop()
-	for len(batch) < maxBatch && tapes < batchTapes {
-		select {
-		case i, ok := <-w.queue:
-			if !ok {
-				return batch
-			}
-			batch = append(batch, i)
-			if i.flush != nil {
-				return batch
-			}
-			if i.tape != nil {
-				tapes += i.tape.Size()
-			}
-		case <-wait.C:
-			return batch
-		}
-	}
-	return batch
-}
-
 // write writes a batch, as often as it takes. The first in a while is safe from
 // a loss of power at once, those soon after it with the next.
-func (w *Writer) write(j *Journal, items []item) {
-	b := w.batch(items)
-	b.Synced = len(items) == 0 || time.Since(w.synced) >= syncing
+func (w *Writer) write(j *Journal, l load) {
+	b := w.batch(l)
+	b.Synced = len(l.items)+len(l.tapes) == 0 || time.Since(w.synced) >= syncing
 	if n := w.said.Swap(0); n > 0 {
 		b.Lost = true
 		w.log.Warn("the journal could not be written in time; records are lost, but receipts are not", "records", n)
 	}
-	if n := w.left.Swap(0); n > 0 {
-		w.log.Warn("runs came faster than they could be kept for a replay", "left", n)
+	if l.left > 0 {
+		w.log.Warn("runs came faster than they could be kept for a replay", "left", l.left)
 	}
-	defer flushed(items)
 	for first := true; ; first = false {
 		ctx, stop := context.WithTimeout(w.ctx, writeTime)
 		err := j.Write(ctx, b)
@@ -328,26 +379,29 @@ func (w *Writer) write(j *Journal, items []item) {
 	}
 }
 
-// batch is what some items are to the journal. The start of a run that has ended
-// already is nothing.
-func (w *Writer) batch(items []item) (b Batch) {
-	ended := map[string]bool{}
-	for i := range items {
-		it := &items[i]
-		switch {
-		case it.tape != nil:
-			b.Tapes = append(b.Tapes, it.tape.Pack(&w.pack))
-			w.taking.Add(-int64(it.tape.Size()))
-		case it.ended():
-			b.Ended = append(b.Ended, it.record)
-			ended[it.record.Run] = true
-			if w.noted[it.record.Run] || goneOn(&it.record) {
-				b.Noted = append(b.Noted, it.record.Run)
-			}
+// batch is what a load is to the journal. The start of a run that has ended already
+// is nothing.
+func (w *Writer) batch(l load) (b Batch) {
+	for _, t := range l.tapes {
+		b.Tapes = append(b.Tapes, t.Pack(&w.pack))
+	}
+	w.mu.Lock()
+	w.bytes -= l.bytes
+	w.mu.Unlock()
+	ended := make(map[string]bool, len(l.items))
+	for i := range l.items {
+		r := &l.items[i].record
+		if l.items[i].begun {
+			continue
+		}
+		b.Ended = append(b.Ended, *r)
+		ended[r.Run] = true
+		if w.noted[r.Run] || goneOn(r) {
+			b.Noted = append(b.Noted, r.Run)
 		}
 	}
-	for i := range items {
-		if it := &items[i]; it.begun && !ended[it.record.Run] {
+	for i := range l.items {
+		if it := &l.items[i]; it.begun && !ended[it.record.Run] {
 			b.Begun = append(b.Begun, it.record)
 		}
 	}
@@ -365,14 +419,5 @@ func (w *Writer) wrote(b Batch) {
 	w.fresh = !b.Synced
 	if b.Synced {
 		w.synced = time.Now()
-	}
-}
-
-// flushed wakes those who wait for some items.
-func flushed(items []item) {
-	for i := range items {
-		if items[i].flush != nil {
-			close(items[i].flush)
-		}
 	}
 }
