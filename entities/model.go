@@ -91,7 +91,9 @@ func newRules(f *catalog.Field) (r rules, err error) {
 // decoder checks one input and collects everything that is wrong with it.
 type decoder struct {
 	kind    *kind
+	graph   filter.Graph // what a reading operation may be about
 	details []fault.Detail
+	refused error    // of a reading operation, with its details
 	set     string   // that the input names, else the run's
 	keys    []string // ids of the kind's own entities that it names
 }
@@ -106,7 +108,7 @@ func (d *decoder) wrong(at, expected string, got any) {
 
 func (d *decoder) err() error {
 	if len(d.details) == 0 {
-		return nil
+		return d.refused
 	}
 	return fault.Invalid(d.details...)
 }

@@ -56,7 +56,7 @@ func (o *operation) checked(e *engine, k *kind, in json.RawMessage) error {
 	if o.decode == nil {
 		return o.check(e, k, in)
 	}
-	d := &decoder{kind: k}
+	d := &decoder{kind: k, graph: e.app.Graph}
 	o.decode(d, in)
 	return d.err()
 }

@@ -25,7 +25,7 @@ type operation struct {
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
 	check   func(e *engine, k *kind, input json.RawMessage) error
-	decode  func(d *decoder, input json.RawMessage) any // in place of check, where nothing of an input depends on its caller
+	decode  func(d *decoder, input json.RawMessage) any // in place of check, where little of an input depends on its caller
 	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
 }
 
@@ -67,12 +67,9 @@ var operations = []operation{
 		effects: reading, example: noExample,
 		input:  func(e *engine, k *kind) json.RawMessage { return read.GetSchema(k.Entity, e.app.Graph) },
 		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := read.DecodeGet(in, k.Entity, e.app.Graph)
-			return err
-		},
+		decode: decodeGet,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := asked(t, k, call, read.DecodeGet)
+			in, err := got(t, k, call)
 			if err != nil {
 				return nil, err
 			}
@@ -246,7 +243,7 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	}
 	if o.decode != nil {
 		op.Decode = func(in json.RawMessage, set string) (catalog.Decoded, error) {
-			d := &decoder{kind: k, set: set}
+			d := &decoder{kind: k, graph: e.app.Graph, set: set}
 			value := o.decode(d, in)
 			if err := d.err(); err != nil {
 				return catalog.Decoded{}, err
@@ -297,6 +294,30 @@ func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage
 		err = t.caller.refused
 	}
 	return in, err
+}
+
+// decodeGet reads an input of get-by-id as somebody may ask it who sees everything.
+func decodeGet(d *decoder, raw json.RawMessage) any {
+	in, err := read.DecodeGet(raw, d.kind.Entity, d.graph)
+	if d.refused = err; err != nil {
+		return in
+	}
+	if in.Named {
+		d.set = in.Set
+	}
+	d.keys = []string{in.ID}
+	return in
+}
+
+// got is asked for an input of get-by-id, which is read anew only where it names
+// what not everybody sees.
+func got(t *tx, k *kind, call catalog.Call) (*read.Get, error) {
+	in := call.Decoded().(*read.Get)
+	if k.scoped || !in.Plain() {
+		return asked(t, k, call, read.DecodeGet)
+	}
+	in.Obey(t.caller)
+	return in, t.caller.refused
 }
 
 // target reads what a call is about, and refuses a set that the entity does not

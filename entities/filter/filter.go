@@ -23,9 +23,7 @@
 package filter
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/sqltext"
@@ -80,21 +78,6 @@ func Parse(raw json.RawMessage, e *descriptor.Entity, g Graph, at string) (*Tree
 		return nil, []fault.Detail{{Path: at, Message: "the filter is not JSON: " + err.Error()}}
 	}
 	return Check(v, e, g, at)
-}
-
-// Decode reads JSON such that numbers keep their digits (json.Number), which is
-// what Check wants.
-func Decode(raw json.RawMessage) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errTrailing
-	}
-	return v, nil
 }
 
 // Check is Parse for a filter that Decode has read as a part of its input. Where

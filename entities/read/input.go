@@ -116,7 +116,11 @@ func (in *input) cursor() *tagged {
 // invalid_payload with everything that is wrong.
 func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get, error) {
 	in := open(raw, e, g, getKeys)
-	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e)}
+	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e), plain: true}
+	for name := range in.members {
+		out.Named = out.Named || name == "set"
+		out.plain = out.plain && (name == "id" || name == "set")
+	}
 	if id, ok := in.members["id"]; ok {
 		seen, d := filter.Key(e, id, "/id")
 		if d == nil {

@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/koan-go/koan/entities/sqltext"
@@ -42,7 +43,8 @@ type reader struct {
 // references, then the parent or what else the order needs.
 func newReader(l *level, parent bool) *reader {
 	columns, refs := l.reads.layout.columns, owned(l.reads)
-	r := &reader{cells: make([]cell, 0, len(columns)+refs+1), refs: make([]any, refs)}
+	r := readers.Get().(*reader)
+	r.cells, r.refs = r.cells[:0], slices.Grow(r.refs[:0], refs)[:refs]
 	for _, o := range columns {
 		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, form: o.form, key: o.key})
 	}
@@ -67,11 +69,22 @@ func newReader(l *level, parent bool) *reader {
 	if parent {
 		r.cells = append(r.cells, cell{keep: &r.parent, raw: true})
 	}
-	r.dest = make([]any, len(r.cells))
-	for i := range r.cells {
-		r.dest[i] = &r.cells[i]
+	for i := range r.cells { // which do not move any more
+		r.dest = append(r.dest, &r.cells[i])
 	}
 	return r
+}
+
+// readers are used again: one is most of what reading a row takes of memory.
+var readers = sync.Pool{New: func() any { return &reader{} }}
+
+// release gives the reader's memory back. Nothing of it may be used afterwards.
+func (r *reader) release() {
+	clear(r.cells)
+	clear(r.refs)
+	clear(r.places)
+	r.dest, r.places, r.key, r.parent = r.dest[:0], r.places[:0], nil, nil
+	readers.Put(r)
 }
 
 // owned counts the relations whose reference is a column of the selection's own
@@ -120,6 +133,7 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	r := newReader(l, parent)
+	defer r.release()
 	for rows.Next() {
 		start := len(l.buf)
 		if err := rows.Scan(r.dest...); err != nil {

@@ -36,11 +36,13 @@ type Collection struct {
 type Get struct {
 	Entity *descriptor.Entity
 	Set    string // "" where the input names none
+	Named  bool   // the input names a set
 	Key    any    // as it is bound: int64 or string
 	ID     string // as it is shown
 
 	rule  *filter.Rule
 	reads *selection
+	plain bool
 }
 
 // Count is a checked input of the operation count.

@@ -53,6 +53,7 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 	l := &level{reads: s, buf: buffer()}
 	defer l.release()
 	r := newReader(l, false)
+	defer r.release()
 	r.cells[0].keep = &r.key
 	for rows.Next() {
 		l.buf = l.buf[:0]

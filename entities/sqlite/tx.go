@@ -69,8 +69,6 @@ func (t *Tx) ready(ctx context.Context) error {
 			return err
 		}
 		t.state = reading
-	case single:
-		return t.connect(ctx)
 	}
 	return nil
 }
@@ -132,6 +130,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
+	if t.conn == nil { // one statement, without a transaction
+		return t.d.runs.QueryContext(ctx, query, UTC(args)...)
+	}
 	if err := t.guarded(ctx, query); err != nil {
 		return nil, err
 	}
@@ -142,6 +143,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err
+	}
+	if t.conn == nil {
+		return t.d.runs.ExecContext(ctx, query, UTC(args)...)
 	}
 	if err := t.guarded(ctx, query); err != nil {
 		return nil, err

@@ -51,10 +51,16 @@ func (p Principal) MayName(set string) bool {
 // Key identifies the principal's rights: two principals with one key see the
 // same catalog. The subject is no part of it.
 func (p Principal) Key() string {
-	scopes, sets := slices.Clone(p.Scopes), slices.Clone(p.Sets)
-	slices.Sort(scopes)
-	slices.Sort(sets)
-	return strings.Join(scopes, "\x1f") + "\x1e" + strings.Join(sets, "\x1f")
+	return strings.Join(ordered(p.Scopes), "\x1f") + "\x1e" + strings.Join(ordered(p.Sets), "\x1f")
+}
+
+func ordered(names []string) []string {
+	if slices.IsSorted(names) {
+		return names
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return names
 }
 
 // MatchSet tells whether a set's name fits a pattern: a name, a prefix that ends

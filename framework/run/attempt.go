@@ -21,10 +21,6 @@ type Attempt struct {
 	run    *Run
 	number int
 
-	// beyond lives as long as calls that no transaction covers may go on: past the
-	// attempt's end where a new one waits for them.
-	beyond context.Context
-	abort  context.CancelFunc
 	parent context.Context // the run's
 
 	serial sync.Mutex // entity calls run one at a time
@@ -41,6 +37,11 @@ type Attempt struct {
 	writing bool  // a transaction holds a write lock
 	// questions that calls wait to have answered
 	questions int
+	// Calls that no transaction covers may go on as long as outlives does: past the
+	// attempt's end where a new one waits for them. Most attempts have none.
+	outlives context.Context
+	over     context.CancelFunc
+	aborted  bool
 }
 
 // joined is a transaction that the attempt holds.
@@ -52,9 +53,30 @@ type joined struct {
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
-	a := &Attempt{run: r, number: n, parent: ctx}
-	a.beyond, a.abort = context.WithCancel(ctx)
-	return a
+	return &Attempt{run: r, number: n, parent: ctx}
+}
+
+// beyond is the context of calls that no transaction covers.
+func (a *Attempt) beyond() context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outlives == nil {
+		a.outlives, a.over = context.WithCancel(a.parent)
+		if a.aborted {
+			a.over()
+		}
+	}
+	return a.outlives
+}
+
+// abort ends these calls: nobody waits for them.
+func (a *Attempt) abort() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.aborted = true
+	if a.over != nil {
+		a.over()
+	}
 }
 
 // Number counts attempts from 1.
@@ -449,13 +471,14 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 		err error
 	}
 	done := make(chan result, 1)
+	beyond := a.beyond()
 	a.run.pending.Add(1)
 	go func() {
 		defer a.run.pending.Done()
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
-		defer context.AfterFunc(a.beyond, func() { cancel(context.Cause(a.beyond)) })()
-		out, err := work(lasting{ctx, a.beyond})
+		defer context.AfterFunc(beyond, func() { cancel(context.Cause(beyond)) })()
+		out, err := work(lasting{ctx, beyond})
 		done <- result{out, err}
 	}()
 	tick := time.NewTimer(a.run.engine.opts.Lock)

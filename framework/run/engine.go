@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -405,7 +406,10 @@ type counter struct{ n atomic.Int64 }
 
 func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
 
-func newTrace() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
+func newTrace() string {
+	id := uuid.New()
+	return hex.EncodeToString(id[:])
+}
 
 // heldKey marks a context whose call holds the attempt's serial lock.
 type heldKey struct{ a *Attempt }

@@ -333,7 +333,10 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		return err
 	}
 	wrote := a.wrote()
-	receipt := r.receipt(a, ret, changes)
+	var receipt Receipt
+	if wrote || r.hold != nil { // or nobody writes it down
+		receipt = r.receipt(a, ret, changes)
+	}
 	if r.hold != nil {
 		receipt.Reply = out.Reply
 	}
@@ -427,7 +430,10 @@ func (r *Run) permits(id catalog.ID) bool {
 // Digest gives "sha256:" and the hex digest of some bytes.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	const kind = "sha256:"
+	var text [len(kind) + 2*len(sum)]byte
+	hex.Encode(text[copy(text[:], kind):], sum[:])
+	return string(text[:])
 }
 
 type beforeCommitKey struct{}

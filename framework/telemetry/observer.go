@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"crypto/rand"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -37,6 +38,25 @@ type observer struct {
 	runs, calls, attempts metric.Int64Counter
 	runTime, callTime     metric.Float64Histogram
 	active                metric.Int64UpDownCounter
+	abouts                sync.Map // about -> metric.MeasurementOption
+}
+
+// about are the attributes of a measurement. They have few values, so each set is made
+// once.
+type about struct{ kind, tool, surface, operation, outcome string }
+
+func (o *observer) about(a about) metric.MeasurementOption {
+	if known, ok := o.abouts.Load(a); ok {
+		return known.(metric.MeasurementOption)
+	}
+	var all []attribute.KeyValue
+	for _, one := range [][2]string{{"kind", a.kind}, {"tool", a.tool}, {"surface", a.surface}, {"operation", a.operation}, {"outcome", a.outcome}} {
+		if one[1] != "" {
+			all = append(all, attribute.String(one[0], one[1]))
+		}
+	}
+	made, _ := o.abouts.LoadOrStore(a, metric.WithAttributeSet(attribute.NewSet(all...)))
+	return made.(metric.MeasurementOption)
 }
 
 var _ run.Observer = (*observer)(nil)
@@ -103,7 +123,7 @@ func (o *observer) Run(ctx context.Context, r run.Observed) (context.Context, fu
 	return ctx, func(out *run.Outcome, err error) {
 		o.active.Add(ctx, -1)
 		outcome := outcomeOf(err)
-		about := metric.WithAttributeSet(attribute.NewSet(attribute.String("kind", kind), attribute.String("tool", r.Tool), attribute.String("surface", r.Surface), attribute.String("outcome", outcome)))
+		about := o.about(about{kind: kind, tool: r.Tool, surface: r.Surface, outcome: outcome})
 		o.runs.Add(ctx, 1, about)
 		o.runTime.Record(ctx, time.Since(start).Seconds(), about)
 		if span.IsRecording() {
@@ -124,7 +144,7 @@ func (o *observer) Attempt(ctx context.Context, number int) (context.Context, fu
 		if err != nil && !isFault(err) && run.Ends(err) {
 			outcome = "again"
 		}
-		o.attempts.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", outcome))))
+		o.attempts.Add(ctx, 1, o.about(about{outcome: outcome}))
 		ended(span, outcome, err)
 	}
 }
@@ -146,7 +166,7 @@ func (o *observer) Call(ctx context.Context, id catalog.ID, at run.Position) (co
 		if outcome == string(fault.ToolNotFound) {
 			name = "unknown" // or anybody could make up names of time series
 		}
-		about := metric.WithAttributeSet(attribute.NewSet(attribute.String("operation", name), attribute.String("outcome", outcome)))
+		about := o.about(about{operation: name, outcome: outcome})
 		o.calls.Add(ctx, 1, about)
 		o.callTime.Record(ctx, time.Since(start).Seconds(), about)
 		ended(span, outcome, err)
