@@ -121,15 +121,18 @@ var suites = []suite{
 // callRows are what a tools/call costs from the outside, by transport and by how
 // many clients call at once.
 func callRows() []row {
-	const against = "a bare tool of mcp-go"
+	const bare, reading = "a bare tool of mcp-go that gives the same", "one that reads the same, prepared database/sql"
 	var rows []row
 	for _, transport := range []struct{ key, name string }{{"stdio", "stdio"}, {"http", "HTTP"}, {"http2026", "HTTP of 2026-07-28"}} {
 		for _, op := range []struct{ key, name, goal string }{{"read", "get-by-id", "1.3"}, {"script", "a trivial script", ""}} {
 			for _, clients := range []string{"1", "16"} {
 				bench := "Call/" + transport.key + "/" + op.key + "/" + clients
 				what := "tools/call of " + op.name + " over " + transport.name + ", " + clients + " at once: "
-				rows = append(rows, row{bench, what + "p50", against, "ratio", op.goal}, row{bench, what + "p99", against, "p99-ratio", ""},
-					row{bench, what + "CPU of the server", against, "cpu-ratio", ""})
+				rows = append(rows, row{bench, what + "p50", bare, "to-raw", op.goal}, row{bench, what + "p99", bare, "p99-to-raw", op.goal},
+					row{bench, what + "CPU of the server", bare, "cpu-to-raw", ""})
+				if op.key == "read" {
+					rows = append(rows, row{bench, what + "p50", reading, "to-reading", ""}, row{bench, what + "p99", reading, "p99-to-reading", ""})
+				}
 			}
 		}
 	}

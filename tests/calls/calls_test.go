@@ -1,17 +1,22 @@
 // Package calls measures what one tools/call costs from the outside: an entity's
-// read and a script, over each transport, against a bare tool of the MCP library
-// in a process of its own that gives the same answer.
+// read and a script, over each transport, against bare tools of mcp-go over mcp-go's
+// own transport, in a process of their own. They give what the entity's read gives,
+// byte for byte, from the start of the process (raw), or read from the same file by a
+// prepared statement of database/sql (reading).
 package calls
 
 import (
 	"bufio"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,14 +27,17 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
 )
 
-// as makes this test binary the app, or the bare server.
-const as = "KOANTEST_CALLS"
+const (
+	as   = "KOANTEST_CALLS" // makes this test binary the app, or the bare server
+	file = "KOANTEST_FILE"  // of the app's set, for the bare server
+)
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(as) {
@@ -41,22 +49,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bare serves one tool: over HTTP where it is told to, else over stdio.
+// bare serves two tools: over HTTP where it is told to, else over stdio.
 func bare() {
 	s := server.NewMCPServer("bare", "1", server.WithToolCapabilities(false))
-	todo := map[string]any{"id": "1", "title": "Write tests", "completed": false, "priority": "normal"}
-	s.AddTool(mcp.NewTool("read", mcp.WithString("id")), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultStructured(todo, `{"id":"1","title":"Write tests","completed":false,"priority":"normal"}`), nil
-	})
-	var err error
-	if slices.Contains(os.Args, "--http") {
-		var l net.Listener
-		if l, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
-			fmt.Fprintf(os.Stderr, "MCP: listening on http://%s/mcp\n", l.Addr())
-			err = http.Serve(l, server.NewStreamableHTTPServer(s, server.WithStateful(true)))
-		}
-	} else {
-		err = server.ServeStdio(s)
+	db, err := sql.Open("sqlite3", "file:"+os.Getenv(file))
+	if err == nil {
+		err = db.Ping()
+	}
+	if err == nil {
+		err = serveBare(s, db)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,8 +66,60 @@ func bare() {
 	os.Exit(0)
 }
 
-// process starts this binary as one of the two.
-func process(b *testing.B, what string, args ...string) *exec.Cmd {
+func serveBare(s *server.MCPServer, db *sql.DB) error {
+	byID, err := db.Prepare(`SELECT id, title, completed, priority, due_date, notes, tags, effort, views, version, created_at, updated_at, assigned_user_id FROM todos WHERE id = ?`)
+	if err != nil {
+		return err
+	}
+	read := func(id string) (*mcp.CallToolResult, error) {
+		var t todo
+		if err := byID.QueryRow(id).Scan(&t.ID, &t.Title, &t.Completed, &t.Priority, &t.DueDate, &t.Notes, &t.Tags, &t.Effort, &t.Views, &t.Version, &t.CreatedAt, &t.UpdatedAt, &t.AssignedUserID); err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(t)
+		return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), err
+	}
+	known, err := read("1")
+	if err != nil {
+		return err
+	}
+	s.AddTool(mcp.NewTool("raw", mcp.WithString("id")), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return known, nil
+	})
+	s.AddTool(mcp.NewTool("reading", mcp.WithString("id")), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return read(r.GetString("id", ""))
+	})
+	if !slices.Contains(os.Args, "--http") {
+		return server.ServeStdio(s)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "MCP: listening on http://%s/mcp\n", l.Addr())
+	return http.Serve(l, server.NewStreamableHTTPServer(s, server.WithStateful(true)))
+}
+
+// todo is a row as the app gives it.
+type todo struct {
+	ID             string     `json:"id"`
+	Title          string     `json:"title"`
+	Completed      bool       `json:"completed"`
+	Priority       string     `json:"priority"`
+	DueDate        *time.Time `json:"dueDate"`
+	Notes          *string    `json:"notes"`
+	Tags           any        `json:"tags"` // none in this row
+	Effort         *float64   `json:"effort"`
+	Views          int64      `json:"views"`
+	Version        int        `json:"version"`
+	CreatedAt      time.Time  `json:"createdAt"`
+	UpdatedAt      time.Time  `json:"updatedAt"`
+	AssignedUserID *string    `json:"assignedUserId"`
+}
+
+// process makes a command of this binary as one of the two, which have their data in
+// one folder.
+func process(b *testing.B, what, data string, args ...string) *exec.Cmd {
 	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -74,7 +127,7 @@ func process(b *testing.B, what string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, append([]string{"serve"}, args...)...)
 	cmd.Dir = b.TempDir()
-	cmd.Env = []string{as + "=" + what, "HOME=" + b.TempDir(), "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + b.TempDir(), "KOAN_LOG_LEVEL=error"}
+	cmd.Env = []string{"CALLS_PPROF=" + os.Getenv("CALLS_PPROF"), as + "=" + what, "HOME=" + b.TempDir(), "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + data, file + "=" + filepath.Join(data, "default.db"), "KOAN_LOG_LEVEL=error"}
 	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
@@ -100,9 +153,9 @@ const (
 )
 
 // overStdio gives a client that any number of goroutines may use at once.
-func overStdio(b *testing.B, what string) served {
+func overStdio(b *testing.B, what, data string) served {
 	b.Helper()
-	cmd := process(b, what)
+	cmd := process(b, what, data)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -165,9 +218,9 @@ func request(id, tool, arguments, more string) string {
 var listening = regexp.MustCompile(`MCP: listening on (http\S+)`)
 
 // overHTTP gives a client of one session of the older era, or of none in the newer.
-func overHTTP(b *testing.B, what string, modern bool) served {
+func overHTTP(b *testing.B, what, data string, modern bool) served {
 	b.Helper()
-	cmd := process(b, what, "--http", "127.0.0.1:0")
+	cmd := process(b, what, data, "--http", "127.0.0.1:0")
 	errs, err := cmd.StderrPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -227,66 +280,91 @@ func overHTTP(b *testing.B, what string, modern bool) served {
 	}, cmd.Process.Pid}
 }
 
-// BenchmarkCall reports the median and the 99th percentile of a call, and the
-// median as a ratio to that of the bare tool: rounds of both by turns, so that
-// both see the same machine. The CPU time of both servers says the same on a machine
-// that is busy with other things.
+// BenchmarkCall reports the median and the 99th percentile of a call, as ratios to
+// those of the bare tool that reads nothing and, of an entity's read, of the one that
+// reads the same. Each is called in rounds by turns, so that all see the same machine;
+// where it is busy with other things, the CPU time of the servers says the same. That
+// of the app has what it writes to its journal beside the calls, whenever that is;
+// rounds are long enough for most of it to be done in the app's own turn.
 func BenchmarkCall(b *testing.B) {
 	for _, transport := range []struct {
 		name string
-		open func(b *testing.B, what string) served
+		open func(b *testing.B, what, data string) served
 	}{
 		{"stdio", overStdio},
-		{"http", func(b *testing.B, what string) served { return overHTTP(b, what, false) }},
-		{"http2026", func(b *testing.B, what string) served { return overHTTP(b, what, true) }},
+		{"http", func(b *testing.B, what, data string) served { return overHTTP(b, what, data, false) }},
+		{"http2026", func(b *testing.B, what, data string) served { return overHTTP(b, what, data, true) }},
 	} {
 		b.Run(transport.name, func(b *testing.B) {
-			own, raw := transport.open(b, "app"), transport.open(b, "bare")
-			for _, op := range []struct{ name, tool, arguments string }{
-				{"read", "todo.get-by-id", `{"id":"1"}`},
-				{"script", "koan.code.execute", `{"code":"1 + 1"}`},
-			} {
-				for _, clients := range []int{1, 16} {
-					b.Run(fmt.Sprintf("%s/%d", op.name, clients), func(b *testing.B) {
-						compare(b, clients, own, raw,
-							func() (string, error) { return own.call(op.tool, op.arguments) },
-							func() (string, error) { return raw.call("read", `{"id":"1"}`) })
-					})
-				}
+			data := b.TempDir()
+			app := transport.open(b, "app", data)
+			if text, err := app.call("todo.get-by-id", `{"id":"1"}`); err != nil || !strings.Contains(text, `"structuredContent"`) {
+				b.Fatalf("%v: %s", err, text)
+			}
+			plain := transport.open(b, "bare", data)
+			own := func(tool, arguments string) *side { return &side{server: app, tool: tool, arguments: arguments} }
+			raw := func(tool string) *side { return &side{server: plain, tool: tool, arguments: `{"id":"1"}`} }
+			for _, clients := range []int{1, 16} {
+				b.Run(fmt.Sprintf("read/%d", clients), func(b *testing.B) {
+					compare(b, clients, 512, own("todo.get-by-id", `{"id":"1"}`), raw("raw"), raw("reading"))
+				})
+			}
+			for _, clients := range []int{1, 16} {
+				b.Run(fmt.Sprintf("script/%d", clients), func(b *testing.B) {
+					compare(b, clients, 64, own("koan.code.execute", `{"code":"1 + 1"}`), raw("raw"))
+				})
 			}
 		})
 	}
 }
 
-// round is how many calls each side makes before it is the other's turn.
-const round = 64
+// leastRounds are how often it is each side's turn, whatever -benchtime says.
+const leastRounds = 8
 
-func compare(b *testing.B, clients int, app, bare served, own, raw func() (string, error)) {
+// side is one of what is compared.
+type side struct {
+	server          served
+	tool, arguments string
+	took            []time.Duration
+	cpu             time.Duration
+}
+
+// compare reports the first side, as ratios to the others. A round is so many calls.
+func compare(b *testing.B, clients, round int, sides ...*side) {
 	b.Helper()
-	sample(b, clients, round, own) // warm
-	sample(b, clients, round, raw)
-	var ours, theirs []time.Duration
-	b.ResetTimer()
-	ownCPU, rawCPU := app.cpu(), bare.cpu()
-	for len(ours) < max(b.N, 4*round) {
-		ours = append(ours, sample(b, clients, round, own)...)
-		theirs = append(theirs, sample(b, clients, round, raw)...)
+	for _, s := range sides {
+		s.sample(b, clients, round) // warm
 	}
-	ownCPU, rawCPU = app.cpu()-ownCPU, bare.cpu()-rawCPU
-	slices.Sort(ours)
-	slices.Sort(theirs)
+	b.ResetTimer()
+	own := sides[0]
+	before := own.server.cpu()
+	for n := 0; n < max(b.N, leastRounds*round); n += round {
+		for _, s := range sides {
+			begun := s.server.cpu()
+			s.took = append(s.took, s.sample(b, clients, round)...)
+			s.cpu += s.server.cpu() - begun
+		}
+	}
+	own.cpu = own.server.cpu() - before
 	micros := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	b.ReportMetric(float64(ownCPU)/float64(max(rawCPU, 1)), "cpu-ratio")
-	b.ReportMetric(micros(rawCPU)/float64(len(theirs)), "raw-cpu-µs")
-	b.ReportMetric(micros(theirs[len(theirs)/2]), "raw-µs")
-	b.ReportMetric(micros(ours[len(ours)/2])/micros(theirs[len(theirs)/2]), "ratio")
-	b.ReportMetric(micros(theirs[len(theirs)*99/100]), "raw-p99-µs")
-	b.ReportMetric(micros(ours[len(ours)*99/100])/micros(theirs[len(theirs)*99/100]), "p99-ratio")
+	at := func(s *side, percent int) float64 { return micros(s.took[len(s.took)*percent/100]) }
+	for _, s := range sides {
+		slices.Sort(s.took)
+	}
+	for _, s := range sides[1:] {
+		b.ReportMetric(at(s, 50), s.tool+"-µs")
+		b.ReportMetric(at(own, 50)/at(s, 50), "to-"+s.tool)
+		b.ReportMetric(at(own, 99)/at(s, 99), "p99-to-"+s.tool)
+		b.ReportMetric(float64(own.cpu)/float64(max(s.cpu, 1)), "cpu-to-"+s.tool)
+	}
+	b.ReportMetric(at(own, 50), "µs")
+	b.ReportMetric(at(own, 99), "p99-µs")
+	b.ReportMetric(micros(own.cpu)/float64(len(own.took)), "cpu-µs")
 	b.ReportMetric(0, "ns/op")
 }
 
 // sample makes calls from some clients at once and gives how long each took.
-func sample(b *testing.B, clients, calls int, call func() (string, error)) []time.Duration {
+func (s *side) sample(b *testing.B, clients, calls int) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, calls)
 	var group sync.WaitGroup
@@ -294,7 +372,7 @@ func sample(b *testing.B, clients, calls int, call func() (string, error)) []tim
 		group.Go(func() {
 			for i := c; i < calls; i += clients {
 				begun := time.Now()
-				text, err := call()
+				text, err := s.server.call(s.tool, s.arguments)
 				took[i] = time.Since(begun)
 				if err != nil || !strings.Contains(text, `"structuredContent"`) || strings.Contains(text, `"isError":true`) {
 					b.Errorf("%v: %s", err, text)
