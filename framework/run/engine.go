@@ -124,6 +124,7 @@ type Request struct {
 
 	plan     *Plan // that is applied
 	approver string
+	digest   string // of the input, once somebody has asked for it
 }
 
 // Invoke makes one call as a run. A code operation opens its run itself. The

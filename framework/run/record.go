@@ -71,7 +71,10 @@ func (e *Engine) noted(req *Request, op *catalog.Operation) journal.Record {
 		Atomic: true, Outcome: journal.OK, Approval: journal.Approval{State: journal.NotRequired},
 	}
 	if e.journaled() {
-		rec.InputDigest = Digest(req.Input)
+		if req.digest == "" { // a script's is noted at its start and at its end
+			req.digest = Digest(req.Input)
+		}
+		rec.InputDigest = req.digest
 	}
 	return rec
 }
@@ -93,9 +96,7 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 		rec.Changes = append(rec.Changes, journal.Count(c))
 	}
 	if changes := r.described(out); len(changes) > 0 && r.engine.journaled() {
-		if raw, err := json.Marshal(changes); err == nil {
-			rec.ChangesDigest = Digest(raw)
-		}
+		rec.ChangesDigest = r.changesDigest(changes)
 	}
 	r.mu.Lock()
 	if r.approval.State != "" {
@@ -104,6 +105,20 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 	rec.Redactions = r.redactions
 	r.mu.Unlock()
 	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
+// changesDigest is the digest of changes as JSON. The receipt's is the record's, too:
+// those with before and after take longer to write than to digest.
+func (r *Run) changesDigest(changes []Change) string {
+	if d := &r.digested; len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
+		return d.digest
+	}
+	raw, err := json.Marshal(changes)
+	if err != nil {
+		return ""
+	}
+	r.digested.changes, r.digested.digest = changes, Digest(raw)
+	return r.digested.digest
 }
 
 // described are the changes that a record of the run has a digest of: those of which

@@ -116,7 +116,11 @@ type Run struct {
 	trail       []journal.Call
 	resultBytes int
 	redactions  int
-	approval    journal.Approval
+	digested    struct {
+		changes []Change
+		digest  string
+	}
+	approval journal.Approval
 
 	hold  *hold  // of the run's key
 	guard *guard // nil where nobody has to agree
@@ -386,10 +390,9 @@ func (r *Run) uncommitted(ctx context.Context, err error) {
 }
 
 func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
-	digest, _ := json.Marshal(changes)
 	return Receipt{
 		Run: r.ID, Attempt: a.number, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.principal.Subject,
-		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: Digest(digest),
+		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: r.changesDigest(changes),
 		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
 	}
 }
