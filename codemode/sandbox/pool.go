@@ -181,12 +181,14 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	return nil, ctx.Err()
 }
 
-// handOut gives idle workers to the jobs that wait.
+// handOut gives idle workers to the jobs that wait: first the one that became ready
+// last, whose caches are the warmest and whose bindings are the latest.
 func (p *pool) handOut() {
 	for len(p.waiters) > 0 && len(p.idle) > 0 {
-		w := p.idle[0]
+		last := len(p.idle) - 1
+		w := p.idle[last]
 		if w.gone() {
-			p.idle = p.idle[1:]
+			p.idle = p.idle[:last]
 			delete(p.all, w)
 			w.release()
 			continue
@@ -195,7 +197,7 @@ func (p *pool) handOut() {
 		if next < 0 {
 			return
 		}
-		p.idle = p.idle[1:]
+		p.idle = p.idle[:last]
 		p.answer(next, spawned{w, nil})
 	}
 }
