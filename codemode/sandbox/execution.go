@@ -63,7 +63,6 @@ type execution struct {
 	cpuKnown bool
 	looked   atomic.Int64 // nanoseconds that the worker may have looked for answers
 	hurried  bool
-	woken    bool  // the worker was told to hurry
 	ended    error // what run.Ends said of a call
 	accepted bool  // the worker has the job
 }
@@ -123,18 +122,22 @@ func (e *execution) send(bindings []byte) error {
 	return e.w.WriteJSON(wire.KindJob, 0, &job)
 }
 
-// hurry has host and worker look for each other's next frame before they sleep,
-// while there is a core to spare for that. The worker is told once: it wakes up while
-// its job is still being prepared.
+// wake has the worker wake up while its job is still being prepared, and look for
+// answers before it sleeps, if there is a core to spare for that now. It expects no
+// such frame later.
+func (e *execution) wake() {
+	if e.hurry(); e.hurried {
+		// Where the worker is gone, sending the job tells.
+		_ = e.w.Write(wire.KindWake, uint32(worker.SpinFor.Microseconds()))
+	}
+}
+
+// hurry has the host look for the next frame before it sleeps, while there is a core
+// to spare for that.
 func (e *execution) hurry() {
 	if e.crowd() < runtime.NumCPU() {
 		if !e.hurried {
 			e.spin.Allow(worker.SpinFor)
-		}
-		if !e.woken {
-			e.woken = true
-			// Where the worker is gone, sending the job tells.
-			_ = e.w.Write(wire.KindWake, uint32(worker.SpinFor.Microseconds()))
 		}
 		e.hurried = true
 		return

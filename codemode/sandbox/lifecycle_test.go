@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -216,4 +218,39 @@ func TestWorkersDieWithTheHost(t *testing.T) {
 		}
 		return true
 	}, 5*time.Second, 10*time.Millisecond)
+}
+
+// A script that began in a crowd makes calls when the others have gone: host and
+// worker then begin to look for each other's frames, in the middle of a job.
+func TestOneOutlivesTheCrowd(t *testing.T) {
+	s, err := New(Options{MaxWorkers: 2 * runtime.NumCPU()})
+	require.NoError(t, err)
+	defer s.Close()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	waits := newHost()
+	waits.serve = map[string]func(context.Context, json.RawMessage) (string, error){
+		"koan::Todo.count": func(context.Context, json.RawMessage) (string, error) {
+			entered <- struct{}{}
+			<-leave
+			return `{"count":1}`, nil
+		},
+	}
+	var others sync.WaitGroup
+	for range runtime.NumCPU() {
+		others.Go(func() {
+			_, err := s.Execute(t.Context(), job("SDK.Entities.Todo.count()"), waits)
+			assert.NoError(t, err)
+		})
+		<-entered
+	}
+	last := newHost()
+	last.serve = map[string]func(context.Context, json.RawMessage) (string, error){
+		"koan::Todo.count": func(context.Context, json.RawMessage) (string, error) {
+			close(leave)
+			others.Wait()
+			return `{"count":1}`, nil
+		},
+	}
+	r := execute(t, s, job("SDK.Entities.Todo.count(); for (let i = 0; i < 100; i++) SDK.Entities.Todo.getById('1').title"), last)
+	require.Nil(t, r.Fault)
 }

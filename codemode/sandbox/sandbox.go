@@ -128,7 +128,7 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess, replace: s.pool.refill,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
-	e.hurry()
+	e.wake()
 	bindings := job.Bindings.JSON()
 	s.pool.likely.Store(&bindings)
 	if err := p.limit(job.Limits); err != nil {
