@@ -113,6 +113,7 @@ func TestQueriesAreTools(t *testing.T) {
 }
 
 func TestAggregatesHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	sdk := a.exec("", "sdk")
 	require.Zero(t, sdk.status, sdk.stderr)

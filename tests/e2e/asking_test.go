@@ -17,6 +17,7 @@ func curious(t *testing.T) *app {
 }
 
 func TestTheOfficialTypeScriptClientIsAsked(t *testing.T) {
+	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := curious(t).command(t.Context(), "serve", "--server.toolNames", "underscore")
 		isAsked(t, cmd.Env, cmd.Args...)

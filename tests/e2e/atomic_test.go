@@ -73,6 +73,7 @@ var ends = []struct {
 // TestNothingIsHalfDone ends runs in every way that is not a return, after they
 // have written: what was there is there, and nothing else; no receipt, no lock.
 func TestNothingIsHalfDone(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestNothingIsHalfDone) {
 		return
 	}
@@ -123,6 +124,7 @@ func stateOf(t *testing.T, place string) (data []string, receipts int) {
 
 // A run that commits call by call says what is there, also when it fails.
 func TestCallByCallSaysSo(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCallByCallSaysSo) {
 		return
 	}
@@ -151,6 +153,7 @@ func TestCallByCallSaysSo(t *testing.T) {
 // Two people may both go on call only if the other one is: on-call is not a fact
 // about one row, so a snapshot alone would let both leave.
 func TestWriteSkew(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestWriteSkew) {
 		return
 	}
@@ -178,6 +181,7 @@ if (on > 1) SDK.Entities.Todo.patch(SDK.args, { completed: true });`, input{"arg
 // A plugin that takes its time in the middle of a run keeps nobody waiting: the
 // run gives its lock back and starts again with the result.
 func TestSlowPluginHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSlowPluginHoldsNobodyUp) {
 		return
 	}
@@ -213,6 +217,7 @@ SDK.Entities.Todo.upsert({ title: "after the nap" });`})
 
 // A caller over HTTP that hangs up has no run any more.
 func TestHangingUpRollsBack(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestHangingUpRollsBack) {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 // TestTenThousandInOneCall stores, changes and deletes as many entities as one call
 // takes, as a tool and in a script.
 func TestTenThousandInOneCall(t *testing.T) {
+	t.Parallel()
 	p := newApp(t).serve("--exposure", "full")
 	const many = 10_000
 	models := make([]input, many)

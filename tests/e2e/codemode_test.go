@@ -75,6 +75,7 @@ func (p *peer) module(args any) runResult {
 }
 
 func TestCodemodeRun(t *testing.T) {
+	t.Parallel()
 	p := withNap(t).serve("--codeMode.faces", "codemode", "--exposure", "code")
 	require.Equal(t, []string{"codemode.run"}, toolNames(t, p), "exactly one tool")
 
@@ -131,6 +132,7 @@ SDK.Out.answer(all.length);`
 
 // A run that is cancelled with calls in flight stops them, and holds nothing.
 func TestCancelWithCallsInFlight(t *testing.T) {
+	t.Parallel()
 	p := withNap(t).serve()
 	_, answer := p.post("tools/call", map[string]any{"name": "koan.code.execute", "arguments": map[string]any{
 		"code": `import { take } from "@codemode/servers/nap"; SDK.Entities.Todo.upsert({ title: "x" }); await Promise.all([take({ ms: 50000 }), take({ ms: 60000 })])`,

@@ -96,6 +96,7 @@ func TestDryRunFromTheCommandLine(t *testing.T) {
 }
 
 func TestWrongUse(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	bad := filepath.Join(a.dir, "bad.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("codeMode: {maxSdkCals: 1}\nsandbox: {cpuMs: -1}\n"), 0o600))

@@ -50,7 +50,10 @@ var suites = []struct {
 	{"2026-07-28", "conformance", []string{"--requirements", "2026-07-28"}, 50},
 }
 
-func TestConformance(t *testing.T) { conformance(t) }
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance(t)
+}
 
 // conformance runs the suites against one server.
 func conformance(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 // TestCornersOfScripts are defects that an attack from outside has found.
 func TestCornersOfScripts(t *testing.T) {
+	t.Parallel()
 	p := newApp(t).serve()
 	for code, result := range map[string]any{
 		`let n = 0; function run(){ return ++n } run.call(null); n`:           1.0,

@@ -18,6 +18,7 @@ import (
 
 // TestKilledInTheMiddle is the short form of TestSoakKilledInTheMiddle.
 func TestKilledInTheMiddle(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestKilledInTheMiddle) {
 		return
 	}

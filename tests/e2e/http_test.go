@@ -85,6 +85,7 @@ func (w *web) call(tool, arguments string, header ...string) (int, map[string]an
 }
 
 func TestHTTPServesManyClientsAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newApp(t).web()
 	var group sync.WaitGroup
 	for range 16 {

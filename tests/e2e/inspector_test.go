@@ -14,6 +14,7 @@ import (
 // TestTheInspector runs sessions of the Inspector's command line over both
 // transports.
 func TestTheInspector(t *testing.T) {
+	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := newApp(t).command(t.Context(), "serve")
 		inspected(t, append(append([]string{"env"}, cmd.Env...), cmd.Args...)...)

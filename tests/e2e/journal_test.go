@@ -15,6 +15,7 @@ import (
 // TestJournalOfTwoServers kills one of two servers on one database in the middle of a
 // script: the other marks the run, and none of its own.
 func TestJournalOfTwoServers(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestJournalOfTwoServers) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 // TestNewApp does what a developer does on the first evening: new, generate,
 // build, test, run, serve.
 func TestNewApp(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	koan := filepath.Join(dir, "koan")
 	do := func(in, name string, args ...string) string {

@@ -13,6 +13,7 @@ import (
 
 // TestMixedLoad is the short form of TestSoakMixedLoad.
 func TestMixedLoad(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { mixedLoad(t, newApp(t), time.Second) })
 	t.Run("PostgreSQL", func(t *testing.T) { mixedLoad(t, onPostgres(t), time.Second) })
 }

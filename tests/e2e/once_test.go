@@ -110,6 +110,7 @@ func (p *peer) once(key, code string, extra input) answer {
 const addTodo = `const t = SDK.Entities.Todo.upsert({ title: "once" }); SDK.Out.answer(t.id + " " + Math.random())`
 
 func TestOnceFromTheOutside(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestOnceFromTheOutside) {
 		return
 	}
@@ -163,6 +164,7 @@ func TestOnceFromTheOutside(t *testing.T) {
 }
 
 func TestOnceInTwoProcessesAtOnce(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestOnceInTwoProcessesAtOnce) {
 		return
 	}
@@ -196,6 +198,7 @@ func TestOnceInTwoProcessesAtOnce(t *testing.T) {
 // TestOnceKilledBetweenCommitAndAnswer kills the server when the receipt is in the
 // data and nobody has heard of it.
 func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
+	t.Parallel()
 	a, letters := keyed(t)
 	a.env = append(a.env, shortLease)
 	a.serve().close() // which makes the set
@@ -236,6 +239,7 @@ func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
 }
 
 func TestOnceThoughKilled(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestOnceThoughKilled) {
 		return
 	}

@@ -82,6 +82,7 @@ func demo(t *testing.T, args ...string) (string, error) {
 }
 
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	out, err := demo(t, "-photo", "sample-pantrypal/testdata/haul.png")
 	require.NoError(t, err, out)
 	for _, want := range []string{"Spinach", "Chickpeas", "2000000000992", "What changed", "vision.detect", "One round trip", "tool calls"} {
@@ -103,6 +104,7 @@ func TestDemo(t *testing.T) {
 }
 
 func TestPantryScriptsHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var out bytes.Buffer
 	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "sdk", "--database", "sqlite://"+t.TempDir())
@@ -117,6 +119,7 @@ func TestPantryScriptsHoldUnderTSC(t *testing.T) {
 }
 
 func TestPantryScripts(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	p := servePantry(t, data)
 	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {

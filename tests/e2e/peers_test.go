@@ -42,6 +42,7 @@ func asExit(err error, target **exec.ExitError) bool {
 }
 
 func TestTheOfficialTypeScriptClient(t *testing.T) {
+	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := newApp(t).command(t.Context(), "serve")
 		official(t, cmd.Env, cmd.Args...)
@@ -115,6 +116,7 @@ func typecheck(t *testing.T, dir string, files ...string) (string, error) {
 }
 
 func TestDeclarationsHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	sdk := a.exec("", "sdk")
 	require.Zero(t, sdk.status, sdk.stderr)

@@ -46,6 +46,7 @@ func (a *app) planned() float64 {
 }
 
 func TestApproveOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestApproveOnTheCommandLine) {
 		return
 	}
@@ -133,6 +134,7 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 }
 
 func TestTheOfficialTypeScriptClientApproves(t *testing.T) {
+	t.Parallel()
 	strict := []string{"--approval.mode", "writes", "--server.toolTimeoutMs", "1000", "--sandbox.timeoutMs", "1000"}
 	t.Run("stdio", func(t *testing.T) {
 		a := newApp(t)
@@ -193,6 +195,7 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 // Whoever applies a plan is killed at some moment; the plan is applied once all the
 // same, or said to be unknown where a letter may be on its way.
 func TestAPlanIsAppliedOnceThoughItsApproversAreKilled(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAPlanIsAppliedOnceThoughItsApproversAreKilled) {
 		return
 	}
@@ -202,10 +205,12 @@ func TestAPlanIsAppliedOnceThoughItsApproversAreKilled(t *testing.T) {
 	const plans = 2
 	for n := range plans {
 		code := fmt.Sprintf(`SDK.Post.send({ text: "early%d" }); SDK.Entities.Todo.upsert({ title: "planned" }); SDK.Out.answer(1)`, n)
+		begun := time.Now()
 		asked := a.lineOf(a.exec(code, "run", "-"))
+		long := time.Since(begun)
 		require.Equal(t, "REQUIRED", asked.ApprovalState)
 		for range 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(50+rand.IntN(500))*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), long/4+rand.N(2*long))
 			_ = a.command(ctx, "approve", asked.PlanID, "--yes").Run() // killed
 			cancel()
 		}

@@ -24,6 +24,7 @@ func onPostgres(t *testing.T) *app {
 // is killed again and again in the middle of the same: nothing is lost, nothing is
 // half there, and nobody gives up.
 func TestTwoProcessesOnOneDatabase(t *testing.T) {
+	t.Parallel()
 	a := onPostgres(t)
 	first := a.serve()
 	require.True(t, first.execute(`SDK.Entities.Todo.upsert({ id: "counter", title: "counter" })`).Success)

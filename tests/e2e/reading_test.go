@@ -150,9 +150,10 @@ for (const t of Todo.each({ pageSize: 10, fields: "id" })) {
 // Many rows pass through a worker that has room for few: neither it nor the host
 // keeps what it has seen.
 func TestEachOverManyRowsStaysFlat(t *testing.T) {
+	t.Parallel()
 	const rows = 20_000
 	p := newApp(t).serve("--exposure", "full", "--sandbox.cpuMs", "60000")
-	notes := strings.Repeat("words and words ", 128) // 2 KiB; 40 MB in all
+	notes := strings.Repeat("onelongwordthat-", 128) // 2 KiB; 40 MB in all, and little for the index of words
 	for from := 0; from < rows; from += 1000 {
 		models := make([]input, 1000)
 		for i := range models {
@@ -170,6 +171,7 @@ for (const t of SDK.Entities.Todo.each({ filter: { id: { $gte: "t" } } })) { n++
 }
 
 func TestFiltersOfJSONHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	sdk := a.exec("", "sdk")
 	require.Zero(t, sdk.status, sdk.stderr)

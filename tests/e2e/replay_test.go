@@ -67,6 +67,7 @@ export default { order, all: SDK.Entities.Todo.count() };`
 // Whatever the run did, a replay of it in another process is identical: nothing of
 // the world is asked, whose data has changed since.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestReplay) {
 		return
 	}
@@ -113,6 +114,7 @@ func (p *peer) runs(code string, extra ...input) string {
 
 // Against today's data the first call is told that gives something else.
 func TestReplayAgainstTheData(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestReplayAgainstTheData) {
 		return
 	}
@@ -151,6 +153,7 @@ func TestReplayByAnotherVersion(t *testing.T) {
 }
 
 func TestReplayOfWhatIsNotKept(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	nothing := func(id, why string, args ...string) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 type input = map[string]any
 
 func TestWhatAScriptGives(t *testing.T) {
+	t.Parallel()
 	p := newApp(t).serve()
 	cases := map[string]struct {
 		code   string
@@ -109,6 +110,7 @@ const replaced = Todo.upsert({ id: made[1].id, title: "a3" }, { replace: true })
 }
 
 func TestFailuresTeach(t *testing.T) {
+	t.Parallel()
 	p := newApp(t).serve("--codeMode.maxSdkCalls", "20", "--sandbox.cpuMs", "500")
 	cases := map[string]struct {
 		code string
@@ -254,6 +256,7 @@ func TestSetsAreApart(t *testing.T) {
 // TestNoUpdateIsLost has clients change one row at once through scripts that read
 // and then write, in one process and in two.
 func TestNoUpdateIsLost(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
 	first, second := a.serve(), a.serve()
 	const clients, times = 6, 8

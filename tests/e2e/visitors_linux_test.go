@@ -56,20 +56,21 @@ func receive(t *testing.T, long time.Duration, calm bool) {
 	resident, lookResident := monitored(t)
 	stays := resident.serve(limits...)
 
-	var before, beforeStays vitals
+	both := map[*exec.Cmd]func(*exec.Cmd) vitals{w.cmd: look, stays.cmd: lookResident}
+	var before map[*exec.Cmd]vitals
 	for i, part := range []time.Duration{long / 5, long - long/5} {
 		ctx, cancel := context.WithTimeout(t.Context(), part)
 		v.come(ctx, uint64(i), stays)
 		cancel()
 		if i == 0 {
-			before, beforeStays = v.settled(w.cmd, look), v.settled(stays.cmd, lookResident)
-			t.Logf("after the first visits: HTTP %s; stdio %s", before, beforeStays)
+			before = settled(both)
+			t.Logf("after the first visits: HTTP %s; stdio %s", before[w.cmd], before[stays.cmd])
 		}
 	}
-	after, afterStays := v.settled(w.cmd, look), v.settled(stays.cmd, lookResident)
-	t.Logf("after all: HTTP %s; stdio %s; %s", after, afterStays, v)
-	same(t, before, after)
-	same(t, beforeStays, afterStays)
+	after := settled(both)
+	t.Logf("after all: HTTP %s; stdio %s; %s", after[w.cmd], after[stays.cmd], v)
+	same(t, before[w.cmd], after[w.cmd])
+	same(t, before[stays.cmd], after[stays.cmd])
 	if calm {
 		require.Eventually(t, func() bool { return len(childrenOf(t, w.cmd.Process.Pid)) <= fresh.workers }, 10*time.Minute, time.Second, "the pool shrinks when nobody comes")
 	}
@@ -133,18 +134,24 @@ func (v *visitors) come(ctx context.Context, seed uint64, stays *peer) {
 	group.Wait()
 }
 
-// settled waits until a server has nothing to do any more, and looks at it.
-func (v *visitors) settled(cmd *exec.Cmd, look func(*exec.Cmd) vitals) vitals {
+// settled waits until servers have nothing to do any more, and looks at them.
+func settled(servers map[*exec.Cmd]func(*exec.Cmd) vitals) map[*exec.Cmd]vitals {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	time.Sleep(2 * idleSession)
-	now := look(cmd)
+	now := map[*exec.Cmd]vitals{}
+	for cmd, look := range servers {
+		now[cmd] = look(cmd)
+	}
 	for quiet := 0; quiet < 3; { // calls that were cut off end within their limits
 		time.Sleep(300 * time.Millisecond)
-		next := look(cmd)
-		if quiet++; next.Goroutines < now.Goroutines || next.workers < now.workers {
-			quiet = 0
+		quiet++
+		for cmd, look := range servers {
+			next := look(cmd)
+			if next.Goroutines < now[cmd].Goroutines || next.workers < now[cmd].workers {
+				quiet = 0
+			}
+			now[cmd] = next
 		}
-		now = next
 	}
 	return now
 }
