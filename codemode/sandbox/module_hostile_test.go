@@ -102,9 +102,14 @@ func TestHostileModules(t *testing.T) {
 	s, err := New(Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	for i, code := range hostileModules {
-		t.Run(strconv.Itoa(i), func(t *testing.T) { held(t, s, imported(code)) })
-	}
+	t.Run("scripts", func(t *testing.T) {
+		for i, code := range hostileModules {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				held(t, s, imported(code))
+			})
+		}
+	})
 	next := execute(t, s, job(`SDK.Entities.Todo.getById("1").title`), newHost())
 	require.Nil(t, next.Fault)
 }

@@ -133,9 +133,14 @@ func TestMoreHostile(t *testing.T) {
 	s, err := New(Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	for i, code := range moreHostile {
-		t.Run(strconv.Itoa(i), func(t *testing.T) { held(t, s, job(code)) })
-	}
+	t.Run("scripts", func(t *testing.T) {
+		for i, code := range moreHostile {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				held(t, s, job(code))
+			})
+		}
+	})
 	next := execute(t, s, job(`SDK.Entities.Todo.getById("1").title`), newHost())
 	require.Nil(t, next.Fault)
 }

@@ -54,6 +54,7 @@ func (i *issued) token(client, resource, scope string) string {
 }
 
 func TestAnIssuerSaysWhoCalls(t *testing.T) {
+	t.Parallel()
 	id := issuer(t, "0")
 	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url)
 
@@ -137,6 +138,7 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 // TestASessionHasTheRightsOfEachRequest: a session of the older era belongs to a
 // subject, and what a request may do is what its own token says.
 func TestASessionHasTheRightsOfEachRequest(t *testing.T) {
+	t.Parallel()
 	id := issuer(t, "0")
 	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url)
 	wide, narrow := id.token("keeper", s.url, "member:read member:write member:delete"), id.token("keeper", s.url, "member:read")
@@ -155,6 +157,7 @@ func TestASessionHasTheRightsOfEachRequest(t *testing.T) {
 }
 
 func TestTokensAndAnIssuer(t *testing.T) {
+	t.Parallel()
 	id := issuer(t, "0")
 	dir := t.TempDir()
 	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("ann", "", "default"))
@@ -170,6 +173,7 @@ func TestTokensAndAnIssuer(t *testing.T) {
 // TestAnIssuerThatIsAway: the server starts, says what is missing, and serves as
 // soon as the issuer is there; and it follows new keys.
 func TestAnIssuerThatIsAway(t *testing.T) {
+	t.Parallel()
 	id := issuer(t, "0")
 	u, err := url.Parse(id.url)
 	require.NoError(t, err)

@@ -38,6 +38,7 @@ func (s *server) logged(text string) int { return strings.Count(s.stderr.String(
 // TestAChangeOfExposureReachesOpenClients: the official client in the older era,
 // a subscription in the newer one, and a client on stdio.
 func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "koan.yaml", "exposure: full\n")
 	s := serve(t, dir)
@@ -126,6 +127,7 @@ func listen(t *testing.T, url string) (next func() string) {
 }
 
 func TestReload(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tokens := func(names ...string) {
 		text := "tokens:\n"
@@ -213,6 +215,7 @@ func TestReload(t *testing.T) {
 // TestARenewedCertificate: connections from then on get it, and a broken one leaves
 // the old.
 func TestARenewedCertificate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	renew := func(serial int64) {
 		cert, key := certificate(t, serial)

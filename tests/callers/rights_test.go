@@ -184,6 +184,7 @@ var refusals = map[string]func(s *server, who, entity, edge, set string) answer{
 var volatile = regexp.MustCompile(`"(runId|durationMs|timeMs|wallMs|cpuMs|peakMemoryBytes|executionTimeMs)\\*":\\*("[^"]*"|[0-9.]+)`)
 
 func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
+	t.Parallel()
 	s := rights(t)
 	for name, ask := range projections {
 		t.Run(name, func(t *testing.T) {
@@ -200,6 +201,7 @@ func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
 }
 
 func TestWhatIsHiddenIsAsUnknown(t *testing.T) {
+	t.Parallel()
 	s := rights(t)
 	for name, ask := range refusals {
 		t.Run(name, func(t *testing.T) {
