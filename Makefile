@@ -14,8 +14,10 @@ SOAKTIME ?= 30m
 ONLY ?=
 
 # Packages whose tests share state between goroutines: they run under the race
-# detector as well.
-RACY = ./framework/... $(shell $(GO) list ./entities/... | grep -v -e /internal/ -e /read$$ -e /entities$$) ./plugins ./plugins/kit ./codemode
+# detector as well. A test's process need not wait a second at its end for races yet
+# to come, nor each of the processes that it starts.
+RACY = ./plugins ./codemode ./framework/... $(shell $(GO) list ./entities/... | grep -v -e /internal/ -e /records/ -e /read$$ -e /entities$$ -e /filter$$ -e /sqltext$$ -e /entgen$$) ./plugins/kit
+RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
@@ -59,9 +61,8 @@ unit: ## All tests, with a count at the end
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --hide-summary skipped --raw-command -- .ci/unit
 
 race: ## The tests of what runs concurrently, under the race detector
-	$(GO) test -race -vet=off -count=1 -timeout 10m $(RACY)
-	$(GO) test -race -vet=off -count=1 -timeout 10m -run 'Concurrent' ./entities/read # the others have one goroutine, and take a minute
-	$(GO) test -race -vet=off -count=1 -timeout 10m -run '$(RACING)' ./entities # so do they
+	$(RACE) $(RACY)
+	$(RACE) -run 'Concurrent|$(RACING)' ./entities ./entities/read # the others have one goroutine, and take minutes
 
 generate: setup ## Generate the committed generated code anew
 	$(GO) generate ./...
