@@ -98,9 +98,7 @@ func (p *Plan) writeRows(b *planText) {
 	default:
 		b.WriteString("\n")
 	}
-	for _, c := range counts {
-		fmt.Fprintf(&b.Builder, "  %s in %s: %s\n", c.Entity, plain(c.Set), counted(c))
-	}
+	b.writeCounts(counts)
 	b.WriteString("\n")
 	for i, c := range p.Changes {
 		if i == shownRows {
@@ -109,6 +107,30 @@ func (p *Plan) writeRows(b *planText) {
 		}
 		fmt.Fprintf(&b.Builder, "%s %s %s\n", c.Action, c.Entity, or(b.id(c.ID), "(a row that the caller does not see)"))
 		b.writeFields(c)
+	}
+}
+
+// writeCounts is a table of how many rows of what are made, changed and removed.
+func (b *planText) writeCounts(counts []ChangeCount) {
+	table := [][]string{{"entity", "set", "created", "updated", "deleted"}}
+	for _, c := range counts {
+		table = append(table, []string{c.Entity, plain(clipped(c.Set, shownValue)), strconv.Itoa(c.Created), strconv.Itoa(c.Updated), strconv.Itoa(c.Deleted)})
+	}
+	widths := make([]int, len(table[0]))
+	for _, line := range table {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, line := range table {
+		for i, cell := range line {
+			if pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i < 2 { // names
+				b.WriteString("  " + cell + pad)
+			} else {
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		b.WriteString("\n")
 	}
 }
 

@@ -168,7 +168,7 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	require.False(t, seen.Yes.IsError, "waiting counts against no time-out: %+v", seen.Yes)
 	require.Equal(t, "yes", seen.Yes.Body.Answer)
 	require.Len(t, seen.Asked, 4)
-	require.Contains(t, seen.Asked[0], "Todo in default: 1 created")
+	require.Contains(t, seen.Asked[0], "  entity  set      created  updated  deleted\n  Todo    default        1        0        0\n")
 	require.Contains(t, seen.Asked[0], `"yes"`)
 	require.Contains(t, seen.Asked[2], "todo.delete")
 	require.Contains(t, seen.Asked[2], `"Write tests"`)
