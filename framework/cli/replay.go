@@ -67,7 +67,11 @@ func told(r *run.Replayed) string {
 	if d := r.Difference; d != nil {
 		fmt.Fprintf(&b, "differs %s\n  recorded: %s\n  now:      %s\n", whereabouts(d), d.Recorded, d.Now)
 	} else {
-		fmt.Fprintf(&b, "identical, %d calls compared\n", r.Calls)
+		calls := "calls"
+		if r.Calls == 1 {
+			calls = "call"
+		}
+		fmt.Fprintf(&b, "identical, %d %s compared\n", r.Calls, calls)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "  note: %s\n", n)
