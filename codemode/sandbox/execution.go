@@ -61,7 +61,8 @@ type execution struct {
 	replace  func()      // has the pool start another worker
 	cpuBase  time.Duration
 	cpuKnown bool
-	looked   atomic.Int64 // nanoseconds that the worker may have looked for answers
+	looks    bool         // the worker looks for answers before it sleeps
+	looked   atomic.Int64 // nanoseconds that it may have
 	hurried  bool
 	ended    error // what run.Ends said of a call
 	accepted bool  // the worker has the job
@@ -129,6 +130,7 @@ func (e *execution) wake() {
 	if e.hurry(); e.hurried {
 		// Where the worker is gone, sending the job tells.
 		_ = e.w.Write(wire.KindWake, uint32(worker.SpinFor.Microseconds()))
+		e.looks = true
 	}
 }
 
@@ -228,7 +230,9 @@ func (e *execution) serve(ctx context.Context) error {
 			e.clock.Pause()
 			err = e.call(ctx, f)
 			e.clock.Resume()
-			e.looked.Add(int64(min(e.clock.Waited()-waited, worker.SpinFor)))
+			if e.looks {
+				e.looked.Add(int64(min(e.clock.Waited()-waited, worker.SpinFor)))
+			}
 			e.hurry()
 		case wire.KindStart:
 			e.clock.Pause()

@@ -13,7 +13,8 @@ type Executor interface {
 	// Result.Fault. err is for what is not the script's doing: host.Call ended the
 	// attempt (run.Ends; its error comes back unchanged), ctx ended (its error), or
 	// no worker could be had (a fault). The result is never nil: with err it has
-	// the logs made so far. When Execute returns, nothing of the job runs any more.
+	// the logs made so far. When Execute returns, nothing of the job reaches the host
+	// any more, and what is left of its process is being killed.
 	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
 	// Close ends all workers. Jobs under way end in cancelled.
 	Close() error
