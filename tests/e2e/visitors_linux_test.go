@@ -142,7 +142,9 @@ func settled(servers map[*exec.Cmd]func(*exec.Cmd) vitals) map[*exec.Cmd]vitals 
 	for cmd, look := range servers {
 		now[cmd] = look(cmd)
 	}
-	for quiet := 0; quiet < 3; { // calls that were cut off end within their limits
+	// Calls that were cut off end within their limits, which takes long on a machine
+	// that is busy with others.
+	for quiet := 0; quiet < 10; {
 		time.Sleep(300 * time.Millisecond)
 		quiet++
 		for cmd, look := range servers {
