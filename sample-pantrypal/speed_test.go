@@ -27,7 +27,7 @@ const kind = (d: Dish): Kind => /salad|soup/i.test(d.name ?? "") ? Kind.Light : 
 const dishes: Dish[] = [SDK.Entities.Recipe.getById(SDK.args.id)].map((r) => ({ id: r.id, name: r.name, tags: r.dietaryTags ?? [] }));
 export default await Promise.resolve(dishes.map(kind));
 `
-	module  = `interface Dish { id: string; name: string; tags: string[] }
+	module = `interface Dish { id: string; name: string; tags: string[] }
 enum Kind { Light = "light", Other = "other" }
 const dishes: Dish[] = SDK.Entities.Recipe.collection({ pageSize: 20 }).items.map((r) => ({ id: r.id, name: r.name, tags: r.dietaryTags ?? [] }));
 const kind = (d: Dish): Kind => /salad|soup/i.test(d.name ?? "") ? Kind.Light : Kind.Other;
