@@ -189,7 +189,7 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 	id := o.planned(outcome, err)
 	p, err := o.engine.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, o.engine.PlanText(p), "4 deleted")
+	require.Contains(t, o.engine.PlanText(p), "  Todo    default        0        0        4\n")
 	require.Equal(t, 4, free.count("t"))
 	out, _, err := o.approve(id, boss)
 	require.NoError(t, err)
