@@ -181,14 +181,12 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	return nil, ctx.Err()
 }
 
-// handOut gives idle workers to the jobs that wait: first the one that became ready
-// last, whose caches are the warmest and whose bindings are the latest.
+// handOut gives idle workers to the jobs that wait.
 func (p *pool) handOut() {
 	for len(p.waiters) > 0 && len(p.idle) > 0 {
-		last := len(p.idle) - 1
-		w := p.idle[last]
+		w := p.idle[0]
 		if w.gone() {
-			p.idle = p.idle[:last]
+			p.idle = p.idle[1:]
 			delete(p.all, w)
 			w.release()
 			continue
@@ -197,7 +195,7 @@ func (p *pool) handOut() {
 		if next < 0 {
 			return
 		}
-		p.idle = p.idle[:last]
+		p.idle = p.idle[1:]
 		p.answer(next, spawned{w, nil})
 	}
 }
