@@ -259,16 +259,16 @@ func (w *Writer) work() {
 	tick := time.NewTicker(w.beat)
 	defer tick.Stop()
 	for {
-		var sync <-chan time.Time
+		var exposed <-chan time.Time // to a loss of power, for as long as that may be
 		if w.fresh {
-			sync = time.After(syncing - time.Since(w.synced))
+			exposed = time.After(syncing - time.Since(w.synced))
 		}
 		select {
 		case <-w.due.C:
 		case <-w.now:
 		case <-tick.C:
 			w.write(j, load{})
-		case <-sync:
+		case <-exposed:
 			w.write(j, load{})
 		}
 		if w.drain(j) {

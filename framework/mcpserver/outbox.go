@@ -13,6 +13,8 @@ const progressGap = time.Millisecond
 
 // outgoing is one message for the client, without the line's end.
 type outgoing struct {
+	// text is this message's alone: who writes it appends what comes behind. One text
+	// for several clients would show one what is for another.
 	text []byte
 	// progress is set on a call's progress notifications and on its answer, so that
 	// the writer can keep the gap between them.

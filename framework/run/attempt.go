@@ -6,13 +6,11 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/patience"
 )
 
 // Attempt is one try of a run, with its own transactions. Its methods may be
@@ -54,29 +52,6 @@ type joined struct {
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
 	return &Attempt{run: r, number: n, parent: ctx}
-}
-
-// beyond is the context of calls that no transaction covers.
-func (a *Attempt) beyond() context.Context {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.outlives == nil {
-		a.outlives, a.over = context.WithCancel(a.parent)
-		if a.aborted {
-			a.over()
-		}
-	}
-	return a.outlives
-}
-
-// abort ends these calls: nobody waits for them.
-func (a *Attempt) abort() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.aborted = true
-	if a.over != nil {
-		a.over()
-	}
 }
 
 // Number counts attempts from 1.
@@ -449,55 +424,4 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) {
 	c.attempt.mu.Lock()
 	defer c.attempt.mu.Unlock()
 	c.attempt.after = append(c.attempt.after, fn)
-}
-
-// lasting lets peers see how long a call may go on, which pauses put off.
-type lasting struct {
-	context.Context
-	until context.Context
-}
-
-// Deadline implements context.Context.
-func (l lasting) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
-
-// slowOutside waits for a call that no transaction covers. If it takes longer
-// than run.lockMs while a write transaction is open, the attempt gives way: the
-// call goes on, its result goes on the tape, and the next attempt finds it
-// there. A script gives way as well to a person who is asked. So it does when the script that made it ends before it: ctx is over, and
-// the run is not.
-func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
-	type result struct {
-		out json.RawMessage
-		err error
-	}
-	done := make(chan result, 1)
-	beyond := a.beyond()
-	a.run.pending.Add(1)
-	go func() {
-		defer a.run.pending.Done()
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		defer cancel(nil)
-		defer context.AfterFunc(beyond, func() { cancel(context.Cause(beyond)) })()
-		out, err := work(lasting{ctx, beyond})
-		done <- result{out, err}
-	}()
-	tick := time.NewTimer(a.run.engine.opts.Lock)
-	defer tick.Stop()
-	left := ctx.Done()
-	for {
-		select {
-		case r := <-done:
-			return r.out, r.err
-		case <-left:
-			if a.parent.Err() == nil {
-				return nil, ctx.Err()
-			}
-			left = nil // the call is cancelled too: it says how it ended
-		case <-tick.C:
-			if err := a.givesWay(); err != nil {
-				return nil, err
-			}
-			tick.Reset(a.run.engine.opts.Lock)
-		}
-	}
 }
