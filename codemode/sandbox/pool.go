@@ -40,8 +40,9 @@ type pool struct {
 	shrink   *time.Timer
 	waiters  []*waiter // jobs without a worker, in the order in which they came
 	starting int
+	leaving  int // workers that had their job and are not reaped yet
 	all      map[*process]bool
-	changed  chan struct{} // closed and replaced when idle grows or a start fails
+	changed  chan struct{} // closed and replaced when idle grows, a start fails or a worker is reaped
 	failed   error         // of the last start
 	starts   sync.WaitGroup
 }
@@ -54,7 +55,8 @@ type waiter struct {
 }
 
 type spawnRequest struct {
-	reply chan spawned
+	hurried bool
+	reply   chan spawned
 }
 
 type spawned struct {
@@ -73,7 +75,7 @@ func openPool(opts Options, program program, layers []string) (*pool, *process, 
 	if err := <-prepared; err != nil {
 		return nil, nil, err
 	}
-	first, err := p.start()
+	first, err := p.start(false)
 	if err != nil {
 		p.close()
 		return nil, nil, err
@@ -94,7 +96,7 @@ func (p *pool) spawner(prepared chan<- error) {
 	for {
 		select {
 		case r := <-p.spawn:
-			w, err := launch(p.program, p.layers, ground)
+			w, err := launch(p.program, p.layers, r.hurried, ground)
 			r.reply <- spawned{w, err}
 		case <-p.done:
 			return // every worker is dead by now
@@ -110,8 +112,8 @@ func (p *pool) offer(w *process) {
 	p.refill()
 }
 
-// start gives a worker that is ready.
-func (p *pool) start() (*process, error) {
+// start gives a worker that is ready; a hurried one is so sooner (worker.Args).
+func (p *pool) start(hurried bool) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -120,7 +122,7 @@ func (p *pool) start() (*process, error) {
 	p.starts.Add(1) // close waits for it
 	p.mu.Unlock()
 	defer p.starts.Done()
-	r := spawnRequest{make(chan spawned, 1)}
+	r := spawnRequest{hurried, make(chan spawned, 1)}
 	p.spawn <- r
 	s := <-r.reply
 	if s.err != nil {
@@ -239,17 +241,30 @@ func (p *pool) trim() {
 // discard ends a worker that had its job, and sees to the next. Neither the kill,
 // which takes a while, nor the start keeps the run from its end.
 func (p *pool) discard(w *process) {
+	p.mu.Lock()
 	p.dismiss(w)
+	p.mu.Unlock()
 	p.refillIfShort()
 }
 
-// dismiss ends a worker, and when it is reaped, sees to the next; close waits for it.
+// dismiss, whose caller holds the lock, ends a worker, and when it is reaped, sees to the next; close waits for it.
 func (p *pool) dismiss(w *process) {
+	p.leaving++
 	go func() {
 		w.end(killedDone)
-		p.forget(w)
+		p.mu.Lock()
+		delete(p.all, w)
+		p.leaving--
+		p.tell()
+		p.mu.Unlock()
 		p.refill()
 	}()
+}
+
+// tell wakes who waits for the pool to change.
+func (p *pool) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
 func (p *pool) forget(w *process) {
@@ -278,13 +293,13 @@ func (p *pool) refill() {
 	lack := p.target + len(p.waiters) - len(p.idle) - p.starting
 	for range min(lack, runtime.NumCPU()+1-p.starting) {
 		p.starting++
-		go p.startOne()
+		go p.startOne(len(p.waiters) > 0)
 	}
 }
 
 // startOne starts a worker for whoever waits, or to be idle.
-func (p *pool) startOne() {
-	w, err := p.start()
+func (p *pool) startOne(hurried bool) {
+	w, err := p.start(hurried)
 	p.mu.Lock()
 	p.starting--
 	p.failed = err
@@ -298,8 +313,7 @@ func (p *pool) startOne() {
 	case len(p.waiters) > 0:
 		p.answer(0, spawned{nil, err})
 	}
-	close(p.changed)
-	p.changed = make(chan struct{})
+	p.tell()
 	more := err == nil || len(p.waiters) > 0
 	p.mu.Unlock()
 	if more {
@@ -307,12 +321,12 @@ func (p *pool) startOne() {
 	}
 }
 
-// warm waits until the pool is full.
+// warm waits until the pool is full and those that had their job are reaped.
 func (p *pool) warm(ctx context.Context) error {
 	p.refill()
 	for {
 		p.mu.Lock()
-		full, changed, failed, closed := len(p.idle) >= p.opts.PoolSize, p.changed, p.failed, p.closed
+		full, changed, failed, closed := len(p.idle) >= p.opts.PoolSize && p.leaving == 0, p.changed, p.failed, p.closed
 		p.mu.Unlock()
 		switch {
 		case full:
@@ -345,8 +359,7 @@ func (p *pool) close() {
 	if p.shrink != nil {
 		p.shrink.Stop()
 	}
-	close(p.changed)
-	p.changed = make(chan struct{})
+	p.tell()
 	for w := range p.all {
 		w.kill(killedClose)
 	}

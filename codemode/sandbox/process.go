@@ -54,9 +54,9 @@ type process struct {
 	stderr []byte
 }
 
-// launch starts a worker and does not wait for it to be ready. It is called on
-// the spawner's goroutine.
-func launch(program program, layers []string, on *ground) (*process, error) {
+// launch starts a worker and does not wait for it to be ready (worker.Args). It is
+// called on the spawner's goroutine.
+func launch(program program, layers []string, hurried bool, on *ground) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func launch(program program, layers []string, on *ground) (*process, error) {
 		return nil, err
 	}
 	cmd := &exec.Cmd{
-		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers)...),
+		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers, hurried)...),
 		// Not nil, which would inherit the host's: nothing of it may reach a script.
 		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=none"},
 		Dir:   on.dir(),

@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -95,4 +97,35 @@ func TestCallersWhoGoLeaveNoWorker(t *testing.T) {
 		defer s.pool.mu.Unlock()
 		return s.pool.starting == 0 && len(s.pool.idle) == len(s.pool.all)
 	}, 20*time.Second, time.Millisecond)
+}
+
+// TestWhoWaitsGetsAHurriedWorker: a job that finds the pool empty does not wait for
+// a rehearsal, and its script runs as any other.
+func TestWhoWaitsGetsAHurriedWorker(t *testing.T) {
+	s, err := New(Options{PoolSize: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Warm(t.Context()))
+	hurried := func(p *process) bool { return slices.Contains(p.cmd.Args, "hurried") }
+	first, err := s.pool.take(t.Context(), false)
+	require.NoError(t, err)
+	require.False(t, hurried(first), "there was time")
+	second, err := s.pool.take(t.Context(), false)
+	require.NoError(t, err)
+	third, err := s.pool.take(t.Context(), false)
+	require.NoError(t, err)
+	require.True(t, hurried(second) || hurried(third))
+	for _, p := range []*process{first, second, third} {
+		s.pool.discard(p)
+	}
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			r, err := s.Execute(t.Context(), job("enum E { A = 20 }\nexport default E.A + 1"), newHost())
+			if assert.NoError(t, err) && assert.Nil(t, r.Fault) {
+				assert.JSONEq(t, "21", string(r.Result))
+			}
+		})
+	}
+	all.Wait()
 }

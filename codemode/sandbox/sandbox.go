@@ -47,7 +47,7 @@ func New(opts Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Warm waits until the pool is full.
+// Warm waits until the pool is full and what earlier jobs left is reaped.
 func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
 
 // Close implements wire.Executor: every worker is killed and reaped.

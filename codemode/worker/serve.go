@@ -36,9 +36,9 @@ const (
 	exitConfine = 5 // the confinement could not be put on
 )
 
-// serve is a worker's whole life: confine, say ready, run one job, end. Nothing
-// that a script could influence happens before the confinement holds.
-func serve(layers []string) int {
+// serve is a worker's whole life: rehearse, confine, say ready, run one job, end.
+// Nothing that a script could influence happens before the confinement holds.
+func serve(layers []string, rehearsed bool) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
 	debug.SetGCPercent(collectAt)
@@ -46,7 +46,7 @@ func serve(layers []string) int {
 	in, out := pipes()
 	spareThreads(threads)
 	s, err := prepare()
-	if err == nil {
+	if err == nil && rehearsed {
 		err = rehearse()
 	}
 	if err != nil {
