@@ -228,6 +228,21 @@ func TestViewFollowsTheMode(t *testing.T) {
 	require.Empty(t, s.View(auth.Local(), exposure.Tools, true).Resources())
 }
 
+// What a script may reach belongs to what may be relied on of the tool that runs it.
+func TestEffectsOfAScriptAreThoseOfItsCalls(t *testing.T) {
+	outside := op(catalog.PluginID("Mail", "send"), func(o *catalog.Operation) { o.Effects.Outside, o.Scopes = true, []string{"mail"} })
+	execute := op(catalog.CodeID("koan", "execute"), func(o *catalog.Operation) { o.Reach, o.Effects.Destructive = catalog.ReachTools, true })
+	check := op(catalog.CodeID("koan", "validate"), func(o *catalog.Operation) { o.Reach, o.Effects.ReadOnly = catalog.ReachTools, true })
+	s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{outside, execute, check, op(catalog.EntityID("Todo", "upsert"))}})
+	require.NoError(t, err)
+	everything := s.View(auth.Local(), exposure.Full, true)
+	require.Equal(t, catalog.Effects{Destructive: true, Outside: true}, everything.Effects(execute))
+	require.Equal(t, catalog.Effects{ReadOnly: true}, everything.Effects(check), "it runs nothing")
+	require.Equal(t, catalog.Effects{}, everything.Effects(s.Operation(catalog.EntityID("Todo", "upsert"))))
+	inside := s.View(auth.Principal{Subject: "ann", Sets: []string{"default"}}, exposure.Full, true)
+	require.Equal(t, catalog.Effects{Destructive: true}, inside.Effects(execute), "who may send no letters cannot by script")
+}
+
 func TestMemo(t *testing.T) {
 	v := shop(t).View(auth.Local(), exposure.Full, true)
 	n := 0

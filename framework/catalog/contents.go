@@ -46,9 +46,10 @@ func Contents(app, version string) *Document {
 				Entities: contentsEntities(v), Tools: []contentsTool{},
 			}
 			for _, op := range v.Tools() {
+				effects := v.Effects(op)
 				out.Tools = append(out.Tools, contentsTool{
 					Name: v.Snapshot().ToolName(op.ID), Summary: op.Summary, Entity: op.Resource,
-					ReadOnly: op.Effects.ReadOnly, Destructive: op.Effects.Destructive, Outside: op.Effects.Outside,
+					ReadOnly: effects.ReadOnly, Destructive: effects.Destructive, Outside: effects.Outside,
 				})
 			}
 			return json.Marshal(out)

@@ -243,6 +243,16 @@ func (v *View) Scripted(id ID) bool { return v.scripted[id] }
 // mode shows.
 func (v *View) Allowed(id ID) bool { return v.allowed[id] }
 
+// Effects are what a caller may rely on: an operation's own, and for a script also
+// those outside of all that it can call.
+func (v *View) Effects(op *Operation) Effects {
+	e := op.Effects
+	if op.ID.Kind == KindCode && !e.ReadOnly {
+		e.Outside = e.Outside || slices.ContainsFunc(v.script, func(called *Operation) bool { return called.Effects.Outside })
+	}
+	return e
+}
+
 // Tool finds a listed operation by tool name, in either spelling: dotted, or
 // with "_" for ".". One that is switched off is found too: calling it says so.
 // nil if the view has none of that name.

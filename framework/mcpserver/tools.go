@@ -66,11 +66,12 @@ func describe(v *catalog.View, op *catalog.Operation, underscored bool) tool {
 	if underscored {
 		name = catalog.Underscored(name)
 	}
+	effects := v.Effects(op)
 	return tool{
 		Name: name, Title: op.Title, Description: op.Description(v), InputSchema: inputSchema(op), OutputSchema: outputSchema(op),
 		Annotations: annotations{
-			ReadOnly: op.Effects.ReadOnly, Destructive: op.Effects.Destructive && !op.Effects.ReadOnly,
-			Idempotent: op.Effects.Idempotent || op.Effects.ReadOnly, OpenWorld: op.Effects.Outside,
+			ReadOnly: effects.ReadOnly, Destructive: effects.Destructive && !effects.ReadOnly,
+			Idempotent: effects.Idempotent || effects.ReadOnly, OpenWorld: effects.Outside,
 		},
 	}
 }
