@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -41,19 +42,26 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzTrailingID checks that an id found in a cut line is the one that the whole
-// message has.
-func FuzzTrailingID(f *testing.F) {
-	f.Add(`{"method":"a","id":7}`)
-	f.Add(`{"id":1,"params":{"id":2}}`)
-	f.Add(`{"id":"x\"}","a":{"id":3} }`)
-	f.Fuzz(func(t *testing.T, text string) {
-		id := trailingID(keepTail(nil, []byte(text)))
-		var m map[string]json.RawMessage
-		if id == nil || json.Unmarshal([]byte(text), &m) != nil {
+// FuzzIDOf checks that an id found in a cut line is the one that the whole message
+// has.
+func FuzzIDOf(f *testing.F) {
+	f.Add(`{"method":"a","id":7}`, 5)
+	f.Add(`{"id":1,"params":{"id":2}}`, 100)
+	f.Add(`{"id":"x\"}","a":{"id":3} }`, 0)
+	f.Add(`{"id":12,"method":"a","params":{"id":2}}`, 7)
+	f.Add(`{"id":12,"method":"a","params":{"id":2}}`, 30)
+	f.Fuzz(func(t *testing.T, text string, head int) {
+		id := idOf([]byte(text[:max(0, min(head, len(text)))]), keepTail(nil, []byte(text)))
+		if id == nil || !json.Valid([]byte(text)) {
 			return
 		}
-		require.Equal(t, string(m["id"]), string(id))
+		var ids []string // a message may have several, though none should
+		members([]byte(text), func(name []byte, value json.RawMessage) {
+			if string(name) == "id" {
+				ids = append(ids, string(value))
+			}
+		})
+		require.Contains(t, ids, string(id))
 	})
 }
 
@@ -86,6 +94,19 @@ func echoServer(t testing.TB) *Server {
 	s, err := New(Options{Name: "echo", Version: "1", Principal: auth.Local(), Engine: run.NewEngine(run.Options{Log: quiet}), Catalog: func() *catalog.Snapshot { return snap }, Log: quiet})
 	require.NoError(t, err)
 	return s
+}
+
+// A batch of many messages costs no more than a message of its length.
+func TestLongBatchesAreNotRead(t *testing.T) {
+	text := []byte("[" + strings.Repeat("1,", 4<<20) + "1]")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	items, batch := parse(text)
+	runtime.ReadMemStats(&after)
+	require.False(t, batch)
+	require.Len(t, items, 1)
+	require.NotNil(t, items[0].problem)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
 // FuzzSession sends whatever comes: no panic, and each message that wants an

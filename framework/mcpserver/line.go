@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
@@ -17,8 +18,12 @@ type line struct {
 	err     error  // io.EOF, or why reading failed
 }
 
-// tailSize is how much of the end of an overlong line is kept to find its id.
-const tailSize = 512
+// headSize and tailSize are how much of an overlong line's beginning and end is kept
+// to find its id.
+const (
+	headSize = 2048
+	tailSize = 512
+)
 
 // lineReader cuts an input into lines of at most max bytes. A longer line is
 // read to its end and reported, so that the next one is whole.
@@ -42,10 +47,13 @@ func (l *lineReader) next() line {
 }
 
 func (l *lineReader) read() line {
-	var text, tail []byte
+	var text, head, tail []byte
 	tooLong := false
 	for {
 		part, err := l.r.ReadSlice('\n')
+		if len(head) < headSize {
+			head = append(head, part[:min(len(part), headSize-len(head))]...)
+		}
 		if !tooLong && len(text)+len(part) > l.max+2 { // the line's end does not count
 			tooLong = true
 			tail, text = keepTail(nil, text), nil
@@ -67,7 +75,7 @@ func (l *lineReader) read() line {
 	}
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 	if tooLong || len(text) > l.max {
-		return line{tooLong: true, id: trailingID(keepTail(tail, text))}
+		return line{tooLong: true, id: idOf(head, keepTail(tail, text))}
 	}
 	return line{text: text}
 }
@@ -84,13 +92,59 @@ func keepTail(tail, b []byte) []byte {
 	return tail
 }
 
+// idOf finds the id of a request whose line was thrown away, by the line's beginning
+// and end; nil if it cannot be told, or if the line is an answer, whose id is one of
+// ours.
+func idOf(head, tail []byte) []byte {
+	id, answers := leadingID(head)
+	if id == nil && !answers {
+		id = trailingID(tail)
+	}
+	return id
+}
+
+// leadingID finds the id among the members of the root object that stand whole in the
+// beginning of a line, if its method is one of them. answers tells that it is an
+// answer.
+func leadingID(head []byte) (id []byte, answers bool) {
+	d := json.NewDecoder(bytes.NewReader(head))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, false
+	}
+	method := false
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		if answers = name == "result" || name == "error"; answers {
+			return nil, true
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil || d.InputOffset() == int64(len(head)) {
+			break // what ends with the head may go on behind it
+		}
+		switch name {
+		case "method":
+			method = true
+		case "id":
+			if _, ok := idKey(value); ok {
+				id = value
+			}
+		}
+	}
+	if !method {
+		return nil, false
+	}
+	return id, false
+}
+
 // lastMember matches an id as the last member of the root object, which is where
 // the common clients put it: what stands directly before the line's last brace
 // belongs to the root.
 var lastMember = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]{1,20}|"[^"\\]{0,128}")\s*\}$`)
 
-// trailingID finds the id of a request whose line was thrown away, nil if it
-// cannot be told.
+// trailingID finds the id where it is the last member of the root object.
 func trailingID(tail []byte) []byte {
 	m := lastMember.FindSubmatch(bytes.TrimSpace(tail))
 	if m == nil {

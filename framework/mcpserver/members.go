@@ -34,6 +34,21 @@ func members(text []byte, each func(name []byte, value json.RawMessage)) bool {
 	return true
 }
 
+// elements hands out the elements of an array, in their order and as they stand there,
+// until each is false. The text is a valid JSON array.
+func elements(text []byte, each func(value json.RawMessage) bool) {
+	i := pastBlanks(text, pastBlanks(text, 0)+1)
+	for text[i] != ']' {
+		end := pastValue(text, i)
+		if !each(text[i:end:end]) {
+			return
+		}
+		if i = pastBlanks(text, end); text[i] == ',' {
+			i = pastBlanks(text, i+1)
+		}
+	}
+}
+
 func pastBlanks(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
 		i++

@@ -9,6 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// FuzzElements compares elements with what encoding/json finds in an array.
+func FuzzElements(f *testing.F) {
+	for _, seed := range []string{`[]`, ` [ ] `, `[1,"]",[2, {"a":"["}] , null ]`, "[\t-1.5e3\n,true\r]", `{}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want, got []json.RawMessage
+		if json.Unmarshal(text, &want) != nil || want == nil {
+			return
+		}
+		elements(text, func(value json.RawMessage) bool { got = append(got, value); return true })
+		require.Len(t, got, len(want))
+		for i := range want {
+			require.Equal(t, string(want[i]), string(got[i]))
+		}
+	})
+}
+
 // FuzzMembers compares members with what encoding/json finds in an object.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{

@@ -26,7 +26,8 @@ type message struct {
 }
 
 // parse reads what came in one frame: one message, or several when batch is
-// true. Problems of one message of a batch stand at its place.
+// true. Problems of one message of a batch stand at its place. A batch that is too
+// long counts as one message that has a problem.
 func parse(text []byte) (items []parsed, batch bool) {
 	text = bytes.TrimSpace(text)
 	if !utf8.Valid(text) {
@@ -35,15 +36,22 @@ func parse(text []byte) (items []parsed, batch bool) {
 	if len(text) == 0 || text[0] != '[' {
 		return []parsed{parseOne(text)}, false
 	}
-	var raws []json.RawMessage
-	if err := json.Unmarshal(text, &raws); err != nil {
-		return []parsed{{problem: fault.New(fault.ParseError, "the message is not JSON: "+err.Error())}}, false
+	if !json.Valid(text) {
+		return []parsed{{problem: fault.New(fault.ParseError, "the message is not JSON: "+jsonProblem(text))}}, false
 	}
-	for _, raw := range raws {
+	elements(text, func(raw json.RawMessage) bool {
 		items = append(items, parseOne(raw))
+		return len(items) <= maxBatch
+	})
+	if len(items) > maxBatch {
+		return []parsed{{problem: fault.Newf(fault.InvalidRequest, "a batch has at most %d messages", maxBatch)}}, false
 	}
 	return items, true
 }
+
+// maxBatch bounds the messages of a batch. Its answers go out together, and each may
+// be many times as long as what asked for it.
+const maxBatch = 100
 
 // parsed is a message, or what is wrong with it. message.id is set where it
 // could be read in spite of the problem.

@@ -67,7 +67,11 @@ func TestLongLines(t *testing.T) {
 	for _, c := range []struct{ line, id string }{
 		{`{"method":"ping","params":{"x":"` + long + `"},"jsonrpc":"2.0","id":17}`, `17`},
 		{`{"method":"ping","params":{"x":"` + long + `"},"jsonrpc":"2.0", "id" : "a-b" }`, `"a-b"`},
-		{`{"id":17,"method":"ping","jsonrpc":"2.0","params":{"x":"` + long + `"}}`, `null`},
+		{`{"jsonrpc":"2.0","id":18,"method":"ping","params":{"x":"` + long + `"}}`, `18`},
+		{`{"id":"c","params":{"id":9,"method":"x"},"method":"ping","jsonrpc":"2.0","x":"` + long + `"}`, `"c"`},
+		{`{"jsonrpc":"2.0","id":19,"result":{"x":"` + long + `"}}`, `null`},
+		{`{"result":{"x":"` + long + `"},"jsonrpc":"2.0","id":19}`, `null`},
+		{`{"jsonrpc":"2.0","id":19,"params":{"x":"` + long + `"},"method":"ping"}`, `null`},
 		{long, `null`},
 	} {
 		r := w.call(c.line)
@@ -269,6 +273,10 @@ func TestBatches(t *testing.T) {
 		w.silent(20 * time.Millisecond)
 		require.Equal(t, string(fault.InvalidRequest), w.call(`[]`).Error.Data.Code)
 		require.Equal(t, string(fault.ParseError), w.call(`[1,`).Error.Data.Code)
+		require.Equal(t, string(fault.ParseError), w.call(`[1,]`).Error.Data.Code)
+		w.send(`[` + strings.Repeat(`1,`, 99) + `1]`)
+		require.Len(t, decodeAll(t, w), 100)
+		require.Contains(t, w.call(`[`+strings.Repeat(`1 , `, 100)+`1]`).Error.Message, "at most 100")
 	})
 	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
 		t.Run(version+" has none", func(t *testing.T) {
