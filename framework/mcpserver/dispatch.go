@@ -3,8 +3,10 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -46,6 +48,9 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 	}
 	about := m.about
 	p, bad := s.peer(ctx, about)
+	if bad == nil && !p.modern {
+		bad = s.unversed(m)
+	}
 	if bad != nil {
 		answer(nil, bad)
 		return
@@ -69,7 +74,12 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 		answer(s.guarded(ctx, m, p, s.listTemplates))
 	default:
 		if p.modern && m.method == string(mcp.MethodSubscriptionsListen) {
-			s.listen(m, p, to, answer)
+			if _, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) {
+				s.listen(m, p, to, answer)
+				return nil, nil
+			}); failed != nil {
+				answer(nil, failed)
+			}
 			return
 		}
 		answer(s.guarded(ctx, m, p, s.ofEra(p, m.method)))
@@ -80,6 +90,8 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 func (s *session) ofEra(p peer, method string) quick {
 	if !p.modern {
 		switch mcp.MCPMethod(method) {
+		case mcp.MethodInitialize:
+			return s.greet
 		case mcp.MethodSetLogLevel:
 			return s.setLevel
 		case mcp.MethodResourcesSubscribe:
@@ -241,6 +253,22 @@ func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcErr
 	default:
 		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is no request"))
 	}
+}
+
+// greet is initialize. Params of another form than the protocol's are refused by us:
+// the library would speak of them in terms of Go.
+func (s *session) greet(ctx context.Context, m message, p peer) (any, *rpcError) {
+	var wrong *json.UnmarshalTypeError
+	err := json.Unmarshal(rawOrEmpty(m.params), new(mcp.InitializeParams))
+	switch {
+	case errors.As(err, &wrong):
+		return nil, protocolError(fault.Invalid(fault.Detail{
+			Path: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Message: "this has another type in the protocol", Received: wrong.Value,
+		}))
+	case err != nil:
+		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol wants"}))
+	}
+	return s.delegate(ctx, m, p)
 }
 
 func rawOrEmpty(raw json.RawMessage) json.RawMessage {

@@ -133,6 +133,40 @@ func TestModernRequestsStandForThemselves(t *testing.T) {
 	}
 }
 
+// Before any handshake, who names a version speaks of the newer era.
+func TestVersionsThatNobodySpeaks(t *testing.T) {
+	list := func(version string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":` + version + `}}}`
+	}
+	w := dial(t, options(t, newGarden()))
+	for _, version := range []string{`"1999-01-01"`, `"2025-11-26"`, `""`, `"tomorrow"`} {
+		r := w.call(list(version))
+		require.NotNil(t, r.Error, "%s", r.raw)
+		require.Equal(t, -32022, r.Error.Code, version)
+		require.Equal(t, string(fault.CapabilityUnsupported), r.Error.Data.Code)
+	}
+	for _, version := range []string{`5`, `null`, `{"a":1}`} {
+		require.Equal(t, string(fault.InvalidPayload), w.call(list(version)).Error.Data.Code, version)
+	}
+	w.hello("2025-11-25", "")
+	require.NotEmpty(t, names(t, w.call(list(`"1999-01-01"`))), "the older era knows no version there")
+}
+
+func TestInitializeInAnotherForm(t *testing.T) {
+	w := dial(t, options(t, newGarden()))
+	for params, path := range map[string]string{
+		`{"protocolVersion":7}`: "/protocolVersion", `{"protocolVersion":"2025-11-25","capabilities":[]}`: "/capabilities",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":{}}}`: "/clientInfo/name",
+	} {
+		r := w.call(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + params + `}`)
+		require.NotNil(t, r.Error, "%s", r.raw)
+		require.Equal(t, -32602, r.Error.Code)
+		require.Contains(t, string(r.raw), `"path":"`+path+`"`)
+		require.NotContains(t, string(r.raw), "Go ")
+	}
+	w.hello("2025-11-25", "")
+}
+
 func TestInitializeNegotiates(t *testing.T) {
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",

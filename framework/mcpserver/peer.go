@@ -130,6 +130,28 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	return p, true, nil
 }
 
+// unversed refuses a request that names, in the way of the modern era, a protocol
+// version that nobody speaks. A client that has made its handshake is of the older
+// era, which knows no version there, and initialize negotiates.
+func (s *session) unversed(m message) *rpcError {
+	if m.about.Version == nil || m.method == string(mcp.MethodInitialize) {
+		return nil
+	}
+	if _, _, made := s.handshake.read(); made != "" {
+		return nil
+	}
+	switch version, ok := unquoted(m.about.Version); {
+	case !ok:
+		return protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is no text", Expected: "string"}))
+	case !mcp.IsValidProtocolVersion(version):
+		return unsupportedVersion(version)
+	}
+	return nil
+}
+
+// versionPath is where a request of the modern era names its version.
+const versionPath = "/_meta/io.modelcontextprotocol~1protocolVersion"
+
 // acquaintances remember what was read of what clients say about themselves. In the
 // modern era a client says it with every request, in the same words.
 type acquaintances struct {
