@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"math"
 	"sync"
 	"time"
 
@@ -50,8 +51,15 @@ func (p *progress) hearer() func(done, total float64, message string) {
 	return p.report
 }
 
-// report takes what a handler says. total 0 means unknown.
+// report takes what a handler says. total 0 means unknown, and so does what is no
+// number in JSON.
 func (p *progress) report(done, total float64, message string) {
+	if math.IsNaN(done) || math.IsInf(done, 0) {
+		return
+	}
+	if math.IsNaN(total) || math.IsInf(total, 0) {
+		total = 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.sent && done <= p.last || p.waiting != nil && done <= p.waiting.done {
@@ -88,7 +96,7 @@ func (p *progress) emit(r report) {
 		params["message"] = r.message
 	}
 	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
-	if err != nil { // a number that JSON does not have
+	if err != nil { // numbers and texts: cannot be
 		return
 	}
 	p.send(outgoing{text: text, progress: &p.wire})
