@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
@@ -174,7 +175,11 @@ func unknownTool(v *catalog.View, name string) *fault.Fault {
 	for i, op := range v.Tools() {
 		names[i] = v.Snapshot().ToolName(op.ID)
 	}
-	return fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
+	f := fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
+	if !exposure.CodeTools(v.Mode()) {
+		return f.WithHint("List the tools.") // the registry's hint names one that is not offered here
+	}
+	return f
 }
 
 // wrapsKey is where a view keeps whether an operation's result stands under
@@ -196,7 +201,10 @@ func success(out json.RawMessage, wraps bool) json.RawMessage {
 // its error is the whole failure.
 func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fault.Fault) any {
 	body := got.out
-	if len(body) == 0 || f.Code == fault.ToolTimeout {
+	switch {
+	case badArguments(op, got, f):
+		body = failure(op.Refused, f)
+	case len(body) == 0 || f.Code == fault.ToolTimeout:
 		body = failure(got.out, f)
 	}
 	return s.result(ex, op, got, body, true)
