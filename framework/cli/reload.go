@@ -25,12 +25,12 @@ func (c *command) follow(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
+	last := c.files(i.Values()) // before anybody is told that the app serves, and may change them
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		look := time.NewTicker(lookEvery)
 		defer look.Stop()
-		last := c.files(i.Values())
 		for {
 			select {
 			case <-ctx.Done():
