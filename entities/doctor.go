@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/migrate"
 	"github.com/koan-go/koan/framework/catalog"
@@ -44,6 +45,18 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		return append(out, p.noJournal())
 	}
 	return append(out, p.journal.check(ctx))
+}
+
+// Ready implements catalog.Readier.
+func (p *Provider) Ready(ctx context.Context) error {
+	far, ok := p.store.backend.(backend.Reacher)
+	if !ok {
+		return nil // the app's own databases are the app's to watch
+	}
+	if err := far.Reach(ctx); err != nil {
+		return fault.New(fault.ServiceUnavailable, "the data cannot be reached").Because(err)
+	}
+	return nil
 }
 
 // scans says where searches read all rows, since nothing is put into a database of

@@ -78,6 +78,7 @@ var (
 	_ catalog.Checker      = (*Provider)(nil)
 	_ catalog.Commander    = (*Provider)(nil)
 	_ catalog.Reporter     = (*Provider)(nil)
+	_ catalog.Readier      = (*Provider)(nil)
 )
 
 // Provide makes the provider of an app's entities; app is what the generated

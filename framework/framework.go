@@ -25,6 +25,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 	"github.com/koan-go/koan/framework/telemetry"
@@ -72,7 +73,8 @@ type Instance struct {
 	started   []Provider
 	watchers  []func()
 	reloads   []Reload
-	sealer    *seal.Sealer // of what clients keep
+	sealer    *seal.Sealer                      // of what clients keep
+	inside    func() (*mcpserver.Server, error) // serves clients in this program; made when it is first asked for
 	once      sync.Once
 	stopped   error
 }
@@ -150,6 +152,7 @@ func configured(app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{app: app, source: o.Config, values: values, log: o.Log, testing: o.Testing}
+	i.inside = sync.OnceValues(i.MCP)
 	i.level.Set(level(values))
 	if i.log == nil {
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))
@@ -342,6 +345,18 @@ func (i *Instance) Checks(ctx context.Context) []catalog.Check {
 		}
 	}
 	return out
+}
+
+// Ready tells whether calls can be served now, and why not.
+func (i *Instance) Ready(ctx context.Context) error {
+	for _, p := range i.started {
+		if r, ok := p.(catalog.Readier); ok {
+			if err := r.Ready(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Stop stops the providers in reverse order, once.

@@ -1,6 +1,8 @@
 package framework
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
 
@@ -37,6 +39,16 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 		}, nil
 	})
 	return s, nil
+}
+
+// Connect opens an MCP connection to the app from inside the program, for a client
+// that calls as p: see mcpserver.Server.Connect. Close it before Stop.
+func (i *Instance) Connect(ctx context.Context, p auth.Principal) (io.ReadWriteCloser, error) {
+	s, err := i.inside()
+	if err != nil {
+		return nil, err
+	}
+	return s.Connect(ctx, p), nil
 }
 
 // live is what a configuration says of the MCP server's live options.

@@ -90,6 +90,13 @@ type Owner interface {
 	OwnPlace() string
 }
 
+// Reacher is a Backend whose data may be away while the app runs.
+type Reacher interface {
+	// Reach tells whether the data can be reached now. It waits for no run and for no
+	// migration.
+	Reach(ctx context.Context) error
+}
+
 // Database is one open set. It is safe for concurrent use.
 type Database interface {
 	// Begin opens a transaction for an attempt. With write it may write at once;

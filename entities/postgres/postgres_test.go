@@ -399,6 +399,21 @@ func TestLostConnectionIsAFault(t *testing.T) {
 	require.Equal(t, 0, number(t, d.DB(), count), "the next one gets another connection")
 }
 
+// Whether the server can be reached has nothing to do with what its connections do.
+func TestReach(t *testing.T) {
+	s := opened(t, pgtest.Place(t)+"&pool_max_conns=2", things())
+	d := use(t, s, "default")
+	one, two := begin(t, d, true), begin(t, d, true)
+	exec(t, one, insert, "a")
+	exec(t, two, insert, "b")
+	require.NoError(t, s.Reach(ctx), "all connections are taken")
+	require.NoError(t, one.Rollback(ctx))
+	require.NoError(t, two.Rollback(ctx))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(s.Reach(gone)))
+}
+
 func TestCommitThatNobodyHearsOf(t *testing.T) {
 	s := opened(t, pgtest.Place(t), things())
 	d := use(t, s, "default")

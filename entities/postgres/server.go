@@ -36,7 +36,10 @@ const (
 	idlest = 5 * time.Minute
 )
 
-var _ backend.Backend = (*Server)(nil)
+var (
+	_ backend.Backend = (*Server)(nil)
+	_ backend.Reacher = (*Server)(nil)
+)
 
 // Server has the sets of one app in one database. It is safe for concurrent use,
 // and other processes may use the same database.
@@ -136,6 +139,16 @@ func (s *Server) Sets(ctx context.Context) (out []string, err error) {
 		out = append(out, name)
 	}
 	return out, rows.Err()
+}
+
+// Reach implements backend.Reacher, by a connection of its own: those of the pools may
+// all be at work.
+func (s *Server) Reach(ctx context.Context) error {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return unreachable(s.config, err)
+	}
+	return c.Close(ctx)
 }
 
 // Use implements backend.Backend.

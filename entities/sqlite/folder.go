@@ -21,7 +21,10 @@ const (
 	maxOpen = 64 // open sets; about five file descriptors each
 )
 
-var _ backend.Backend = (*Folder)(nil)
+var (
+	_ backend.Backend = (*Folder)(nil)
+	_ backend.Reacher = (*Folder)(nil)
+)
 
 // Folder has the sets' files. It is safe for concurrent use, and other processes
 // may use the same folder.
@@ -86,6 +89,12 @@ func (f *Folder) Sets(context.Context) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// Reach implements backend.Reacher.
+func (f *Folder) Reach(context.Context) error {
+	_, err := os.Stat(f.path)
+	return err
 }
 
 // Use implements backend.Backend.

@@ -128,6 +128,13 @@ type Checker interface {
 	Checks(ctx context.Context) []Check
 }
 
+// Readier is a provider that cannot serve at all times, since what it needs may be
+// away. Ready says why calls would end in service_unavailable now, in words for
+// everybody; nil where they would not. It changes nothing, and heeds ctx.
+type Readier interface {
+	Ready(ctx context.Context) error
+}
+
 // Boot is what a provider's boot report may mention of the whole.
 type Boot struct {
 	Mode     string

@@ -52,6 +52,7 @@ type Instance interface {
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	Report() []string
 	Checks(ctx context.Context) []catalog.Check
+	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Metrics() http.Handler

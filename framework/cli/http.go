@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	headerBytes = 64 << 10
 	idleTime    = 2 * time.Minute
 	flushTime   = 2 * time.Second // for the last answers of a server that ends
+	readyTime   = 2 * time.Second // for what readiness depends on to answer
+	readyEvery  = time.Second     // how often that is asked, however often we are
 )
 
 // listen gives what serves over HTTP. What is wrong with it is known before the app
@@ -154,11 +157,13 @@ type door struct {
 	mcp     *mcpserver.HTTP
 	callers *access.Callers // nil where nobody is asked
 	counted http.Handler    // nil where nothing is
+	app     readiness
 	ending  atomic.Bool
 }
 
 func (d *door) open(i Instance, config access.Config, url, name string) (err error) {
 	o := mcpserver.HTTPOptions{}
+	d.app.ask = i.Ready
 	if !config.Anybody() {
 		if d.callers, err = config.Callers(access.App{Name: name, URL: url, Catalog: i.Snapshot, Log: i.Log()}); err != nil {
 			return err
@@ -200,5 +205,31 @@ func (d *door) ready(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if err := d.app.now(); err != nil {
+		http.Error(w, fault.From(err).Message, http.StatusServiceUnavailable)
+		return
+	}
 	_, _ = io.WriteString(w, "ready\n")
+}
+
+// readiness is whether the app can serve, asked for at most so often: whoever wants to
+// know asks a database too.
+type readiness struct {
+	ask func(context.Context) error
+
+	mu    sync.Mutex
+	asked time.Time
+	err   error
+}
+
+func (r *readiness) now() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.asked) < readyEvery {
+		return r.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	r.err, r.asked = r.ask(ctx), time.Now()
+	return r.err
 }

@@ -65,6 +65,19 @@ func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 // Instance is the running app.
 func (k *Kit) Instance() *framework.Instance { return k.instance }
 
+// Connect opens an MCP connection to the app, for a client of the test's choice that
+// calls as the kit's caller: any library's will do that speaks over a pair of streams,
+// a message per line. It is closed with the test, or before.
+func (k *Kit) Connect() io.ReadWriteCloser {
+	k.tb.Helper()
+	c, err := k.instance.Connect(context.Background(), k.as)
+	if err != nil {
+		k.tb.Fatalf("koantest: %s cannot be connected to: %v", k.instance.App().Name, err)
+	}
+	k.tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // As gives the same app as another caller sees it.
 func (k *Kit) As(p auth.Principal) *Kit {
 	other := *k

@@ -1,9 +1,12 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/mcpserver"
 )
 
@@ -53,18 +58,35 @@ var eras = map[string]client.ClientOption{
 func TestTheLibrarysClient(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
+	s, err := mcpserver.New(options(t, newGarden()))
+	require.NoError(t, err)
+	for way, connect := range map[string]func() transport.Interface{
+		"stdio": func() transport.Interface {
+			return transport.NewStdioWithOptions(exe, []string{serveEnv + "=1"}, nil)
+		},
+		"in process": func() transport.Interface {
+			c := s.Connect(t.Context(), auth.Local())
+			return transport.NewIO(c, c, io.NopCloser(strings.NewReader("")))
+		},
+	} {
+		t.Run(way, func(t *testing.T) { theLibrarysClient(t, connect) })
+	}
+}
+
+func theLibrarysClient(t *testing.T, connect func() transport.Interface) {
+	t.Helper()
 	for era, option := range eras {
 		t.Run(era, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			c := client.NewClient(transport.NewStdioWithOptions(exe, []string{serveEnv + "=1"}, nil), option)
+			c := client.NewClient(connect(), option)
 			require.NoError(t, c.Start(ctx))
 			defer func() { _ = c.Close() }()
 			var hello mcp.InitializeRequest
 			hello.Params.ProtocolVersion = era
 			hello.Params.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 			hello.Params.Capabilities.Experimental = map[string]any{"koan": map[string]any{"codeMode": false}}
-			_, err = c.Initialize(ctx, hello)
+			_, err := c.Initialize(ctx, hello)
 			require.NoError(t, err)
 
 			var mu sync.Mutex
@@ -110,4 +132,40 @@ func TestTheLibrarysClient(t *testing.T) {
 			require.Len(t, doc.Contents, 1)
 		})
 	}
+}
+
+// TestAConnectionInTheProgram has the rights of its caller, and leaves nothing behind.
+func TestAConnectionInTheProgram(t *testing.T) {
+	g := newGarden()
+	s, err := mcpserver.New(options(t, g))
+	require.NoError(t, err)
+	guest, local := s.Connect(t.Context(), auth.Principal{Subject: "guest"}), s.Connect(t.Context(), auth.Local())
+	ask := func(c io.ReadWriter, line string) reply {
+		_, err := io.WriteString(c, line+"\n")
+		require.NoError(t, err)
+		answer, err := bufio.NewReader(c).ReadBytes('\n')
+		require.NoError(t, err)
+		return decode(t, answer)
+	}
+	require.Equal(t, fault.UnknownSet, ask(guest, callLine("1", "koan.code.execute", `{"code":"{}"}`)).tool(t).failure(t).Error.Code)
+	require.False(t, ask(local, callLine("1", "plant.get-by-id", `{"id":"p1"}`)).tool(t).IsError)
+	_, err = io.WriteString(local, callLine("2", "lab.slow", `{}`)+"\n")
+	require.NoError(t, err)
+	<-g.started
+	require.NoError(t, local.Close())
+	require.Error(t, <-g.stopped, "what ran is cancelled before Close returns")
+	_, err = local.Write([]byte("{}\n"))
+	require.Error(t, err)
+	_, err = local.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	require.NoError(t, local.Close(), "twice")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	brief := s.Connect(ctx, auth.Local())
+	cancel()
+	rest, err := io.ReadAll(brief)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	require.False(t, ask(guest, callLine("3", "plant.get-by-id", `{"id":"p1"}`)).tool(t).IsError, "others go on")
+	require.NoError(t, guest.Close())
 }

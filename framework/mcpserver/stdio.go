@@ -20,7 +20,15 @@ import (
 // Nothing but protocol is written to out. A read of in that is still waiting when
 // ctx ends is left behind.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	calls, stop := context.WithCancelCause(auth.With(context.WithoutCancel(ctx), s.opts.Principal))
+	if err := s.serveLines(ctx, s.opts.Principal, in, out); err != nil {
+		return fmt.Errorf("mcpserver: stdio: %w", err)
+	}
+	return nil
+}
+
+// serveLines is ServeStdio for a client that calls as p.
+func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader, out io.Writer) error {
+	calls, stop := context.WithCancelCause(auth.With(context.WithoutCancel(ctx), p))
 	defer stop(nil)
 	box := newOutbox(s.opts.MaxBufferBytes)
 	ss := newSession(s, box)
@@ -52,10 +60,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	waitFor(done, 2*settle, nil, nil)
 	box.close()
 	err = errors.Join(err, s.flush(ctx, box, written))
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("mcpserver: stdio: %w", err)
+	if ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // flush waits until the writer has written everything: as long as a slow reader

@@ -147,6 +147,24 @@ func TestHTTPEndsInGoodOrder(t *testing.T) {
 	require.False(t, bytes.Contains([]byte(w.stderr.String()), []byte("panic")), w.stderr.String())
 }
 
+// TestReadinessFollowsTheData: while that is away, the process lives and is not ready.
+func TestReadinessFollowsTheData(t *testing.T) {
+	a := newApp(t)
+	w := a.web()
+	status := func(path string) int {
+		resp, err := http.Get(strings.TrimSuffix(w.url, "/mcp") + path)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	require.Equal(t, http.StatusOK, status("/readyz"))
+	require.NoError(t, os.Rename(a.data, a.data+"-away"))
+	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second, 100*time.Millisecond)
+	require.Equal(t, http.StatusOK, status("/healthz"))
+	require.NoError(t, os.Rename(a.data+"-away", a.data))
+	require.Eventually(t, func() bool { return status("/readyz") == http.StatusOK }, 10*time.Second, 100*time.Millisecond)
+}
+
 // TestHTTPBoundsHeaders: of their size, and of the time that a client takes.
 func TestHTTPBoundsHeaders(t *testing.T) {
 	t.Parallel()
