@@ -175,11 +175,20 @@ type frame struct {
 }
 
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
+	place := h.takePlace(p.Subject)
+	if place == nil {
+		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are on their way"))
+		return
+	}
+	defer place.leave()
 	f, ok := h.frame(w, r)
 	if !ok {
 		return
 	}
 	if f.modern {
+		if !f.batch && f.items[0].method == string(mcp.MethodSubscriptionsListen) {
+			place.leave() // it stays, and has a bound of its own
+		}
 		h.postModern(w, r, p, f)
 		return
 	}
@@ -255,11 +264,11 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	ss := newSession(h.server, to)
 	shared := h.enter(ss, p.Subject)
 	if shared == nil {
-		h.refuse(w, fault.New(fault.ServiceUnavailable, "the server is shutting down"))
+		h.refuseIn(w, fault.New(fault.ServiceUnavailable, "the server is shutting down"), m.id)
 		return
 	}
 	defer h.leave(ss, p.Subject)
-	ss.gate = &shared.gate
+	ss.gate, ss.streams, ss.maxStreams = &shared.gate, &shared.streams, h.now().MaxSessions
 	ctx, cancel := context.WithCancelCause(traced(auth.With(r.Context(), p), r))
 	defer cancel(nil)
 	ss.handle(ctx, f.items, false, to)
@@ -340,14 +349,12 @@ func modernHeaders(f frame) (status int, bad *rpcError) {
 		return mismatch("streams of this protocol version cannot be resumed: leave Last-Event-ID out and send the request again under a new id")
 	case header == "":
 		return mismatch("the header " + mcp.HeaderProtocolVersion + " is missing")
-	case body == "" && f.items[0].id != nil:
-		return http.StatusBadRequest, protocolError(fault.Invalid(fault.Detail{
-			Path: "/_meta/io.modelcontextprotocol~1protocolVersion", Message: "the protocol version is missing", Expected: "string",
-		}))
 	case body != "" && header != body:
 		return mismatch("the header " + mcp.HeaderProtocolVersion + " and the request's _meta name different versions")
 	case !mcp.IsValidProtocolVersion(header):
 		return http.StatusBadRequest, unsupportedVersion(header)
+	case body == "" && f.items[0].id != nil:
+		return http.StatusBadRequest, protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is missing", Expected: "string"}))
 	}
 	if f.items[0].answer {
 		return 0, nil

@@ -188,7 +188,7 @@ func TestHTTPRefusals(t *testing.T) {
 		"a rebound name":     {ping, append(s, "Host", "evil.example.org"), 403, fault.Forbidden},
 		"batch, late":        {"[" + ping + "]", s, 200, fault.InvalidRequest},
 		"empty batch":        {"[]", s, 200, fault.InvalidRequest},
-		"initialize, broken": {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, nil, 200, fault.InvalidRequest},
+		"initialize, broken": {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}`, nil, 200, fault.InvalidPayload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := w.post(c.body, c.header...)
@@ -240,6 +240,9 @@ func TestHTTPModern(t *testing.T) {
 			require.NotEmpty(t, a.one(t).Error.Data.Code)
 		})
 	}
+	a = w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Mcp-Protocol-Version", "2031-01-01", "Mcp-Method", "tools/list")
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, -32022, a.one(t).Error.Code, "a version that nobody speaks is told so, whatever else is missing")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		a := w.do(method, "", "Mcp-Protocol-Version", version)
 		require.Equal(t, http.StatusMethodNotAllowed, a.status)

@@ -26,11 +26,23 @@ func (h *HTTP) foreign(r *http.Request) *fault.Fault {
 	if origin == "" || h.allowedOrigin(origin) {
 		return nil
 	}
-	if u, err := url.Parse(origin); err == nil && strings.EqualFold(u.Host, r.Host) {
+	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) && h.ownPage(r) {
 		return nil
 	}
 	return fault.Newf(fault.Forbidden, "pages of %q may not call this server", origin).
 		WithHint("Add the origin to server.allowedOrigins if they should.")
+}
+
+// ownPage tells whether a page of the host that a request names is one of this
+// machine's. Any site can point its name here; what it cannot do is come by an
+// address, by TLS, or with somebody's token.
+func (h *HTTP) ownPage(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]")
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil || h.known || r.TLS != nil || loopback(r.Host) || h.allowedHost(r.Host)
 }
 
 func (h *HTTP) allowedHost(host string) bool {

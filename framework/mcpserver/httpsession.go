@@ -42,7 +42,7 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	switch {
 	case h.closing:
 		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
-	case len(h.sessions) >= h.now().MaxSessions:
+	case len(h.sessions) >= h.now().MaxSessions && !h.makeRoom(p.Subject):
 		return nil, fault.Newf(fault.QueueOverloaded, "%d sessions are open, which is the limit", len(h.sessions)).
 			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
 	}
@@ -52,6 +52,39 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	h.sessions[hs.key] = hs
 	h.server.add(ss)
 	return hs, nil
+}
+
+// makeRoom ends a session of the caller that has the most, for one that has fewer:
+// whoever opens all that there are takes them from itself. It ends the one that was
+// unused for longest, before one that only has its stream open, and none with a call.
+// false where that gives no room. The lock is held.
+func (h *HTTP) makeRoom(subject string) bool {
+	count := map[string]int{}
+	most := subject
+	for _, hs := range h.sessions {
+		if count[hs.owner]++; count[hs.owner] > count[most] {
+			most = hs.owner
+		}
+	}
+	if count[most] <= count[subject]+1 {
+		return false
+	}
+	var end *httpSession
+	for _, hs := range h.sessions {
+		idle := hs.busy == 0
+		if hs.owner != most || !hs.quiet() || !idle && !(hs.streaming && hs.busy == 1) {
+			continue
+		}
+		if end == nil || idle && end.busy > 0 || idle == (end.busy == 0) && hs.used.Before(end.used) {
+			end = hs
+		}
+	}
+	if end == nil {
+		return false
+	}
+	delete(h.sessions, end.key)
+	go h.finish(end, errCrowded)
+	return true
 }
 
 // find gives the session that a request names; the caller says done when it does
@@ -87,6 +120,7 @@ func (h *HTTP) done(hs *httpSession) {
 var (
 	errDeleted = errors.New("the client ended the session")
 	errIdle    = errors.New("nobody used the session")
+	errCrowded = errors.New("its place was needed for another caller")
 )
 
 // end forgets a session that never came to be.
@@ -180,36 +214,6 @@ func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sharedGate is the gate of one principal: of the requests that stand for
-// themselves, and of the sessions, where callers are known by more than those.
-type sharedGate struct {
-	gate
-	users int // requests and sessions
-}
-
-// gateOf takes part in a principal's gate. The lock is held.
-func (h *HTTP) gateOf(subject string) *sharedGate {
-	g := h.gates[subject]
-	if g == nil {
-		g = &sharedGate{}
-		h.gates[subject] = g
-	}
-	g.users++
-	return g
-}
-
-// leaveGate ends that, once the calls have ended: one that was told to stop may
-// take a moment to do so, and holds its place until then.
-func (h *HTTP) leaveGate(subject string, drained <-chan struct{}) {
-	<-drained
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	g := h.gates[subject]
-	if g.users--; g.users == 0 && g.idle() {
-		delete(h.gates, subject)
-	}
-}
-
 // enter registers a request that stands for itself; nil where the server is
 // shutting down.
 func (h *HTTP) enter(ss *session, subject string) *sharedGate {
@@ -252,11 +256,15 @@ func (h *HTTP) Shutdown(ctx context.Context) {
 	open := h.sessions
 	h.sessions = map[string]*httpSession{}
 	h.mu.Unlock()
+	ends := make([]<-chan struct{}, len(all))
+	for n, ss := range all { // none waits for another's calls to close its streams
+		ends[n] = ss.drain()
+	}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		for _, ss := range all {
-			<-ss.drain()
+		for _, end := range ends {
+			<-end
 		}
 	}()
 	waitFor(drained, h.server.opts.Grace, ctx.Done(), nil)

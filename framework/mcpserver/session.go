@@ -33,11 +33,15 @@ type session struct {
 	server    *Server
 	out       sink
 	handshake handshake
+	// maxStreams bounds the subscriptions; 0 is Options.QueueMax. It is set before the
+	// first message.
+	maxStreams int
 
 	mu        sync.Mutex
 	ready     bool                // the client said notifications/initialized
 	calls     map[string]*pending // by id key, until answered
 	gate      *gate
+	streams   *gate               // of subscriptions
 	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
@@ -63,7 +67,7 @@ var (
 
 func newSession(s *Server, out sink) *session {
 	return &session{
-		server: s, out: out, gate: &gate{}, calls: map[string]*pending{}, posed: map[int64]*posed{},
+		server: s, out: out, gate: &gate{}, streams: &gate{}, calls: map[string]*pending{}, posed: map[int64]*posed{},
 		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
@@ -140,7 +144,10 @@ func (s *session) cancel(id json.RawMessage) {
 		return
 	}
 	s.mu.Lock()
-	delete(s.listening, key)
+	if s.listening[key] != nil {
+		delete(s.listening, key)
+		s.streams.leave()
+	}
 	c := s.calls[key]
 	if c != nil {
 		c.cancelled = true

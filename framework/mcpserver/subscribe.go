@@ -50,14 +50,19 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 func (s *session) addSubscription(sub *subscription) *rpcError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch limit := s.server.now().QueueMax; {
+	switch {
 	case s.ended:
 		return protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	case s.calls[sub.key] != nil || s.listening[sub.key] != nil:
 		return protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", sub.id))
-	case len(s.listening) >= limit:
-		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", limit)
-		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": len(s.listening)}}))
+	}
+	limit := s.maxStreams
+	if limit == 0 {
+		limit = s.server.now().QueueMax
+	}
+	if open, ok := s.streams.enter(limit); !ok {
+		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", open)
+		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": open}}))
 	}
 	s.listening[sub.key] = sub
 	return nil
@@ -75,6 +80,7 @@ func (s *session) closeSubscriptions() {
 	s.listening = map[string]*subscription{}
 	s.mu.Unlock()
 	for _, sub := range open {
+		s.streams.leave()
 		s.endSubscription(sub)
 	}
 }
