@@ -229,6 +229,10 @@ func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string
 	}
 	at := tree.File.Position(int(use.Identifier.Idx) - tree.File.Base())
 	line, column, _ := p.Position(at.Line, at.Column)
+	return p.notExported(path, name, names, line, column)
+}
+
+func (p *Program) notExported(path, name string, names []string, line, column int) *Error {
 	e := failure(p.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
 	e.Unsupported, e.Import, e.Name = true, path, name
 	e.Hint = "It exports " + listed(names) + "."

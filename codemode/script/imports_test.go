@@ -30,6 +30,9 @@ func TestImports(t *testing.T) {
 		"all of it":        `import * as v from "@codemode/servers/vision"; v.detect(); v.whatever`,
 		"default":          `import v from "@codemode/servers/vision"; v.detect()`,
 		"type":             `import { Nothing } from "@codemode/servers/vision"; const n: Nothing = 1`,
+		"type, unused":     `import { Types } from "@codemode/servers/vision"; import { type Nope, detect } from "@codemode/servers/vision"; 1`,
+		"in a text":        "const s = `\nimport { nope } from \"@codemode/servers/vision\";\n` + 'import { nope } from \"@codemode/servers/vision\"'; /*\nimport { nope } from \"@codemode/servers/vision\"; */ export { s }",
+		"unused":           `import { detect, read_label as r } from "@codemode/servers/vision"; 1`,
 		"own variable":     `const import_vision = { nope: 1 }; import { detect } from "@codemode/servers/vision"; import_vision.nope; detect()`,
 		"own function":     `function __require(x) { return x } import { detect } from "@codemode/servers/vision"; __require(detect)`,
 		"dynamic":          `const v = await import("@codemode/servers/vision"); v.nope`,
@@ -41,11 +44,13 @@ func TestImports(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct{ code, path, export, message, hint string }{
-		"module":  {"1;\n import { x } from '@codemode/servers/visoin'", "@codemode/servers/visoin", "", `did you mean "@codemode/servers/vision"`, "Import one of these"},
-		"export":  {"import { detct } from '@codemode/servers/vision';\n detct()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports detect, read_label."},
-		"renamed": {"import { detct as d } from '@codemode/servers/vision';\n d()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
-		"package": {"1;\n import x from 'lodash'", "lodash", "", "no packages and no files", "SDK"},
-		"long":    {"1;\n import x from '" + strings.Repeat("x", 300) + "'", strings.Repeat("x", 80) + "…", "", "no packages", "SDK"},
+		"module":            {"1;\n import { x } from '@codemode/servers/visoin'", "@codemode/servers/visoin", "", `did you mean "@codemode/servers/vision"`, "Import one of these"},
+		"export":            {"import { detct } from '@codemode/servers/vision';\n detct()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports detect, read_label."},
+		"unused":            {"import '@codemode/errors';\nimport { detct } from '@codemode/servers/vision'", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports detect, read_label."},
+		"unused, in a body": {"const a: number = 1;\nimport { detect, detct as d } from '@codemode/servers/vision';\nreturn detect", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
+		"renamed":           {"import { detct as d } from '@codemode/servers/vision';\n d()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
+		"package":           {"1;\n import x from 'lodash'", "lodash", "", "no packages and no files", "SDK"},
+		"long":              {"1;\n import x from '" + strings.Repeat("x", 300) + "'", strings.Repeat("x", 80) + "…", "", "no packages", "SDK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Compile(Source{Code: c.code, Modules: shelf{}})

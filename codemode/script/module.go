@@ -23,6 +23,10 @@ var supported = map[string]bool{
 	"decorators": false, "dynamic-import": false, "import-meta": false,
 }
 
+// verbatim keeps the imports that a script does not use: a module may be imported for
+// what it does.
+const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
+
 // module compiles a script with esbuild: first as an ES module, and where that
 // fails for a top-level return, as the body of a function.
 func (p *Program) module(code, language string) error {
@@ -30,19 +34,26 @@ func (p *Program) module(code, language string) error {
 	if language == "javascript" {
 		loader = api.LoaderJS
 	}
-	res := p.bundle(code+"\n;"+p.scope()+"export {};", loader)
+	text := code + "\n;" + p.scope() + "export {};"
+	res := p.bundle(text, loader)
 	if len(res.Errors) > 0 && strings.Contains(res.Errors[0].Text, "Top-level return") {
 		imports, body := hoist(code)
 		head, tail := imports+"export default (async function(){"+p.directive()+p.scope(), "\n})"
 		inner := p.bundle(head+body+tail, loader)
 		if len(inner.Errors) == 0 || !strings.Contains(inner.Errors[0].Text, `"import"`) && !strings.Contains(inner.Errors[0].Text, `"export"`) {
-			res, p.shift = inner, len(head)
+			res, p.shift, text = inner, len(head), head+body+tail
 		}
 	}
 	if len(res.Errors) > 0 {
 		return p.rejected(res.Errors[0])
 	}
-	return p.adopt(res.OutputFiles, code)
+	if err := p.adopt(res.OutputFiles, code); err != nil {
+		return err
+	}
+	if missing := p.unused(code, text, loader); missing != nil {
+		return missing
+	}
+	return nil
 }
 
 // bundle runs esbuild over one virtual module. Every name that the module asks
@@ -62,7 +73,7 @@ func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 		Sourcemap:      api.SourceMapExternal,
 		SourcesContent: api.SourcesContentExclude,
 		LogLevel:       api.LogLevelSilent,
-		TsconfigRaw:    `{"compilerOptions":{"verbatimModuleSyntax":true}}`,
+		TsconfigRaw:    verbatim,
 		Banner:         map[string]string{"js": "(async function(" + HookName + "){" + p.directive()},
 		Footer:         map[string]string{"js": "})"},
 		Plugins: []api.Plugin{{Name: "koan", Setup: func(b api.PluginBuild) {
@@ -128,6 +139,9 @@ func (p *Program) adopt(files []api.OutputFile, code string) error {
 		}
 	}
 	text = strings.TrimRight(text, "\n")
+	if e := p.assigned(code, text); e != nil {
+		return e
+	}
 	shift := p.shift
 	p.shift = 0
 	tree, err := parse(text)

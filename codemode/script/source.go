@@ -96,15 +96,18 @@ func Unfence(code string) string {
 }
 
 // word tells whether a word stands in the code as such.
-func word(code, w string) bool {
+func word(code, w string) bool { return wordAt(code, w) >= 0 }
+
+// wordAt gives where a word stands first in the code as such, -1 where nowhere.
+func wordAt(code, w string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], w)
 		if i < 0 {
-			return false
+			return -1
 		}
 		from, to := at+i, at+i+len(w)
 		if (from == 0 || !wordByte(code[from-1])) && (to == len(code) || !wordByte(code[to])) {
-			return true
+			return from
 		}
 		at = to
 	}

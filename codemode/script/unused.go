@@ -1,0 +1,128 @@
+package script
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// namedImport finds the names that a statement imports, and the module.
+var namedImport = regexp.MustCompile(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
+
+// typesOnly is what a module's declarations have besides its exports.
+const typesOnly = "Types"
+
+// imported is a name that a script takes from a module, and its own name for it.
+type imported struct{ path, name, local string }
+
+// unused finds a name that a script imports, that the module does not export, and
+// that the script does not use: esbuild leaves such names out of what it makes, so
+// that link does not meet them. text is what esbuild was given for code.
+func (p *Program) unused(code, text string, loader api.Loader) *Error {
+	if p.modules == nil {
+		return nil
+	}
+	var suspects []imported
+	for rest := code; ; {
+		at := wordAt(rest, "import")
+		if at < 0 {
+			break
+		}
+		rest = rest[at:]
+		names, length := namesIn(rest)
+		for _, i := range names {
+			exports, known := p.exports(i.path)
+			before, behind := code[:len(code)-len(rest)], rest[length:]
+			if known && i.name != typesOnly && i.name != "default" && !slices.Contains(exports, i.name) && !word(before, i.local) && !word(behind, i.local) {
+				suspects = append(suspects, i)
+			}
+		}
+		rest = rest[max(length, len("import")):]
+	}
+	if len(suspects) == 0 {
+		return nil
+	}
+	// What looked like a statement may be a part of a text. esbuild knows.
+	res := api.Transform(text, api.TransformOptions{
+		Loader: loader, Target: api.ESNext, LogLevel: api.LogLevelSilent, TsconfigRaw: verbatim,
+	})
+	sure := leading(string(res.Code))
+	for _, i := range suspects {
+		if slices.ContainsFunc(sure, func(s imported) bool { return s.path == i.path && s.name == i.name }) {
+			names, _ := p.exports(i.path)
+			line, column := place(code, max(wordAt(code, i.name), 0))
+			return p.notExported(i.path, i.name, names, line, column)
+		}
+	}
+	return nil
+}
+
+// leading gives what the statements import that a module, as esbuild writes it,
+// begins with.
+func leading(text string) (out []imported) {
+	for {
+		text = strings.TrimLeft(text, " \t\r\n")
+		end := strings.Index(text, ";\n")
+		switch {
+		case end < 0:
+			return out
+		case strings.HasPrefix(text, "import"):
+			names, _ := namesIn(text[:end])
+			out = append(out, names...)
+		case !strings.HasPrefix(text, `"use strict"`):
+			return out
+		}
+		text = text[end+1:]
+	}
+}
+
+// namesIn gives the names that the import statement takes from a module with which a
+// text begins, but for types, and the statement's length.
+func namesIn(text string) (out []imported, length int) {
+	m := namedImport.FindStringSubmatch(text)
+	if m == nil {
+		return nil, 0
+	}
+	for one := range strings.SplitSeq(m[1], ",") {
+		words := strings.Fields(one)
+		switch {
+		case len(words) == 1:
+			out = append(out, imported{m[2], words[0], words[0]})
+		case len(words) == 3 && words[1] == "as":
+			out = append(out, imported{m[2], words[0], words[2]})
+		}
+	}
+	return out, len(m[0])
+}
+
+var exportAssignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bexport\s*=`) })
+
+// assigned refuses `export =`, which makes a CommonJS module of a script.
+func (p *Program) assigned(code, text string) *Error {
+	const exports = userModule + "_module"
+	if !word(text, exports) || word(code, exports) {
+		return nil
+	}
+	at := exportAssignment().FindStringIndex(code)
+	if at == nil {
+		return nil
+	}
+	line, column := place(code, at[0])
+	e := failure(p.user, "`export =` makes a CommonJS module, and scripts are none", line, column)
+	e.Hint = "Write export default, or end the script with the value."
+	return e
+}
+
+// place gives the line and column of an offset in the user's text.
+func place(code string, offset int) (line, column int) {
+	ends := lineEnd.FindAllStringIndex(code[:offset], -1)
+	from := 0
+	if len(ends) > 0 {
+		from = ends[len(ends)-1][1]
+	}
+	line = len(ends) + 1
+	return line, newLines(code).column(line, offset-from+1)
+}
