@@ -190,7 +190,7 @@ func searchTools(v *catalog.View, servers []*bind.Server, query string, o discov
 	}
 	most := maxHits
 	if o.Limit != nil {
-		most = min(int(*o.Limit), maxHits)
+		most = int(min(*o.Limit, maxHits))
 	}
 	out := searchResults{Query: query, Results: []toolDefinition{}}
 	for _, hit := range v.Search(query, len(v.Script())+len(v.Resources())) {
@@ -210,11 +210,19 @@ func textArgument(args []json.RawMessage, i int, name string) (string, error) {
 	if name == "" {
 		name = "serverId"
 	}
-	var s *string
-	if i >= len(args) || json.Unmarshal(args[i], &s) != nil || s == nil {
-		return "", fault.Invalid(fault.Detail{Path: fmt.Sprintf("/%d", i), Message: quoted(name) + " must be a string", Expected: "string"})
+	var given any
+	if i < len(args) {
+		if err := json.Unmarshal(args[i], &given); err != nil {
+			return "", fault.Invalid(fault.Detail{Message: "the arguments cannot be read: " + err.Error()})
+		}
 	}
-	return *s, nil
+	s, ok := given.(string)
+	if !ok {
+		return "", fault.Invalid(fault.Detail{
+			Path: fmt.Sprintf("/%d", i), Message: quoted(name) + " must be a string", Expected: "string", Received: receipt(given, given != nil),
+		})
+	}
+	return s, nil
 }
 
 // optionsArgument reads and completes the options, the second argument.
@@ -226,7 +234,7 @@ func optionsArgument(args []json.RawMessage) (discoveryOptions, error) {
 	}
 	var given map[string]any
 	if err := json.Unmarshal(args[1], &given); err != nil || given == nil {
-		return o, fault.Invalid(fault.Detail{Path: "/1", Message: "the options must be an object", Expected: "object"})
+		return o, fault.Invalid(fault.Detail{Path: "/1", Message: "the options must be an object", Expected: "object", Received: "another value"})
 	}
 	var wrong []fault.Detail
 	for _, m := range []member{choice("detail", "", details...), text("serverId", ""), whole("limit", "", 0, 0)} {

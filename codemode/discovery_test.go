@@ -54,6 +54,7 @@ func TestDiscoveryFails(t *testing.T) {
 		`await d.searchTools(1)`:                             "SchemaValidationError",
 		`await d.searchTools("x", { limit: 0 })`:             "SchemaValidationError",
 		`await d.searchTools("x", { limit: 1.5 })`:           "SchemaValidationError",
+		`await d.searchTools({})`:                            "SchemaValidationError",
 		`await Promise.all([1, 2, 3, 4].map(d.listServers))`: "SandboxLimitError",
 	} {
 		e := m.module(discovery + code)
@@ -98,6 +99,19 @@ try { await of({ n: "three" }) } catch (e) {
   if (e instanceof SchemaValidationError)
     globalThis.__codemode_result__ = [e.name, e.toolName, e.exportName, e.serverId, e.path, e.hint.includes('{"n":3}'), (e.expected + e.received).length > 0, e.code];
 }`))
+}
+
+// Whatever is wrong with an input, the error has a path, what was expected, and what
+// was there (codemode-run-spec section 7.2).
+func TestEveryBadInputIsExplained(t *testing.T) {
+	m := newModules(t, nil)
+	require.JSONEq(t, `[["/m","one of ms, n","number 1"],["/n","number","nothing"],["","object","string"],["/n","data of JSON","number"]]`, m.gives(`
+import { of } from "@codemode/servers/square";
+const got = [];
+for (const input of [{ m: 1, n: 2 }, {}, "x", { n: NaN }]) {
+  try { await of(input) } catch (e) { got.push([e.path, e.expected, e.received]) }
+}
+globalThis.__codemode_result__ = got;`))
 }
 
 func TestModulesInTheOtherFace(t *testing.T) {

@@ -195,7 +195,7 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	}
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
-		f.err = withExample(f.err, h.call.View().Snapshot().Operation(id))
+		f.err = explained(f.err, h.call.View().Operation(id), input)
 	}
 	if f.err == nil && !h.hold(len(f.out)) {
 		f.out, f.err = nil, tooMuchHeld()
@@ -219,16 +219,6 @@ func (h *host) hold(n int) bool {
 
 func tooMuchHeld() error {
 	return fault.Newf(fault.ParallelCallsExceeded, "the calls in flight and the results that were not awaited yet hold more than %d MB", maxHeld>>20)
-}
-
-// withExample shows an input that works to who sent one that does not.
-func withExample(err error, op *catalog.Operation) error {
-	if fault.CodeOf(err) != fault.InvalidPayload || op == nil || len(op.Example) == 0 {
-		return err
-	}
-	shown := *fault.From(err)
-	shown.Hint += " An input that works: " + string(op.Example)
-	return &shown
 }
 
 // end notes what ends the attempt, and which call's end it is: 0 for none.

@@ -144,18 +144,17 @@ func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 	set := func(name string, v any) {
 		_ = o.DefineDataProperty(name, s.vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 	}
-	if c.tool == nil {
-		return o
+	if c.tool != nil {
+		set("serverId", c.server.ID)
+		set("toolName", c.tool.Name)
+		set("exportName", c.tool.Export)
 	}
-	set("serverId", c.server.ID)
-	set("toolName", c.tool.Name)
-	set("exportName", c.tool.Export)
 	details := s.elements(s.member(o, "details"))
 	if f.Code != fault.InvalidPayload || len(details) == 0 {
 		return o
 	}
 	for _, name := range []string{"path", "expected", "received"} {
-		if v := s.member(details[0], name); !goja.IsUndefined(v) && v.String() != "" {
+		if v := s.member(details[0], name); !goja.IsUndefined(v) {
 			set(name, v)
 		}
 	}

@@ -59,7 +59,7 @@ func (s *session) lookAt(c goja.FunctionCall) goja.Value {
 		why, hint = "an invalid Date has no time", "Check what the Date was made of: RFC 3339, such as 2026-01-31T08:00:00Z."
 	}
 	if why != "" {
-		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Received: s.kindOf(v)}
+		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Expected: "data of JSON", Received: s.kindOf(v)}
 		s.throw(fault.Invalid(detail).WithHint("%s", hint))
 	}
 	if o, ok := v.(*goja.Object); ok {

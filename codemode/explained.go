@@ -1,0 +1,177 @@
+package codemode
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// explained gives the fault of a bad input what the script needs to correct it
+// (codemode-run-spec section 7.2): of each thing that is wrong what was expected and
+// what was there, and an input that works. Any other error stays as it is.
+func explained(err error, op *catalog.Operation, input json.RawMessage) error {
+	if fault.CodeOf(err) != fault.InvalidPayload || op == nil {
+		return err
+	}
+	f := *fault.From(err)
+	if len(op.Example) > 0 {
+		f.Hint += " An input that works: " + string(op.Example)
+	}
+	wrong, ok := detailsOf(&f)
+	if !ok {
+		return &f
+	}
+	var given, schema any
+	// What is no JSON has nothing in it to be found.
+	_ = json.Unmarshal(input, &given)
+	_ = json.Unmarshal(op.Input, &schema)
+	for i := range wrong {
+		d := &wrong[i]
+		v, found := valueAt(given, d.Path)
+		if d.Expected == "" {
+			d.Expected = expectation(schema, d, v, found)
+		}
+		if d.Received == "" {
+			d.Received = receipt(v, found)
+		}
+	}
+	f.Details = wrong
+	return &f
+}
+
+// detailsOf gives the details of a bad input, which come from a plugin as plain
+// JSON; ok is false where they are about something else.
+func detailsOf(f *fault.Fault) (wrong []fault.Detail, ok bool) {
+	raw, err := json.Marshal(f.Details)
+	if err != nil || json.Unmarshal(raw, &wrong) != nil {
+		return nil, false
+	}
+	if len(wrong) == 0 {
+		wrong = []fault.Detail{{Path: f.Path, Message: f.Message}}
+	}
+	return wrong, true
+}
+
+// expectation says what should stand at a path: by the schema, else in the words of
+// the report itself.
+func expectation(schema any, d *fault.Detail, v any, found bool) string {
+	s, parent := schemaAt(schema, d.Path)
+	if words := schemaWords(s); words != "" && (!found || words != typeOf(v)) {
+		return words
+	}
+	if members, ok := parent["properties"].(map[string]any); ok && s == nil && found {
+		names := make([]string, 0, len(members))
+		for name := range members {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return "one of " + strings.Join(names, ", ")
+	}
+	if strings.HasPrefix(d.Message, "unknown ") {
+		return "a name that exists"
+	}
+	return d.Message
+}
+
+// receipt names what stood at a path.
+func receipt(v any, found bool) string {
+	if !found {
+		return "nothing"
+	}
+	if s, ok := v.(string); ok {
+		return "string " + quoted(s)
+	}
+	switch v.(type) {
+	case float64, bool:
+		if raw, err := json.Marshal(v); err == nil {
+			return typeOf(v) + " " + string(raw)
+		}
+	}
+	return typeOf(v)
+}
+
+// steps takes a JSON Pointer apart.
+func steps(path string) []string {
+	if path == "" {
+		return nil
+	}
+	out := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i := range out {
+		out[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(out[i])
+	}
+	return out
+}
+
+// valueAt gives what stands at a JSON Pointer.
+func valueAt(v any, path string) (any, bool) {
+	for _, step := range steps(path) {
+		switch in := v.(type) {
+		case map[string]any:
+			next, ok := in[step]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// schemaAt gives the schema of what stands at a JSON Pointer, nil where the schema
+// says nothing of it, and the schema of the object around it.
+func schemaAt(schema any, path string) (at, parent map[string]any) {
+	at, _ = schema.(map[string]any)
+	for _, step := range steps(path) {
+		parent = at
+		properties, _ := at["properties"].(map[string]any)
+		next, ok := properties[step]
+		if !ok {
+			next, ok = at["items"]
+			if _, index := strconv.Atoi(step); index != nil || !ok {
+				next = at["additionalProperties"]
+			}
+		}
+		if at, _ = next.(map[string]any); at == nil {
+			return nil, parent
+		}
+	}
+	return at, parent
+}
+
+// schemaWords names what a schema takes, "" where that takes more than a few words.
+func schemaWords(s map[string]any) string {
+	if values, ok := s["enum"].([]any); ok {
+		words := make([]string, 0, len(values))
+		for _, v := range values {
+			if raw, err := json.Marshal(v); err == nil {
+				words = append(words, string(raw))
+			}
+		}
+		return strings.Join(words, " or ")
+	}
+	switch t := s["type"].(type) {
+	case string:
+		return t
+	case []any:
+		var words []string
+		for _, one := range t {
+			if word, ok := one.(string); ok {
+				words = append(words, word)
+			}
+		}
+		return strings.Join(words, " or ")
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package codemode
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+func TestExplained(t *testing.T) {
+	op := &catalog.Operation{
+		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":["string","integer"]},"level":{"enum":["low","high"]},
+			"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},"free":{"type":"object"}}}`),
+		Example: json.RawMessage(`{"id":"1"}`),
+	}
+	for name, c := range map[string]struct {
+		input              string
+		detail             fault.Detail
+		expected, received string
+	}{
+		"missing":           {`{}`, fault.Detail{Path: "/id", Message: "id is needed"}, "string or integer", "nothing"},
+		"unknown":           {`{"idd":"x"}`, fault.Detail{Path: "/idd", Message: "unknown input"}, "one of free, id, level, list", `string "x"`},
+		"of an enum":        {`{"level":"lo"}`, fault.Detail{Path: "/level", Message: "no"}, `"low" or "high"`, `string "lo"`},
+		"in a list":         {`{"list":[{"n":1},{"n":"1"}]}`, fault.Detail{Path: "/list/1/n", Message: "no"}, "integer", `string "1"`},
+		"not in the schema": {`{"free":{"nme":true}}`, fault.Detail{Path: "/free/nme", Message: "unknown field \"nme\""}, "a name that exists", "boolean true"},
+		"the whole":         {`{"id":"1"}`, fault.Detail{Message: "neither a nor b is given"}, "neither a nor b is given", "object"},
+		"said already":      {`{"id":true}`, fault.Detail{Path: "/id", Message: "no", Expected: "id", Received: "a boolean"}, "id", "a boolean"},
+		"escaped":           {`{"free":{"a/b":null}}`, fault.Detail{Path: "/free/a~1b", Message: "is null"}, "is null", "null"},
+		"beyond a list":     {`{"list":[]}`, fault.Detail{Path: "/list/7/n", Message: "no"}, "integer", "nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fault.From(explained(fault.Invalid(c.detail), op, json.RawMessage(c.input)))
+			require.Contains(t, f.Hint, `{"id":"1"}`)
+			d := f.Details.([]fault.Detail)[0]
+			require.Equal(t, []string{c.detail.Path, c.expected, c.received}, []string{d.Path, d.Expected, d.Received})
+		})
+	}
+	f := fault.From(explained(fault.New(fault.InvalidPayload, "all of it").WithPath("/id"), op, json.RawMessage(`{"id":5}`)))
+	require.Equal(t, []fault.Detail{{Path: "/id", Message: "all of it", Expected: "string or integer", Received: "number 5"}}, f.Details)
+
+	other := errors.New("other")
+	require.Equal(t, other, explained(other, op, nil))
+	about := map[string]any{"import": "x"}
+	require.Equal(t, about, fault.From(explained(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
+}
