@@ -21,6 +21,18 @@ interface Console {
   warn(...data: any[]): void;
   error(...data: any[]): void;
   debug(...data: any[]): void;
+  trace(...data: any[]): void;
+  dir(item?: any, options?: any): void;
+  table(data?: any, columns?: string[]): void;
+  group(...data: any[]): void;
+  groupCollapsed(...data: any[]): void;
+  groupEnd(): void;
+  assert(condition?: boolean, ...data: any[]): void;
+  count(label?: string): void;
+  countReset(label?: string): void;
+  time(label?: string): void;
+  timeLog(label?: string, ...data: any[]): void;
+  timeEnd(label?: string): void;
 }
 declare var console: Console;
 declare function setTimeout(handler: (...args: any[]) => void, timeout?: number, ...args: any[]): number;
@@ -90,6 +102,7 @@ declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder
 interface Crypto {
   /** Random under the run's seed: the same in every attempt. */
   randomUUID(): ` + "`${string}-${string}-${string}-${string}-${string}`" + `;
+  getRandomValues<T>(array: T): T;
 }
 declare var crypto: Crypto;
 `

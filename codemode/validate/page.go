@@ -16,6 +16,13 @@ var pagers = []string{"collection", "firstPage", "page"}
 // a script can give an object any member.
 var ofArrays = strings.Fields("length map filter forEach find findIndex findLast some every reduce slice sort flatMap join includes concat at push toSorted data results rows records nodes edges total")
 
+// ofPromises are the members that scripts look for in what a call of SDK gives
+// because they take it for a promise.
+var ofPromises = []string{"then", "catch", "finally"}
+
+// NoPromise says what to do instead of chaining.
+const NoPromise = "Calls of SDK are synchronous and give their value itself: write const x = SDK... (await in front of it does no harm); functions of @codemode/servers/* give promises."
+
 const useItems = "The entities of a page are in its `items`; `all` gives an array, `each` goes through all of them."
 
 // given is what a call of an entity's method gives, where something is known of it.
@@ -29,6 +36,12 @@ func given(callee value) value {
 // pageMember reports what a page does not have. Comparing its length with
 // something is no question of whether it is there.
 func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subject string, miss func()) {
+	if slices.Contains(ofPromises, name) {
+		subject = p.entity.Name + "." + p.method + "()." + name
+		return subject, func() {
+			c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" gives a page, not a promise of one: it has no "+quote(name), NoPromise)
+		}
+	}
 	if !slices.Contains(ofArrays, name) {
 		return "", nil
 	}

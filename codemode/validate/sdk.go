@@ -60,7 +60,7 @@ var mutators = map[string]bool{
 // member gives what owner.name is. A member that does not exist is reported,
 // unless the script tests for it.
 func (c *checker) member(owner value, name string, at file.Idx, test bool) value {
-	if inherited[name] {
+	if inherited[name] && (owner.kind != page || !slices.Contains(ofPromises, name)) {
 		return value{}
 	}
 	subject := ""
@@ -229,6 +229,7 @@ var forbidden = map[string]string{
 	"module":            "Scripts are no CommonJS: end with the value, return it, or write export default.",
 	"exports":           "Scripts are no CommonJS: end with the value, return it, or write export default.",
 	"global":            "The global object is globalThis.",
+	"self":              "The global object is globalThis.",
 	"__dirname":         "There are no files in the sandbox.",
 	"__filename":        "There are no files in the sandbox.",
 	"Temporal":          "Use Date.",

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
 
@@ -14,6 +16,11 @@ import (
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
+
+// absentIntl finds the parts of Intl that are absent.
+var absentIntl = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bIntl\s*\.\s*(?:Segmenter|DisplayNames|DurationFormat|Locale|getCanonicalLocales|supportedValuesOf)\b`)
+})
 
 // maxMessage is the longest message of a thrown value that is passed on, in
 // UTF-16 units.
@@ -338,11 +345,16 @@ func (s *session) explain(f *fault.Fault) {
 // console has; "" where neither is what is missing.
 func (s *session) missing(f *fault.Fault) string {
 	if name, ok := strings.CutPrefix(f.Message, "TypeError: Object has no member '"); ok {
-		lines := strings.Split(s.job.Code, "\n")
-		if f.Line <= len(lines) && strings.Contains(lines[f.Line-1], "console."+strings.TrimSuffix(name, "'")) {
-			return "console has log, info, debug, trace, warn and error; console.log shows objects as JSON."
+		switch name = strings.TrimSuffix(name, "'"); {
+		case name == "then" || name == "catch" || name == "finally":
+			return validate.NoPromise
+		case strings.Contains(sourceLine(s.job.Code, f.Line), "console."+name):
+			return "Write with console.log, which shows objects as JSON; there are also info, debug, trace, warn, error, dir, table, group, assert, count and time."
 		}
 		return ""
+	}
+	if strings.Contains(f.Message, "undefined") && absentIntl().MatchString(sourceLine(s.job.Code, f.Line)) {
+		return "Intl has NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat and RelativeTimeFormat."
 	}
 	name, ok := strings.CutSuffix(strings.TrimPrefix(f.Message, "ReferenceError: "), " is not defined")
 	if !ok {

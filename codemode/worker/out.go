@@ -91,17 +91,6 @@ func (s *session) thrownInside(ex *goja.Exception, outside int) bool {
 	return s.userFrame(stack[:max(len(stack)-outside, 0)]) || len(stack) > 0 && stack[0].SrcName() == script.Name
 }
 
-// bindConsole defines console. log and info are info (CONTRACT section 3).
-func (s *session) bindConsole() {
-	o := s.vm.NewObject()
-	for name, level := range map[string]string{
-		"log": "info", "info": "info", "debug": "debug", "trace": "debug", "warn": "warn", "error": "error",
-	} {
-		s.method(o, name, 0, s.logger(level))
-	}
-	s.define(s.vm.GlobalObject(), "console", o)
-}
-
 func (s *session) logger(level string) native {
 	return func(c goja.FunctionCall) goja.Value {
 		if s.logs.Full() {

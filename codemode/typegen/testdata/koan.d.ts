@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-qsAyI17tnLkC2TNleK+ShLStVTSZJC/kwmn3S6Ds6Xs=
+// integrity of what follows this line: sha256-99KKQ6U+VJH7c5HQ661RXarJ5/8dGu+uPx651In8yIg=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -16,6 +16,18 @@ interface Console {
   warn(...data: any[]): void;
   error(...data: any[]): void;
   debug(...data: any[]): void;
+  trace(...data: any[]): void;
+  dir(item?: any, options?: any): void;
+  table(data?: any, columns?: string[]): void;
+  group(...data: any[]): void;
+  groupCollapsed(...data: any[]): void;
+  groupEnd(): void;
+  assert(condition?: boolean, ...data: any[]): void;
+  count(label?: string): void;
+  countReset(label?: string): void;
+  time(label?: string): void;
+  timeLog(label?: string, ...data: any[]): void;
+  timeEnd(label?: string): void;
 }
 declare var console: Console;
 declare function setTimeout(handler: (...args: any[]) => void, timeout?: number, ...args: any[]): number;
@@ -85,6 +97,7 @@ declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder
 interface Crypto {
   /** Random under the run's seed: the same in every attempt. */
   randomUUID(): `${string}-${string}-${string}-${string}-${string}`;
+  getRandomValues<T>(array: T): T;
 }
 declare var crypto: Crypto;
 
