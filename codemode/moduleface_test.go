@@ -201,7 +201,7 @@ func TestModuleFailures(t *testing.T) {
 		"cpu":            {"for (;;);", "SANDBOX_LIMIT", "SandboxLimitError", "script:1:1"},
 		"calls":          {"import { of } from '@codemode/servers/square';\nfor (let i = 0; i < 9; i++) await of({ n: i })", "SANDBOX_LIMIT", "SandboxLimitError", "script:2:35"},
 		"parallel":       {"import { of } from '@codemode/servers/square';\nawait Promise.all([1, 2, 3, 4].map((n) => of({ n })))", "SANDBOX_LIMIT", "SandboxLimitError", "script:2:43"},
-		"never settles":  {"await new Promise(() => {})", "NEVER_SETTLED", "", ""},
+		"never settles":  {"await new Promise(() => {})", "NEVER_SETTLED", "", "script:1:7"},
 		"result too big": {"globalThis.__codemode_result__ = 'x'.repeat(300000)", "SANDBOX_LIMIT", "SandboxLimitError", ""},
 		"empty":          {"  ", "INVALID_CODE", "", "/code"},
 		"text as code":   {"eval('1')", "UNCAUGHT_EXCEPTION", "", "script:1:5"},

@@ -156,7 +156,7 @@ func TestCallsInFlightFail(t *testing.T) {
 		"not awaited":          {"import { detect } from '@codemode/servers/vision';\ndetect({ms: 1, fail: 'conflict'}); 1", fault.Conflict, 2, "it failed"},
 		"one of all":           {"import { detect } from '@codemode/servers/vision';\nawait Promise.all([detect({ms: 1}),\n  detect({ms: 2, fail: 'conflict'})])", fault.Conflict, 3, "it failed"},
 		"throws meanwhile":     {"import { detect } from '@codemode/servers/vision';\nconst p = detect({ms: 5000});\nthrow new Error('no')", fault.JavaScriptError, 3, "no"},
-		"never settles":        {"import { detect } from '@codemode/servers/vision';\nawait detect({ms: 1});\nawait new Promise(() => {})", fault.NeverSettled, 0, ""},
+		"never settles":        {"import { detect } from '@codemode/servers/vision';\nawait detect({ms: 1});\nawait new Promise(() => {})", fault.NeverSettled, 3, ""},
 		"too many":             {"import { detect } from '@codemode/servers/vision';\nawait Promise.all(Array.from({length: 5}, () => detect({ms: 100})))", fault.ParallelCallsExceeded, 2, "more than 4"},
 		"too many, caught":     {"import { detect } from '@codemode/servers/vision';\ntry { await Promise.all(Array.from({length: 5}, () => detect({ms: 100}))) } catch {} 1", fault.ParallelCallsExceeded, 2, "more than 4"},
 		"quota":                {"import { todo_get_by_id } from '@codemode/servers/koan';\nawait Promise.all(Array.from({length: 9}, () => todo_get_by_id({id: '1'})))", fault.SDKCallsExceeded, 2, ""},

@@ -107,9 +107,16 @@ func TestFaults(t *testing.T) {
 		"rethrown fault":            {"try {\nSDK.Entities.Todo.getById('9')\n} catch (e) {\n throw e }", fault.NotFound, 2, 26, "no Todo"},
 		"fault in async":            {"\n(async () => { SDK.Entities.Todo.getById('9') })()", fault.NotFound, 2, 41, "no Todo"},
 		"unhandled rejection":       {"Promise.reject(new Error('lost')); 1", fault.JavaScriptError, 1, 16, "lost"},
-		"late handler":              {"const p = Promise.reject(new Error('lost')); setTimeout(() => p.catch(() => {}), 1); await new Promise(() => {})", fault.NeverSettled, 0, 0, ""},
+		"late handler":              {"const p = Promise.reject(new Error('lost')); setTimeout(() => p.catch(() => {}), 1); await new Promise(() => {})", fault.NeverSettled, 1, 0, ""},
 		"timer throws":              {"setTimeout(() => {\n  throw new Error('late') }, 1)", fault.JavaScriptError, 2, 9, "late"},
-		"never settled":             {"await new Promise(() => {})", fault.NeverSettled, 0, 0, ""},
+		"never settled":             {"1;\n  await new Promise(() => {})", fault.NeverSettled, 2, 9, ""},
+		"never settled in a call":   {"async function f() {\n  await Promise.race([new Promise(() => {})]) }\nasync function g() { await 1; await f() }\nawait g()", fault.NeverSettled, 2, 9, ""},
+		"never settled in a plain":  {"const f = async () => {\n  await new Promise(() => {}) }\nf()", fault.NeverSettled, 2, 9, ""},
+		"never settled in a module": {"const a: number = 1;\n\nawait new Promise<void>(() => {})", fault.NeverSettled, 3, 7, ""},
+		"settled, then never":       {"await new Promise(r => setTimeout(r, 1));\nawait new Promise(() => {})", fault.NeverSettled, 2, 7, ""},
+		"null taken apart":          {"let a;\nconst {b} = null", fault.JavaScriptError, 2, 13, "TypeError"},
+		"a number gone through":     {"let a;\nfor (const b of 5) a", fault.JavaScriptError, 2, 17, "not iterable"},
+		"null as a list":            {"let a;\n[a] = [1]; const [c] = null", fault.JavaScriptError, 2, 24, "TypeError"},
 		"syntax":                    {"let a = 1\nlet b = = 2", fault.SyntaxError, 2, 9, "let b = = 2"},
 		"import":                    {"\nimport { x } from '@codemode/discoverie'", fault.CapabilityUnsupported, 2, 19, "there is no module"},
 		"in TypeScript":             {"const a: number = 1;\n\nthrow new Error(`n${a}`)", fault.JavaScriptError, 3, 7, "n1"},
@@ -166,15 +173,19 @@ func TestFaults(t *testing.T) {
 
 func TestHintsForNamesThatAreElsewhere(t *testing.T) {
 	for code, hint := range map[string]string{
-		"Todo.count()":                         "write SDK.Entities.Todo.",
-		"1;\nEntities.Todo.count()":            "write SDK.Entities.",
-		"Vision.detect({})":                    "write SDK.Vision.",
-		"throw new ToolCallError('x')":         "@codemode/errors",
-		"\nconsole.table([1])":                 "console has log",
-		"SDK.args.table([1])":                  "Read the message",
-		"nope.count()":                         "Read the message",
-		"new AbortController()":                "Promise.race",
-		"const m = 'f' + 's'; await import(m)": "Import one of these: @codemode/discovery",
+		"Todo.count()":                          "write SDK.Entities.Todo.",
+		"1;\nEntities.Todo.count()":             "write SDK.Entities.",
+		"Vision.detect({})":                     "write SDK.Vision.",
+		"throw new ToolCallError('x')":          "@codemode/errors",
+		"\nconsole.nope([1])":                   "Write with console.log",
+		"SDK.Entities.Todo.getById('1').then()": "Calls of SDK are synchronous",
+		"SDK.Entities.Todo.page(1).then()":      "Calls of SDK are synchronous",
+		"new Intl.Segmenter('en')":              "Intl has NumberFormat",
+		"self.name":                             "globalThis",
+		"SDK.args.table([1])":                   "Read the message",
+		"nope.count()":                          "Read the message",
+		"new AbortController()":                 "Promise.race",
+		"const m = 'f' + 's'; await import(m)":  "Import one of these: @codemode/discovery",
 	} {
 		r := execute(t, NewInProcess(), job(code), newHost())
 		require.NotNil(t, r.Fault, code)
@@ -217,6 +228,24 @@ func TestInputs(t *testing.T) {
 			require.Equal(t, c.input, h.inputs[0])
 		})
 	}
+}
+
+func TestConsole(t *testing.T) {
+	executors(t, func(t *testing.T, x wire.Executor) {
+		r := execute(t, x, job(`console.table([{a: 1}]); console.dir({a: 1}, 2); console.group("g", 1); console.group(); console.groupEnd(); console.trace("t");
+console.assert(1, "never"); console.assert(0, "said", {a: 1}); console.assert();
+console.count(); console.count("x"); console.count("x"); console.countReset("x"); console.count("x");
+console.time("t"); setTimeout(() => { console.timeLog("t"); console.timeEnd("t"); console.timeEnd("t") }, 30)`), newHost())
+		require.Nil(t, r.Fault)
+		var got []string
+		for _, l := range r.Logs {
+			got = append(got, l.Level+" "+l.Message)
+		}
+		require.Equal(t, []string{
+			`info [{"a":1}]`, `info {"a":1} 2`, "info g 1", "debug t", `error Assertion failed: said {"a":1}`, "error Assertion failed",
+			"info default: 1", "info x: 1", "info x: 2", "info x: 1", "info t: 30 ms", "info t: 30 ms",
+		}, got)
+	})
 }
 
 func TestLogs(t *testing.T) {

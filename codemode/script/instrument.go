@@ -14,28 +14,32 @@ const (
 	HookRan            // the default entry function was called
 	HookThrow          // a value that is about to be thrown; it returns the value
 	HookImport         // the path of a module; it returns what the module exports
+	HookAwait          // a value that is about to be awaited; it returns the value
+	HookStack          // a value whose stack is about to be read; it returns the value
 )
 
 // instrument adds to a syntax tree what cannot be known from outside at run time,
-// and changes nothing that a script can see: where a value was thrown that keeps
-// no stack, in which loop a script was stopped, and whether it called its entry
-// function. It tells whether the entry function is watched.
+// and changes nothing that a script can see but the positions in a stack: where a
+// value was thrown that keeps no stack, where a script waits, in which loop it was
+// stopped, and whether it called its entry function. It tells whether the entry
+// function is watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	Walk(tree, func(n any) bool {
+		p.placed(n)
 		switch n := n.(type) {
 		case *ast.ThrowStatement:
-			p.Hooked = true
-			n.Argument = hookCall(n.Throw, HookThrow, n.Argument)
-		case *ast.WhileStatement:
-			n.Body = marked(n.While, n.Body)
-		case *ast.DoWhileStatement:
-			n.Body = marked(n.Do, n.Body)
-		case *ast.ForStatement:
-			n.Body = marked(n.For, n.Body)
-		case *ast.ForInStatement:
-			n.Body = marked(n.For, n.Body)
-		case *ast.ForOfStatement:
-			n.Body = marked(n.For, n.Body)
+			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
+		case *ast.AwaitExpression:
+			// Of await itself esbuild keeps no position.
+			n.Argument = p.hooked(n.Argument.Idx0(), HookAwait, n.Argument)
+		case *ast.DotExpression:
+			if n.Identifier.Name == stackName {
+				n.Left = p.read(n.Left)
+			}
+		case *ast.BracketExpression:
+			if s, ok := n.Member.(*ast.StringLiteral); ok && s.Value == stackName {
+				n.Left = p.read(n.Left)
+			}
 		}
 		return true
 	})
@@ -50,6 +54,111 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		}
 	}
 	return watched
+}
+
+// placed gives a position to what has none in the engine, which would be reported at
+// the last thing before it that has one.
+func (p *Program) placed(n any) {
+	switch n := n.(type) {
+	case *ast.WhileStatement:
+		n.Body = marked(n.While, n.Body)
+	case *ast.DoWhileStatement:
+		n.Body = marked(n.Do, n.Body)
+	case *ast.ForStatement:
+		n.Body = marked(n.For, n.Body)
+	case *ast.ForInStatement:
+		n.Body = marked(n.For, n.Body)
+	case *ast.ForOfStatement:
+		n.Body, n.Source = marked(n.For, n.Body), positioned(n.Source)
+	case *ast.Binding:
+		if pattern, ok := n.Target.(*ast.ObjectPattern); ok {
+			n.Initializer = positioned(n.Initializer)
+			if takes(pattern, stackName) && n.Initializer != nil {
+				n.Initializer = p.hooked(n.Initializer.Idx0(), HookStack, n.Initializer)
+			}
+		} else if _, ok := n.Target.(*ast.ArrayPattern); ok {
+			n.Initializer = positioned(n.Initializer)
+		}
+	}
+}
+
+// stackName is the member of an Error with positions in the compiled text.
+const stackName = "stack"
+
+// read hands the owner of a stack to the hook. What can end an optional chain must
+// stay a part of it.
+func (p *Program) read(owner ast.Expression) ast.Expression {
+	if _, ok := owner.(*ast.SuperExpression); ok {
+		return owner
+	}
+	o, optional := owner.(*ast.Optional)
+	switch {
+	case !optional && !endsChain(owner):
+		return p.hooked(owner.Idx0(), HookStack, owner)
+	case optional && !endsChain(o.Expression):
+		o.Expression = p.hooked(o.Expression.Idx0(), HookStack, o.Expression)
+	}
+	return owner
+}
+
+// endsChain tells whether an expression can end the optional chain that it is part of.
+func endsChain(e ast.Expression) bool {
+	for {
+		switch n := e.(type) {
+		case *ast.Optional:
+			return true
+		case *ast.DotExpression:
+			e = n.Left
+		case *ast.PrivateDotExpression:
+			e = n.Left
+		case *ast.BracketExpression:
+			e = n.Left
+		case *ast.CallExpression:
+			e = n.Callee
+		default:
+			return false
+		}
+	}
+}
+
+// takes tells whether a pattern takes a member out by its name.
+func takes(pattern *ast.ObjectPattern, name unistring.String) bool {
+	for _, p := range pattern.Properties {
+		switch p := p.(type) {
+		case *ast.PropertyShort:
+			if p.Name.Name == name {
+				return true
+			}
+		case *ast.PropertyKeyed:
+			switch k := p.Key.(type) {
+			case *ast.StringLiteral:
+				if k.Value == name && !p.Computed {
+					return true
+				}
+			case *ast.Identifier:
+				if k.Name == name && !p.Computed {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// positioned gives a literal, which has no position, one.
+func positioned(e ast.Expression) ast.Expression {
+	switch e.(type) {
+	case *ast.NullLiteral, *ast.NumberLiteral, *ast.BooleanLiteral:
+		at := e.Idx0()
+		return &ast.SequenceExpression{Sequence: []ast.Expression{&ast.Identifier{Name: "undefined", Idx: at}, e}}
+	}
+	return e
+}
+
+// hooked is hookCall of a value that a script of any shape has.
+func (p *Program) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
+	p.Hooked = true
+	return hookCall(at, what, arg)
 }
 
 func hookCall(at file.Idx, what int, arg ast.Expression) *ast.CallExpression {

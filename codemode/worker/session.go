@@ -276,6 +276,12 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 		return v
 	case int64(script.HookImport):
 		return s.module(v.String())
+	case int64(script.HookAwait):
+		s.awaits(v)
+		return v
+	case int64(script.HookStack):
+		s.restack(v)
+		return v
 	}
 	return goja.Undefined()
 }
@@ -359,7 +365,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 				if err := s.unhandled(); err != nil {
 					return nil, err
 				}
-				return nil, fault.New(fault.NeverSettled, "")
+				return nil, s.place(fault.New(fault.NeverSettled, ""), s.trail.stuck())
 			}
 		}
 		if p.State() == goja.PromiseStateRejected {

@@ -1,6 +1,10 @@
 package worker
 
-import "github.com/dop251/goja"
+import (
+	"slices"
+
+	"github.com/dop251/goja"
+)
 
 // trail remembers where values were thrown that keep no stack themselves: what is
 // not an Error, and what the engine throws where no line of the script runs.
@@ -8,6 +12,15 @@ type trail struct {
 	thrown []thrown          // the last ones
 	origin []goja.StackFrame // of the timer or the promise job under way
 	left   []goja.StackFrame // of the job before: its promise is settled behind it
+	// awaited are the last promises for which the script waits or waited.
+	awaited []awaited
+	turns   int // promise jobs that were begun
+}
+
+type awaited struct {
+	promise *goja.Promise
+	stack   []goja.StackFrame
+	turn    int
 }
 
 type thrown struct {
@@ -16,7 +29,7 @@ type thrown struct {
 }
 
 const (
-	// maxTrail is how many throws are remembered.
+	// maxTrail is how many throws, and how many waits, are remembered.
 	maxTrail = 16
 	// trailDepth is how many frames are looked at for one of the script's.
 	trailDepth = 6
@@ -61,6 +74,39 @@ func (s *session) remember(v goja.Value, replace bool) {
 	s.trail.thrown = append(list, thrown{v, stack})
 }
 
+// awaits notes where the script begins to wait for a promise.
+func (s *session) awaits(v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != promiseType {
+		return
+	}
+	p := o.Export().(*goja.Promise)
+	if p.State() != goja.PromiseStatePending {
+		return
+	}
+	list := s.trail.awaited
+	if len(list) == maxTrail {
+		list = slices.DeleteFunc(list, func(a awaited) bool { return a.promise.State() != goja.PromiseStatePending })
+	}
+	if len(list) == maxTrail {
+		list = append(list[:0], list[1:]...)
+	}
+	s.trail.awaited = append(list, awaited{p, s.here(), s.trail.turns})
+}
+
+// stuck gives where the script waits for what is not settled yet: where functions
+// wait for each other, the innermost. That one began to wait last, but for those
+// around it that did in the same turn.
+func (t *trail) stuck() (stack []goja.StackFrame) {
+	turn := -1
+	for _, a := range t.awaited {
+		if a.turn > turn && a.promise.State() == goja.PromiseStatePending {
+			stack, turn = a.stack, a.turn
+		}
+	}
+	return stack
+}
+
 // thrownAt gives the stack that was noted for a value.
 func (s *session) thrownAt(v goja.Value) []goja.StackFrame {
 	for i := len(s.trail.thrown) - 1; i >= 0; i-- {
@@ -81,7 +127,10 @@ var _ goja.AsyncContextTracker = jobs{}
 func (j jobs) Grab() any { return j.s.here() }
 
 // Resumed implements goja.AsyncContextTracker.
-func (j jobs) Resumed(origin any) { j.s.trail.origin, _ = origin.([]goja.StackFrame) }
+func (j jobs) Resumed(origin any) {
+	j.s.trail.origin, _ = origin.([]goja.StackFrame)
+	j.s.trail.turns++
+}
 
 // Exited implements goja.AsyncContextTracker.
 func (j jobs) Exited() { j.s.trail.left, j.s.trail.origin = j.s.trail.origin, nil }
