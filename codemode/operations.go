@@ -74,6 +74,10 @@ const (
 	searchOutput   = `{"type":"object","required":["query","results"]}`
 )
 
+// executeRefused is the rest of a failure (failed) whose input was refused: no run
+// was opened.
+const executeRefused = `{"committed":false,"calls":[],"logs":[],"outsideEffects":[]}`
+
 func (p *provider) executeOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "execute"), Title: "Run a script",
@@ -81,7 +85,7 @@ func (p *provider) executeOperation() *catalog.Operation {
 		Describe: func(v *catalog.View) string {
 			return catalog.Memo(v, describeKey{p}, func() string { return p.describeExecute(v) })
 		},
-		Input: executeMembers.schema(), Check: checkExecute, Output: json.RawMessage(executeOutput),
+		Input: executeMembers.schema(), Check: checkExecute, Output: json.RawMessage(executeOutput), Refused: json.RawMessage(executeRefused),
 		Effects: catalog.Effects{Destructive: true},
 		Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		Reach:   catalog.ReachTools, Handler: p.execute,

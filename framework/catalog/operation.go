@@ -84,6 +84,10 @@ type Operation struct {
 	// nil leaves it to the Input schema. An operation with its own Check must
 	// refuse whatever the schema refuses.
 	Check func(input json.RawMessage) error
+	// Refused is what the body of a failure has beside the fault where the input was
+	// refused before the handler: an object with what is true of a call that never
+	// began. nil for operations whose failures are the fault alone.
+	Refused json.RawMessage
 	// Decode does what Check and Target do in one pass over the input, and keeps what
 	// the handler needs of it. It takes the place of both; nil where there is none.
 	Decode func(input json.RawMessage, set string) (Decoded, error)

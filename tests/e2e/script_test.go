@@ -133,7 +133,7 @@ func TestFailuresTeach(t *testing.T) {
 		"returns circular":     {"const a = {}; a.a = a; a", fault.JavaScriptError, 0, ""},
 		"returns too much":     {"'x'.repeat(300000)", fault.ResultTooLarge, 0, ""},
 		"answers too much":     {"SDK.Out.answer('x'.repeat(300000))", fault.ResultTooLarge, 0, ""},
-		"never settles":        {"await new Promise(() => {})", fault.NeverSettled, 0, ""},
+		"never settles":        {"await 1;\nawait new Promise(() => {})", fault.NeverSettled, 2, ""},
 		"rejects":              {"await Promise.reject(new Error('no'))", fault.JavaScriptError, 1, "no"},
 		"unhandled rejection":  {"Promise.reject(new Error('lost')); 1", fault.JavaScriptError, 0, "lost"},
 		"unknown entity":       {"SDK.Entities.Tdo.collection()", fault.JavaScriptError, 1, "Todo"},
@@ -182,6 +182,10 @@ func TestExecuteInput(t *testing.T) {
 			r := p.tool("koan.code.execute", args)
 			require.True(t, r.IsError)
 			require.Contains(t, string(r.Structured), string(fault.InvalidPayload))
+			require.Contains(t, string(r.Structured), `"committed":false`, "a refused script says what every failed one says")
+			for _, list := range []string{`"calls":[]`, `"logs":[]`, `"outsideEffects":[]`} {
+				require.Contains(t, string(r.Structured), list)
+			}
 		})
 	}
 	e := p.execute("for (let i = 0; i < 10; i++) console.log('line', i); 1", input{"limits": input{"maxLogBytes": 20, "timeoutMs": 99999999, "nonsense": 1}})
