@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	busyTimeout = 5 * time.Second        // how long somebody else may hold the file
+	busyTimeout = 5 * time.Second        // how long who takes no turns may hold the file
 	busyStep    = 200 * time.Millisecond // how long SQLite waits by itself, deaf to cancels
-	patience    = 20 * time.Second       // how long a writer stays in the host's queue
-	maxWaiters  = 128
+	patience    = 20 * time.Second       // how long a writer waits for those before it
+	maxWaiters  = 128                    // in a process
 	idleConns   = 4
 	statements  = 128 // prepared statements that each connection keeps
 )
@@ -35,11 +35,14 @@ type Database struct {
 	set   string
 	db    *sql.DB // for what is no part of a run
 	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
-	queue queue
+	queue queue   // of this process's writers
+	turns turns   // of all processes'
 }
 
-func open(path, set string) (*Database, error) {
-	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}}
+// open opens a set's file; turns is where its processes take turns, "" where there is
+// only one.
+func open(path, set, turns string) (*Database, error) {
+	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
 	var err error
 	if d.db, err = sql.Open("sqlite3", dsn(path, busyTimeout, "_journal_mode=WAL", "_synchronous=NORMAL")); err != nil {
 		return nil, err
@@ -64,7 +67,7 @@ func dsn(path string, busy time.Duration, more ...string) string {
 // Set is the set's name.
 func (d *Database) Set() string { return d.set }
 
-func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close()) }
+func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close()) }
 
 // Stale tells whether an error means that a reading transaction cannot become a
 // writing one any more, because the data has moved on or somebody else writes.
@@ -82,6 +85,44 @@ func patiently(ctx context.Context, fn func() error) error {
 			return err
 		}
 	}
+}
+
+// lock takes the host's write lock: in this process in the order of arrival, and then
+// its turn among the processes. It ends in set_busy where that takes too long.
+func (d *Database) lock(ctx context.Context) error {
+	until := time.Now().Add(patience)
+	if err := d.queue.lock(ctx, d.set); err != nil {
+		return err
+	}
+	in, err := d.turns.wait(ctx, until)
+	if err == nil && !in {
+		err = fault.Newf(fault.SetBusy, "other processes write to the set %q, and it was not free within %s", d.set, patience)
+	}
+	if err != nil {
+		d.queue.unlock()
+	}
+	return err
+}
+
+// try takes the host's write lock where nobody has it or waits for it, and else gives
+// run.ErrStale.
+func (d *Database) try() error {
+	if !d.queue.try() {
+		return run.ErrStale
+	}
+	in, err := d.turns.try()
+	if err == nil && !in {
+		err = run.ErrStale
+	}
+	if err != nil {
+		d.queue.unlock()
+	}
+	return err
+}
+
+func (d *Database) unlock() {
+	d.turns.end()
+	d.queue.unlock()
 }
 
 // busy turns SQLITE_BUSY into the fault that it is.

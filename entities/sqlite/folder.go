@@ -18,7 +18,7 @@ import (
 
 const (
 	suffix  = ".db"
-	maxOpen = 64 // open sets; about five file descriptors each
+	maxOpen = 64 // open sets; about seven file descriptors each
 )
 
 var (
@@ -114,7 +114,7 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 	if err := f.prepare(ctx, set); err != nil {
 		return nil, nil, f.trouble(set, err)
 	}
-	d, err := open(f.file(set), set)
+	d, err := open(f.file(set), set, filepath.Join(f.path, "."+set))
 	if err != nil {
 		return nil, nil, f.trouble(set, err)
 	}

@@ -73,10 +73,11 @@ func (t *Tx) ready(ctx context.Context) error {
 	return nil
 }
 
-// Write takes the write lock: first the host's, in the order of arrival, then
-// the file's. A transaction that has read before ends in run.ErrStale where
-// somebody wrote since, or is about to: waiting would not make its snapshot any
-// newer.
+// Write takes the write lock: first the host's, in the order of arrival and in turn
+// with other processes, then the file's, which whoever takes no turns may still hold.
+// A transaction that has read before ends in run.ErrStale where somebody wrote since,
+// or is about to: waiting would not make its snapshot any newer. Nothing is held after
+// a failure, so that who catches it can try again.
 func (t *Tx) Write(ctx context.Context) error {
 	switch t.state {
 	case writing:
@@ -84,40 +85,37 @@ func (t *Tx) Write(ctx context.Context) error {
 	case ended:
 		return errEnded
 	case reading:
-		if !t.queue().try() {
-			return run.ErrStale
+		if err := t.d.try(); err != nil {
+			return err
 		}
-		t.queued = true
 		// Any statement that could write asks for the lock, even where it finds
 		// nothing to do.
 		if _, err := t.conn.ExecContext(ctx, "DELETE FROM koan_receipts WHERE 0"); err != nil {
+			t.d.unlock()
 			if Stale(err) {
 				return run.ErrStale
 			}
 			return err
 		}
-		t.state = writing
-		return nil
+	default:
+		if err := t.connect(ctx); err != nil {
+			return err
+		}
+		if err := t.d.lock(ctx); err != nil {
+			return err
+		}
+		err := patiently(ctx, func() error {
+			_, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+			return err
+		})
+		if err != nil {
+			t.d.unlock()
+			return t.d.busy(err)
+		}
 	}
-	if err := t.connect(ctx); err != nil {
-		return err
-	}
-	if err := t.queue().lock(ctx, t.d.set); err != nil {
-		return err
-	}
-	t.queued = true
-	err := patiently(ctx, func() error {
-		_, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-		return err
-	})
-	if err != nil {
-		return t.d.busy(err)
-	}
-	t.state = writing
+	t.state, t.queued = writing, true
 	return nil
 }
-
-func (t *Tx) queue() *queue { return &t.d.queue }
 
 // Recover implements backend.Tx: a failed statement of SQLite undoes itself only.
 func (t *Tx) Recover(context.Context) error { return nil }
@@ -186,7 +184,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	}
 	if t.queued {
 		t.queued = false
-		t.queue().unlock()
+		t.d.unlock()
 	}
 	return nil
 }

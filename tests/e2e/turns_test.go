@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+// A server with many clients, each of which keeps a set locked for a while and comes
+// again at once, does not keep another server's client from its turn.
+func TestServersTakeTurnsAtASet(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestServersTakeTurnsAtASet) {
+		return
+	}
+	a, _ := here(t)
+	busy, other := a.serve(), a.serve()
+	const slow = `SDK.Entities.Todo.upsert({ title: "slow" }); for (let i = 0; i < 1e6; i++);`
+	require.True(t, other.execute(`1`).Success)
+	var stop atomic.Bool
+	var crowd sync.WaitGroup
+	for range 4 {
+		crowd.Go(func() {
+			for !stop.Load() {
+				if e := busy.execute(slow); !e.Success {
+					t.Errorf("%+v", e.Error)
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	longest := time.Duration(0)
+	for n := range 6 {
+		code := `SDK.Entities.Todo.upsert({ title: "quick" })`
+		if n%2 == 1 { // what was read may be stale by then
+			code = `SDK.Entities.Todo.count(); ` + code
+		}
+		begun := time.Now()
+		e := other.execute(code)
+		longest = max(longest, time.Since(begun))
+		require.True(t, e.Success, "%+v", e.Error)
+	}
+	stop.Store(true)
+	crowd.Wait()
+	t.Logf("the longest wait was %s", longest)
+	require.Less(t, longest, 5*time.Second, "and nobody failed")
+}
