@@ -107,6 +107,9 @@ func (e *execution) run(bindings []byte) (*wire.Result, error) {
 	if err == nil {
 		err = e.ended // its fault is in the result, with the line
 	}
+	if err == nil {
+		err = e.overtime()
+	}
 	if e.result.CPUMs == 0 {
 		e.result.CPUMs = float64(max(e.cpuUsed, e.used()).Microseconds()) / 1000
 	}
@@ -120,6 +123,7 @@ func (e *execution) send(bindings []byte) error {
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
+	job.WallMs = e.left()
 	return e.w.WriteJSON(wire.KindJob, 0, &job)
 }
 
@@ -184,6 +188,9 @@ func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
 			cancel()
 			return
 		case <-e.ctx.Done():
+			if e.late(done) {
+				return
+			}
 			stop(killedContext)
 			return
 		case <-ticker.C:

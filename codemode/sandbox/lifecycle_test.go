@@ -42,7 +42,26 @@ func TestWallLimit(t *testing.T) {
 			require.Equal(t, fault.Timeout, r.Fault.Code)
 			require.Equal(t, map[string]any{"limit": "wall"}, r.Fault.Details)
 			require.Len(t, r.Logs, 1)
+			if name == "loop" && r.Fault.Line != 0 { // on a machine that gives it no CPU it is killed instead
+				require.Equal(t, 1, r.Fault.Line)
+			}
 		})
+	}
+}
+
+func TestWallLimitNamesTheLine(t *testing.T) {
+	for i := 0; ; i++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
+		r, err := box(t).Execute(ctx, job("let n = 0;\nfor (;;) {\n  n++\n}"), newHost())
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, fault.Timeout, r.Fault.Code)
+		if r.Fault.Line != 0 {
+			require.Contains(t, []int{2, 3}, r.Fault.Line)
+			require.NotEmpty(t, r.Fault.Source)
+			return
+		}
+		require.Less(t, i, 20, "a busy machine may not let a script stop itself, but not always")
 	}
 }
 

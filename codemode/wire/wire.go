@@ -37,6 +37,9 @@ type Job struct {
 	// Bindings go to a worker in a frame of their own: most jobs have the same.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
+	// WallMs is how much of the run's time by the clock is left where the job begins; 0
+	// is no bound. The executor fills it in.
+	WallMs int64 `json:"wallMs,omitempty"`
 	// Principal is whose job it is: those of one caller wait for each other before
 	// others wait for them. The worker is not told.
 	Principal string `json:"-"`

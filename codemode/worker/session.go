@@ -71,7 +71,7 @@ func Run(ctx context.Context, job *wire.Job, port Port, gauges Gauges) *wire.Res
 func (s *session) run(job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s.job, s.port = job, port
 	s.logs = wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes}
-	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
+	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, time.Duration(job.WallMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
 	if err := s.outcome(); err != nil {
 		s.result.Fault = quoted(s.lastWord(err), job.Code)

@@ -30,12 +30,18 @@ func (s *session) restack(v goja.Value) {
 	text := written.String()
 	at := strings.Index(text, "\n"+engineFrame)
 	if at < 0 {
-		return
+		if at = len(text) - 1; at < 0 || text[at] != '\n' {
+			return
+		}
+	}
+	lines := s.userLines(text[at+1:])
+	if f := s.faults[o]; len(lines) == 0 && f != nil && f.Line > 0 { // it ended later than the script went on
+		lines = []string{fmt.Sprintf("%s:%d:%d", script.Name, f.Line, f.Column)}
 	}
 	var b strings.Builder
 	b.WriteString(text[:at])
 	left := 0
-	for n, line := range s.userLines(text[at+1:]) {
+	for n, line := range lines {
 		if n >= s.job.Limits.MaxStackFrames {
 			left++
 			continue

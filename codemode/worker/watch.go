@@ -34,6 +34,9 @@ func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since
 // Waited is how long the waits that have ended took.
 func (w *Stopwatch) Waited() time.Duration { return time.Duration(w.waited.Load()) }
 
+// Paused tells that the script waits for the host.
+func (w *Stopwatch) Paused() bool { return w.since.Load() > 0 }
+
 // Active is how long the script itself has run.
 func (w *Stopwatch) Active() time.Duration {
 	now := int64(time.Since(w.start))
@@ -62,11 +65,13 @@ type watch struct {
 	done   chan struct{}
 }
 
-// newWatch starts watching.
-func newWatch(vm *goja.Runtime, cpu time.Duration, memoryLimit int64, gauges Gauges) *watch {
+// newWatch starts watching. wall is what the run has left by the clock, 0 for no
+// bound: what the script waits for does not count here, since the host may stop the
+// run's clock meanwhile.
+func newWatch(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64, gauges Gauges) *watch {
 	w := &watch{gauges: gauges, done: make(chan struct{})}
 	w.Start()
-	go w.run(vm, cpu, memoryLimit)
+	go w.run(vm, cpu, wall, memoryLimit)
 	return w
 }
 
@@ -78,7 +83,7 @@ func (w *watch) used() time.Duration {
 	return w.gauges.CPU()
 }
 
-func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64) {
+func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64) {
 	timer := time.NewTimer(min(tick, cpu))
 	defer timer.Stop()
 	for {
@@ -96,6 +101,12 @@ func (w *watch) run(vm *goja.Runtime, cpu time.Duration, memoryLimit int64) {
 		case w.gauges.Memory != nil && w.gauges.Memory() > memoryLimit:
 			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
 			return
+		case wall > 0 && w.Active() >= wall:
+			vm.Interrupt(&stop{wallExceeded()})
+			return
+		}
+		if wall > 0 {
+			left = min(left, max(wall-w.Active(), time.Millisecond))
 		}
 		timer.Reset(min(tick, left))
 	}
@@ -107,6 +118,12 @@ func (w *watch) stop() { close(w.done) }
 func CPUExceeded(limit time.Duration) *fault.Fault {
 	return fault.Newf(fault.Timeout, "the script used more than %d ms of CPU time, calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
 		WithDetails(map[string]any{"limit": "cpu", "limitMs": limit.Milliseconds()})
+}
+
+// wallExceeded is the fault of a script that computed until the run's time by the
+// clock was over. The host, which knows that limit, kills soon after.
+func wallExceeded() *fault.Fault {
+	return fault.New(fault.Timeout, "the run took longer than it may by the clock").WithDetails(map[string]any{"limit": "wall"})
 }
 
 // Overdue is the fault of a script that passed its CPU limit: by what it used, or

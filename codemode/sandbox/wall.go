@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/patience"
+)
+
+// left is how long the job may take by the clock, in whole milliseconds and not less
+// than its context has; 0 is no bound.
+func (e *execution) left() int64 {
+	end, ok := patience.Deadline(e.ctx)
+	if !ok {
+		return 0
+	}
+	return max(time.Until(end).Milliseconds(), 0) + 1
+}
+
+// late gives a script that computes when the time of its run is over the time to stop
+// itself, since it knows the line it is in. It tells whether the script did.
+func (e *execution) late(done <-chan struct{}) bool {
+	if !errors.Is(context.Cause(e.ctx), context.DeadlineExceeded) || e.clock.Paused() {
+		return false
+	}
+	select {
+	case <-done:
+		return true
+	case <-e.exited:
+	case <-time.After(e.grace):
+	}
+	return false
+}
+
+// overtime gives what ended the context of a job whose script stopped itself for it,
+// nil for any other end.
+func (e *execution) overtime() error {
+	f := e.result.Fault
+	if f == nil || f.Code != fault.Timeout {
+		return nil
+	}
+	if d, ok := f.Details.(map[string]any); !ok || d["limit"] != "wall" {
+		return nil
+	}
+	select {
+	case <-e.ctx.Done():
+		return context.Cause(e.ctx)
+	case <-time.After(time.Second): // it was stopped for nothing: its fault says so
+		return nil
+	}
+}
