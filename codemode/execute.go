@@ -180,6 +180,9 @@ func (e *execution) admitOnly() error {
 	}
 	var wrong []fault.Detail
 	for i, name := range e.in.Only {
+		if len(wrong) >= fault.MaxFound {
+			break
+		}
 		if !slices.ContainsFunc(known, func(k string) bool { return k == name || strings.Contains(k, ":") && strings.EqualFold(k, name) }) {
 			wrong = append(wrong, fault.Detail{Path: fmt.Sprintf("/only/%d", i), Message: "nothing is called " + quoted(name) + fault.DidYouMean(name, known), Expected: "Entity, plugin:domain or server:id"})
 		}

@@ -65,7 +65,7 @@ func (ms members) check(input json.RawMessage) error {
 		}
 	}
 	for name := range in {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && len(wrong) < fault.MaxFound {
 			wrong = append(wrong, fault.Detail{Path: "/" + escape(name), Message: "there is no member " + quoted(name) + fault.DidYouMean(name, names)})
 		}
 	}
@@ -189,6 +189,9 @@ func texts(name, description string, values ...string) member {
 		},
 		inside: func(v any) (wrong []fault.Detail) {
 			for i, one := range v.([]any) {
+				if len(wrong) >= fault.MaxFound {
+					break
+				}
 				message, expected := isString(one)
 				if len(values) > 0 {
 					message, expected = oneOf(one, values)

@@ -66,7 +66,7 @@ func chosenEntities(v *catalog.View, list string) (map[string]bool, error) {
 	for _, name := range strings.Split(list, ",") {
 		name = strings.TrimSpace(name)
 		switch {
-		case name == "":
+		case name == "", len(wrong) >= fault.MaxFound:
 		case v.Resource(name) == nil:
 			wrong = append(wrong, fault.Detail{Path: "/arguments/" + argEntities, Message: "there is no entity \"" + shorten(name) + "\"" + fault.DidYouMean(name, entityNames(v))})
 		default:

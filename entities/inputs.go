@@ -47,7 +47,7 @@ func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
 		return nil
 	}
 	for _, name := range sortedKeys(members) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !d.full() {
 			d.fail("/"+filter.Escape(name), "unknown input %s%s", filter.Quote(name), fault.DidYouMean(name, known))
 		}
 	}

@@ -98,11 +98,20 @@ type decoder struct {
 	keys    []string // ids of the kind's own entities that it names
 }
 
+// full tells that enough is known of what is wrong.
+func (d *decoder) full() bool { return len(d.details) >= fault.MaxFound }
+
 func (d *decoder) fail(at, format string, args ...any) {
+	if d.full() {
+		return
+	}
 	d.details = append(d.details, fault.Detail{Path: at, Message: fmt.Sprintf(format, args...)})
 }
 
 func (d *decoder) wrong(at, expected string, got any) {
+	if d.full() {
+		return
+	}
 	d.details = append(d.details, fault.Detail{Path: at, Message: "want " + expected, Expected: expected, Received: filter.Describe(got)})
 }
 

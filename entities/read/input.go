@@ -25,11 +25,20 @@ type input struct {
 	edges   int
 }
 
+// full tells that enough is known of what is wrong.
+func (in *input) full() bool { return len(in.details) >= fault.MaxFound }
+
 func (in *input) fail(at, message string) {
+	if in.full() {
+		return
+	}
 	in.details = append(in.details, fault.Detail{Path: at, Message: message})
 }
 
 func (in *input) wrong(at, message, expected string, got any) {
+	if in.full() {
+		return
+	}
 	in.details = append(in.details, fault.Detail{Path: at, Message: message, Expected: expected, Received: filter.Describe(got)})
 }
 
@@ -53,7 +62,7 @@ func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []str
 
 func (in *input) unknown(at, what string, m map[string]any, known []string) {
 	for _, key := range sorted(m) {
-		if !contains(known, key) {
+		if !contains(known, key) && !in.full() {
 			in.fail(at+"/"+filter.Escape(key), "unknown "+what+" "+filter.Quote(key)+fault.DidYouMean(key, known))
 		}
 	}

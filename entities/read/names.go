@@ -15,15 +15,28 @@ import (
 // named is one name of a list, with the place that it stands at.
 type named struct{ name, at string }
 
+// maxNames bounds a list of names, far beyond what there can be of them.
+const maxNames = 1000
+
 // names reads a list of names: "a,b", or ["a","b"].
 func (in *input) names(v any, at, what string) []named {
 	var out []named
+	tooMany := func() []named {
+		in.wrong(at, what+" are at most "+strconv.Itoa(maxNames)+" names", "list", v)
+		return nil
+	}
 	switch v := v.(type) {
 	case string:
+		if strings.Count(v, ",") >= maxNames {
+			return tooMany()
+		}
 		for _, name := range strings.Split(v, ",") {
 			out = append(out, named{strings.TrimSpace(name), at})
 		}
 	case []any:
+		if len(v) > maxNames {
+			return tooMany()
+		}
 		for i, item := range v {
 			here := at + "/" + strconv.Itoa(i)
 			s, ok := item.(string)

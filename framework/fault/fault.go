@@ -59,14 +59,22 @@ func Newf(c Code, format string, args ...any) *Fault {
 // MaxDetails is how many details a fault of Invalid has at most.
 const MaxDetails = 50
 
+// MaxFound is how many problems of one input are looked for: who checks one stops
+// there. An input of a few megabytes could have millions.
+const MaxFound = 10_000
+
 // Invalid makes an invalid_payload fault out of everything that is wrong with an
 // input. With one detail its path and message become the fault's own. Of more
-// than MaxDetails the last one says how many are left out.
+// than MaxDetails the last one says how many are left out; of MaxFound and more, that
+// there may be others.
 func Invalid(details ...Detail) *Fault {
 	f := New(InvalidPayload, "")
-	all := len(details)
+	all, least := len(details), ""
+	if all >= MaxFound {
+		least = "at least "
+	}
 	if all > MaxDetails {
-		left := Detail{Message: fmt.Sprintf("and %d more", all-MaxDetails+1)}
+		left := Detail{Message: fmt.Sprintf("and %s%d more", least, all-MaxDetails+1)}
 		details = append(append([]Detail{}, details[:MaxDetails-1]...), left)
 	}
 	f.Details = details
@@ -82,7 +90,7 @@ func Invalid(details ...Detail) *Fault {
 				parts[i] = d.Path + ": " + d.Message
 			}
 		}
-		f.Message = fmt.Sprintf("%d problems: %s", all, strings.Join(parts, "; "))
+		f.Message = fmt.Sprintf("%s%d problems: %s", least, all, strings.Join(parts, "; "))
 	}
 	return f
 }

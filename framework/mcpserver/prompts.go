@@ -139,7 +139,7 @@ func promptArguments(p *catalog.Prompt, given map[string]json.RawMessage) (map[s
 		}
 	}
 	for name := range given {
-		if !known[name] {
+		if !known[name] && len(wrong) < fault.MaxFound {
 			wrong = append(wrong, fault.Detail{Path: "/arguments/" + pointer(name), Message: "the prompt has no such argument" + fault.DidYouMean(name, names)})
 		}
 	}

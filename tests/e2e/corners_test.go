@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +10,35 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 )
+
+// Nobody looks for more of what is wrong with an input than anybody would read.
+func TestInputsThatAreWrongAThousandfold(t *testing.T) {
+	p := newApp(t).serve()
+	many := map[string]any{}
+	for i := range 30_000 {
+		many[fmt.Sprint("m", i)] = 1
+	}
+	names := strings.Split(strings.Repeat("a,", 30_000), ",")
+	for _, c := range []struct {
+		tool  string
+		input any
+		says  string
+	}{
+		{"todo.collection", many, "at least 10000 problems"},
+		{"todo.delete", many, "at least 10000 problems"},
+		{"todo.collection", map[string]any{"fields": names}, "at most 1000 names"},
+		{"todo.collection", map[string]any{"with": strings.Join(names, ",")}, "at most 1000 names"},
+		{"koan.code.execute", many, "at least 10000 problems"},
+		{"koan.code.execute", map[string]any{"code": "1", "only": names}, "at least 10000 problems"},
+		{"koan.code.execute", map[string]any{"code": "1", "include": names}, "at least 10000 problems"},
+	} {
+		var failed struct{ Error fault.Fault }
+		require.NoError(t, json.Unmarshal(p.tool(c.tool, c.input).Structured, &failed))
+		require.Equal(t, fault.InvalidPayload, failed.Error.Code)
+		require.Contains(t, failed.Error.Message, c.says)
+		require.Less(t, len(failed.Error.Message), 32<<10)
+	}
+}
 
 // TestCornersOfScripts are defects that an attack from outside has found.
 func TestCornersOfScripts(t *testing.T) {
