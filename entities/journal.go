@@ -109,7 +109,7 @@ func (c *chronicle) open(ctx context.Context) (*ledger.Journal, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(journalConns)
-	return ledger.NewJournal(db, d, uuid.NewString(), c.lease), nil
+	return ledger.NewJournal(db, d, ledger.Marked(uuid.NewString()), c.lease), nil
 }
 
 // close writes what is left.

@@ -56,8 +56,8 @@ type Journal struct {
 }
 
 // NewJournal gives the journal in a database that has JournalTables, and TapeTables
-// where tapes are written. writer names this process, which others take for dead when
-// nothing was heard of it for the lease; "" is one that writes tapes only, which needs
+// where tapes are written. writer names this process (Marked), which others take for
+// dead when it has ended, or nothing was heard of it for the lease; "" is one that writes tapes only, which needs
 // no JournalTables.
 func NewJournal(db *sql.DB, d sqltext.Dialect, writer string, lease time.Duration) *Journal {
 	return &Journal{place: place{db: db, dialect: d}, writer: writer, lease: lease}
@@ -103,7 +103,7 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := j.insert(ctx, tx, rows, completing); err != nil {
+		if err := j.insert(ctx, tx, rows, j.completing()); err != nil {
 			return err
 		}
 		if err := j.alive(ctx, tx, b.Lost, len(rows)-runs, bytes-less); err != nil {
@@ -211,7 +211,8 @@ func (j *Journal) retire(ctx context.Context, tx *sql.Tx, id string) error {
 	return err
 }
 
-// Dead is what is known of processes that nothing was heard of for their lease.
+// Dead is what is known of processes that have ended without a goodbye, or of which
+// nothing was heard for their lease.
 type Dead struct {
 	Writers []string
 	// Since is the first moment of which their records may be missing.
@@ -226,12 +227,16 @@ type Dead struct {
 func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 	d := &Dead{Alive: map[string]bool{}}
 	gone := map[string]bool{}
-	q := j.statement("SELECT id, COALESCE(lost_at, seen_at) FROM koan_writers WHERE lease_until < " + j.clock())
+	q := j.statement("SELECT id, COALESCE(lost_at, seen_at), lease_until < " + j.clock() + " FROM koan_writers")
 	err := j.each(ctx, q, func(rows *sql.Rows) error {
 		var id string
 		var at int64
-		if err := rows.Scan(&id, &at); err != nil {
+		var over bool
+		if err := rows.Scan(&id, &at, &over); err != nil {
 			return err
+		}
+		if !over && !left(id) {
+			return nil
 		}
 		if t := time.UnixMilli(at); len(d.Writers) == 0 || t.Before(d.Since) {
 			d.Since = t
@@ -277,7 +282,11 @@ func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) err
 		}
 		for _, w := range d.Writers {
 			// One that was only slow is back since, and sees to itself.
-			n, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lost_at = NULL WHERE lease_until < "+j.clock()+" AND id = ").Arg(w))
+			still := "lease_until < " + j.clock()
+			if left(w) {
+				still = "TRUE"
+			}
+			n, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lost_at = NULL WHERE "+still+" AND id = ").Arg(w))
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,7 @@ func exec(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (int64, error) {
 
 // held runs a change of a run's row that only its holder may make.
 func held(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold) error {
-	n, err := exec(ctx, tx, b.Raw(" WHERE run = ").Arg(h.Run).Raw(" AND holder = ").Arg(h.Holder))
+	n, err := exec(ctx, tx, b.Raw(" WHERE run = ").Arg(h.Run).Raw(" AND holder = ").Arg(Marked(h.Holder)))
 	if err == nil && n == 0 {
 		err = run.ErrLost
 	}
@@ -94,7 +94,7 @@ func (k *Keys) Claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
 	err = k.in(ctx, func(tx *sql.Tx) error {
 		b := k.statement("INSERT INTO koan_keys (run, subject, operation, idempotency_key, fingerprint, holder, lease_until, ended, claimed_at, touched_at, tape_now, tape_seed, sets) VALUES (")
-		for _, v := range []any{c.Run, c.Subject, c.Operation, c.Key, c.Fingerprint, c.Holder} {
+		for _, v := range []any{c.Run, c.Subject, c.Operation, c.Key, c.Fingerprint, Marked(c.Holder)} {
 			b.Arg(v).Raw(", ")
 		}
 		b.Raw(k.clock() + " + ").Arg(c.Lease.Milliseconds()).Raw(", 0, " + k.clock() + ", " + k.clock() + ", ").Arg(c.Now.UnixMilli()).Raw(", ").
@@ -136,7 +136,7 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	case fingerprint != c.Fingerprint:
 		st.State = run.Other
 		return st, nil
-	case ended == 0 && holder != "" && !over:
+	case ended == 0 && holder != "" && !over && !left(holder):
 		st.State = run.Running
 		return st, nil
 	}
@@ -152,7 +152,7 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	if st.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return st, err
 	}
-	b = k.statement("UPDATE koan_keys SET holder = ").Arg(c.Holder).Raw(", lease_until = " + k.clock() + " + ").Arg(c.Lease.Milliseconds()).
+	b = k.statement("UPDATE koan_keys SET holder = ").Arg(Marked(c.Holder)).Raw(", lease_until = " + k.clock() + " + ").Arg(c.Lease.Milliseconds()).
 		Raw(", touched_at = " + k.clock() + " WHERE run = ").Arg(st.Run)
 	if _, err := exec(ctx, tx, b); err != nil {
 		return st, err

@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"fmt"
+	process "os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMarksTellWhoIsGone(t *testing.T) {
+	own := Marked("w")
+	require.NotEqual(t, "w", own)
+	require.Equal(t, own, Marked("w"))
+	require.False(t, left(own), "this process is there")
+	for _, name := range []string{"", "w", "w@", "w@x", "w@x/y/z", "w@" + strings.Repeat("/", 9)} {
+		require.False(t, left(name), "%q is no process of this system", name)
+	}
+	parts := strings.Split(own, "/")
+	changed := func(back int, to string) string {
+		other := append([]string{}, parts...)
+		other[len(other)-back] = to
+		return strings.Join(other, "/")
+	}
+	require.True(t, left(changed(1, "1")), "another process has its id")
+	require.False(t, left(changed(2, "-1")))
+	require.False(t, left(changed(2, "0")))
+	require.False(t, left(strings.Replace(own, "@", "@another", 1)), "another boot, or another machine")
+
+	child := process.Command("sleep", "60")
+	require.NoError(t, child.Start())
+	start, err := began(child.Process.Pid)
+	require.NoError(t, err)
+	name := changed(2, fmt.Sprint(child.Process.Pid))
+	name = name[:strings.LastIndexByte(name, '/')+1] + start
+	require.False(t, left(name))
+	require.NoError(t, child.Process.Kill())
+	require.Eventually(t, func() bool { return left(name) }, 10*time.Second, time.Millisecond, "before its parent has noticed")
+	_ = child.Wait()
+	require.True(t, left(name))
+}
