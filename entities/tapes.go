@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/ledger"
 	"github.com/koan-go/koan/framework/catalog"
@@ -122,7 +124,35 @@ func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Get(ctx, id)
+	for end := time.Now().Add(shelving); ; {
+		k, err := l.Get(ctx, id)
+		if k != nil || err != nil || !fresh(id) || time.Now().After(end) {
+			return k, err
+		}
+		select { // another process may be about to write it
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(shelving / 20):
+		}
+	}
+}
+
+// How long it takes at most, on a machine that is not too busy, until a run is on the
+// shelf, and for how long after a run's start one waits for that.
+const (
+	shelving = time.Second
+	isFresh  = 5 * time.Minute
+)
+
+// fresh tells of a run's id that the run began not long ago.
+func fresh(id string) bool {
+	u, err := uuid.Parse(id)
+	if err != nil || u.Version() != 7 {
+		return false
+	}
+	sec, nsec := u.Time().UnixTime()
+	age := time.Since(time.Unix(sec, nsec))
+	return age > -time.Minute && age < isFresh
 }
 
 // trim takes out what is too old, and the oldest where there is too much.

@@ -56,12 +56,19 @@ func journalRows(records []journal.Record) (rows []journalRow, bytes int64) {
 	return rows, bytes
 }
 
-// What becomes of a run that stands there already: it is left as it is, or replaced
-// where it was repaired, or gone on with under its key.
-const (
-	keeping    = " ON CONFLICT (id) DO NOTHING"
-	completing = " ON CONFLICT (id) DO UPDATE SET record = EXCLUDED.record, calls = EXCLUDED.calls, code = EXCLUDED.code"
-)
+// keeping leaves a run that stands there already as it is.
+const keeping = " ON CONFLICT (id) DO NOTHING"
+
+// completing replaces one that was repaired, or gone on with under its key or with its
+// plan. The record of when it began last counts, whichever process writes first.
+func (j *Journal) completing() string {
+	bytes := ` COLLATE "C"`
+	if j.dialect.Name() == dialect.SQLite {
+		bytes = ""
+	}
+	return " ON CONFLICT (id) DO UPDATE SET record = EXCLUDED.record, calls = EXCLUDED.calls, code = EXCLUDED.code WHERE (koan_journal.record ->> 'started')" + bytes +
+		" <= (EXCLUDED.record ->> 'started')" + bytes
+}
 
 // maxRows is how many rows a statement takes at most.
 const maxRows = 256

@@ -41,12 +41,13 @@ type Tapes struct{ place }
 // NewTapes gives the tapes in a database that has TapeTables.
 func NewTapes(db *sql.DB, d sqltext.Dialect) *Tapes { return &Tapes{place{db: db, dialect: d}} }
 
-// shelve keeps tapes. A run that was gone on with under its key has one: the last.
+// shelve keeps tapes. A run that was gone on with, under its key or with its plan, has
+// one: of when it began last, whichever process writes first.
 func (p place) shelve(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) error {
 	for _, k := range tapes {
 		q := p.statement("INSERT INTO koan_tapes (run, at, operation, outcome, bytes, size, why, body) VALUES (").Arg(k.Run).Raw(", ").Arg(k.At.UnixMilli()).Raw(", ").
 			Arg(k.Operation).Raw(", ").Arg(k.Outcome).Raw(", ").Arg(int64(k.Bytes)).Raw(", ").Arg(int64(len(k.Body))).Raw(", ").Arg(k.Why).Raw(", ").Arg(k.Body).
-			Raw(") ON CONFLICT (run) DO UPDATE SET at = EXCLUDED.at, operation = EXCLUDED.operation, outcome = EXCLUDED.outcome, bytes = EXCLUDED.bytes, size = EXCLUDED.size, why = EXCLUDED.why, body = EXCLUDED.body")
+			Raw(") ON CONFLICT (run) DO UPDATE SET at = EXCLUDED.at, operation = EXCLUDED.operation, outcome = EXCLUDED.outcome, bytes = EXCLUDED.bytes, size = EXCLUDED.size, why = EXCLUDED.why, body = EXCLUDED.body WHERE koan_tapes.at <= EXCLUDED.at")
 		if _, err := exec(ctx, tx, q); err != nil {
 			return err
 		}

@@ -38,6 +38,15 @@ func TestTapesStandBesideTheJournal(t *testing.T) {
 	require.Nil(t, got.Body)
 	require.Equal(t, "too large", got.Why)
 
+	early := run.KeptTape{Run: "run-042", At: now, Operation: "o", Outcome: "approval_required", Body: []byte("x")}
+	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []run.KeptTape{early}, Ended: []journal.Record{{Run: "run-042", Started: now.Add(-time.Hour), Outcome: "approval_required", Keyed: true}}}))
+	got, err = shelf.Get(t.Context(), "run-042")
+	require.NoError(t, err)
+	require.Equal(t, "too large", got.Why, "what a slower process writes of the same run's beginning does not replace its end")
+	var outcome string
+	require.NoError(t, db.QueryRow("SELECT outcome FROM koan_runs WHERE id = 'run-042'").Scan(&outcome))
+	require.Equal(t, journal.OK, outcome)
+
 	count := func(table string) (n int) {
 		require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM "+table).Scan(&n))
 		return n
