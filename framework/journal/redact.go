@@ -24,25 +24,34 @@ type secret struct {
 }
 
 var secrets = []secret{
-	{[]string{"bearer ", "basic "}, regexp.MustCompile(`(?i)\b(bearer|basic) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
-	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                                                                                         // JSON web tokens
-	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"}, regexp.MustCompile(`\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}`), ""},                                                                                  // API keys
-	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), ""}, // forges, chat
-	{[]string{"akia", "asia"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), ""},                                                                                                                                               // cloud keys
-	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                                                                          // key files
-	{names, regexp.MustCompile(`(?i)(\b(?:` + strings.Join(names, "|") + `)(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?)[^\s"'\\,;&}]{4,}`), "$1"},                                                                                              // name=value
-	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"},                                                                                                                                  // URLs with a password
+	{[]string{"bearer "}, regexp.MustCompile(`(?i)\b(bearer) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b(authorization(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?(?:basic|token) +)[A-Za-z0-9._~+/-]{4,}=*`), "$1"},
+	{[]string{"basic "}, regexp.MustCompile(`(?i)\b(basic) (?:[a-z]{7,}[0-9=]|[a-z]*[0-9][a-z0-9+/]{7,})[a-z0-9+/]*=*`), "$1 "},                                                                                                                          // and no basic ingredients
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                                                                                                            // JSON web tokens
+	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "whsec_"}, regexp.MustCompile(`\b(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/]{16,})`), ""},                                                              // API keys
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), ""}, // forges, chat
+	{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), ""},                                                                                                                               // clouds
+	{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), ""},                                                                                                                                                                   // registries
+	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                                                                                             // key files
+	{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2"},                                           // name=value, also DB_PASSWORD and clientSecret
+	// Of other tokens only those that look like one: not the variable of a script.
+	{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1"},
+	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"}, // URLs with a password
 }
 
-// names are of things that are secret wherever they stand.
-var names = []string{"password", "passwd", "secret", "api_key", "api-key", "apikey", "access_token", "access-token", "accesstoken"}
+// names are of things that are secret wherever they stand, also at the end of longer
+// names.
+var names = []string{
+	"password", "passwd", "passphrase", "secret", "secret_key", "secretkey", "secret_access_key", "secretaccesskey", "private_key", "privatekey", "api_key", "api-key", "apikey",
+	"access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken",
+}
 
-// cards are payment cards by their issuers' prefixes, 15 or 16 digits long. Other
+// cards are payment cards by their issuers' prefixes, 14 to 19 digits long. Other
 // numbers, barcodes among them, are left alone.
-var cards = regexp.MustCompile(`\b(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|65\d{2}|3[47]\d{2})[ -]?\d{4}[ -]?\d{4}[ -]?\d{3,4}\b`)
+var cards = regexp.MustCompile(`\b(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|64[4-9]\d|65\d{2}|35[2-8]\d)(?:[ -]?\d{4}){3}(?:[ -]?\d{3})?|3[47]\d{2}[ -]?\d{6}[ -]?\d{5}|3[47]\d{2}(?:[ -]?\d{4}){2}[ -]?\d{3}|3(?:0[0-5]|[68]\d)\d[ -]\d{6}[ -]\d{4})\b`)
 
 // leastDigits is how many digits a payment card has at least.
-const leastDigits = 15
+const leastDigits = 14
 
 // Redactor takes secrets out of texts: tokens, keys, passwords, payment cards,
 // what an app's own patterns match, and the values of fields that its schema calls
@@ -242,7 +251,7 @@ func (r *Redactor) value(raw []byte, key string) ([]byte, int) {
 	if raw[0] == '"' && json.Unmarshal(raw, &text) != nil {
 		return raw, 0
 	}
-	if key != "" && text != "" && slices.Contains(names, strings.ToLower(key)) && len(text) >= 4 {
+	if key != "" && len(text) >= 4 && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(strings.ToLower(key), name) }) {
 		return []byte(`"` + Redacted + `"`), 1
 	}
 	clean, n := r.shapes(text)
