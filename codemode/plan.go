@@ -13,9 +13,10 @@ import (
 )
 
 // The members that are about plans, without a word too many: every client reads them
-// with every conversation. approval only makes the server's policy stricter.
+// with every conversation. approval only makes the server's policy stricter: never is
+// the policy as it stands.
 func approvalMember() member {
-	return choice("approval", "", string(approval.Destructive), string(approval.Writes), string(approval.Always))
+	return choice("approval", "", string(approval.Never), string(approval.Destructive), string(approval.Writes), string(approval.Always))
 }
 
 func planMember() member { return text("planId", "") }

@@ -166,9 +166,15 @@ func TestAPersonIsAsked(t *testing.T) {
 		_, _, err = o.approve(outcome.Run, boss)
 		require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "for good")
 	}
-	_, _, err = o.run(answers(`{"action":"perhaps"}`), "doubles")
-	require.Equal(t, fault.UpstreamError, fault.CodeOf(err))
+	for _, nothing := range []string{`{"action":"perhaps"}`, `{"action":"accept"}`, `{"action":"accept","content":{"approve":"yes"}}`, `[]`} {
+		_, outcome, err := o.run(answers(nothing), "doubles")
+		o.planned(outcome, err) // it is no answer: the plan waits for somebody else
+	}
 	require.EqualValues(t, 16, effort())
+	_, outcome, err = o.run(failing{fault.New(fault.UpstreamError, "no such method")}, "doubles")
+	_, _, err = o.approve(o.planned(outcome, err), boss)
+	require.NoError(t, err)
+	require.EqualValues(t, 32, effort())
 }
 
 func TestAToolIsAskedAboutToo(t *testing.T) {

@@ -138,6 +138,13 @@ func (p *clerk) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawM
 	return []json.RawMessage{json.RawMessage(answer)}, nil
 }
 
+// failing is a client that says that it can be asked, and cannot.
+type failing struct{ err error }
+
+func (failing) Can(ask.Question) bool { return true }
+
+func (f failing) Ask(context.Context, ...ask.Question) ([]json.RawMessage, error) { return nil, f.err }
+
 const (
 	yes = `{"action":"accept","content":{"approve":true}}`
 	no  = `{"action":"accept","content":{"approve":false}}`

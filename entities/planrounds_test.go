@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -121,6 +122,42 @@ func TestAPlanGoesOnInTheNextCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, w.seen(), 1)
 	require.EqualValues(t, 14, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+}
+
+// approval.timeoutMs bounds how long a person may take, also where no call waits for
+// that.
+func TestALateAnswerIsNoYes(t *testing.T) {
+	if forEach(t, TestALateAnswerIsNoYes) {
+		return
+	}
+	const wait = 300 * time.Millisecond
+	place, jobs := place(t), map[string]job{"makes": makes}
+	next := func() *desk {
+		return newDesk(t, place, &world{}, run.Approvals{Policy: asksWrites.Policy, Wait: wait}, jobs)
+	}
+	c := &caller{}
+	_, outcome, err := next().run(c, "makes")
+	require.Greater(t, ask.Waits(err)[0].Life, wait, "what the client keeps is good for longer, so that it hears why")
+	c.answer(t, err, yes)
+	time.Sleep(2 * wait)
+	o := next()
+	_, _, err = o.run(c, "makes")
+	require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "nobody answered within 300 ms")
+	_, _, err = o.approve(outcome.Run, boss)
+	require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "for good, as where the call waits")
+	require.Zero(t, o.count("plan"))
+
+	c = &caller{}
+	_, _, err = o.run(c, "makes")
+	c.answer(t, err, yes)
+	_, _, err = o.run(c, "makes")
+	require.NoError(t, err, "in time")
+	require.Equal(t, 1, o.count("plan"))
+	time.Sleep(2 * wait)
+	_, outcome, err = o.run(c, "makes")
+	require.NoError(t, err, "it was agreed to in time, and gives what it gave")
+	require.True(t, outcome.Repeated)
 }
 
 // Somebody who applies a plan that has become different is asked about that.

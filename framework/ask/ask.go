@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -24,6 +25,17 @@ type Question struct {
 	Key    string
 	Method string          // Elicitation, Sampling or Roots
 	Params json.RawMessage // of that method: an object; nil is {}
+	// Life is how long an answer is of use, where that is longer than clients are
+	// given for answers anyway. Who asks bounds a shorter time itself.
+	Life time.Duration
+}
+
+// Longest is how long the answers to questions are of use: at least so long.
+func Longest(least time.Duration, questions []Question) time.Duration {
+	for _, q := range questions {
+		least = max(least, q.Life)
+	}
+	return least
 }
 
 // Client is who made a call. It is safe for concurrent use, and ends with the call.

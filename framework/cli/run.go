@@ -103,7 +103,7 @@ func (c *command) run() *cobra.Command {
 	cmd.Flags().StringVar(&f.args, "args", "", "JSON that the script sees as SDK.args")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "roll everything back and show what would change")
 	cmd.Flags().StringVar(&f.key, "idempotency-key", "", "run once: the same key and script again give the first result")
-	cmd.Flags().StringVar(&f.approval, "approval", "", "of which effects somebody has to agree, where the configuration asks less: destructive, writes, always")
+	cmd.Flags().StringVar(&f.approval, "approval", "", "of which effects somebody has to agree, where the configuration asks less: never, destructive, writes, always")
 	cmd.Flags().StringSliceVar(&f.include, "include", nil, "of changes, calls")
 	return cmd
 }

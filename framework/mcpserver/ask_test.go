@@ -27,18 +27,28 @@ const (
 )
 
 // asking is a server whose tool lab.ask asks the user for a colour, and then for a
-// size where the input wants one.
+// size where the input wants one. Where the input says long, the answer may take a
+// minute, whatever clients are given elsewhere.
 func asking(t testing.TB, change func(*mcpserver.Options)) mcpserver.Options {
 	g := newGarden()
 	form := func(field string) json.RawMessage {
 		return object(fmt.Sprintf(`"properties":{%q:{"type":"string"}},"required":[%q]`, field, field))
 	}
 	g.extra = &catalog.Operation{
-		ID: catalog.PluginID("Lab", "ask"), Summary: "Asks.", Input: object(`"properties":{"size":{"type":"boolean"}}`), Output: object(`"properties":{}`),
+		ID: catalog.PluginID("Lab", "ask"), Summary: "Asks.", Input: object(`"properties":{"size":{"type":"boolean"},"long":{"type":"boolean"}}`), Output: object(`"properties":{}`),
 		Reach: catalog.Everywhere,
 		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			var in struct{ Size bool }
+			var in struct{ Size, Long bool }
 			_ = json.Unmarshal(c.Input(), &in)
+			if in.Long {
+				q := ask.FormQuestion("colour", "Which colour?", form("colour"))
+				q.Life = time.Minute
+				got, err := ask.All(ctx, q)
+				if err != nil {
+					return nil, err
+				}
+				return got[0], nil
+			}
 			colour, err := ask.Elicit(ctx, "colour", "Which colour?", form("colour"))
 			if err != nil || !in.Size {
 				return json.RawMessage(`{"action":"` + string(colour.Action) + `","colour":` + rawOr(colour.Content) + `}`), err
@@ -169,6 +179,22 @@ func TestWaitingForAnAnswerHasALimitOfItsOwn(t *testing.T) {
 	f := w.next().tool(t).failure(t)
 	require.Equal(t, fault.Timeout, f.Error.Code)
 	require.Contains(t, f.Error.Message, "did not answer elicitation/create within 3000 ms")
+}
+
+// Who asks may give a person longer than clients are given otherwise, in both eras.
+func TestAQuestionMayHaveALongerLife(t *testing.T) {
+	w := dial(t, asking(t, func(o *mcpserver.Options) { o.AskTimeout = 20 * time.Millisecond }))
+	first := w.call(again(`{"long":true}`, "")).round(t)
+	time.Sleep(40 * time.Millisecond)
+	yes := accept("colour", "blue")
+	require.Contains(t, string(w.call(again(`{"long":true}`, withState(first.RequestState, `{"colour":`+yes+`}`))).tool(t).Data), "blue")
+
+	w = dial(t, asking(t, func(o *mcpserver.Options) { o.AskTimeout = 20 * time.Millisecond }))
+	w.hello("2025-11-25", forms)
+	q := w.call(callAsk("2", `{"long":true}`))
+	q.question(t, "elicitation/create")
+	w.silent(40 * time.Millisecond)
+	require.Contains(t, string(w.call(`{"jsonrpc":"2.0","id":`+string(q.ID)+`,"result":`+yes+`}`).tool(t).Data), "blue")
 }
 
 func TestAClientIsAskedOnlySoMuch(t *testing.T) {

@@ -56,7 +56,7 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		}
 	}
 	defer patience.Pause(ctx)()
-	limit := d.session.server.opts.AskTimeout
+	limit := ask.Longest(d.session.server.opts.AskTimeout, questions)
 	patient := time.NewTimer(limit)
 	defer patient.Stop()
 	var open []*posed

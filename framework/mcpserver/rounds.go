@@ -225,6 +225,6 @@ func (s *Server) inputRequired(ex *exchange) (any, *rpcError) {
 	if len(text) > maxState {
 		return nil, protocolError(fault.Newf(fault.CallTooLarge, "the client's answers take more than %d bytes", maxState))
 	}
-	out.RequestState = s.opts.Seal.Seal(text, time.Now().Add(s.opts.AskTimeout), r.binding()...)
+	out.RequestState = s.opts.Seal.Seal(text, time.Now().Add(ask.Longest(s.opts.AskTimeout, r.open)), r.binding()...)
 	return out, nil
 }

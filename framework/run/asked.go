@@ -60,8 +60,9 @@ func (a *Attempt) asks(n int) {
 }
 
 // givesWay tells whether the attempt holds what nobody should wait for while an
-// outside call goes on: a write lock, or a worker while a person is asked.
-func (a *Attempt) givesWay() error {
+// outside call goes on: a write lock, or a worker while a person is asked. first is of
+// slowOutside.
+func (a *Attempt) givesWay(first bool) error {
 	if !a.run.spec.Atomic {
 		return nil
 	}
@@ -72,13 +73,13 @@ func (a *Attempt) givesWay() error {
 	case asked:
 		return a.finish(&restart{why: "the client is asked", free: true})
 	case writing:
-		return a.restart("an outside call takes longer than run.lockMs while the data is locked")
+		return a.finish(&restart{why: "an outside call takes longer than run.lockMs while the data is locked", free: first})
 	}
 	return nil
 }
 
-// isFree tells of a new attempt that does not count: its reason comes as often as
-// somebody is asked, and is over when it begins.
+// isFree tells of a new attempt that does not count: its reason comes once for each
+// call that is waited for, or person that is asked, and is over when it begins.
 func isFree(err error) bool {
 	var r *restart
 	return errors.As(err, &r) && r.free

@@ -220,6 +220,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 		spec.Atomic, spec.Record = true, true
 		spec.IdempotencyKey = "" // a dry run happens as often as somebody wants to see it
 	}
+	spec.CorrelationID, _ = c.engine.opts.Redactor.Text(spec.CorrelationID) // it is for the journal alone
 	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
 		return nil, err
 	}
@@ -325,7 +326,7 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 			return nil, err
 		}
 	}
-	return c.attempt.slowOutside(ctx, func(ctx context.Context) (json.RawMessage, error) {
+	return c.attempt.slowOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
 		out, err := e.handle(ctx, c)
 		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything

@@ -45,7 +45,10 @@ func (l lasting) Deadline() (time.Time, bool) { return patience.Deadline(l.until
 // call goes on, its result goes on the tape, and the next attempt finds it
 // there. It gives way as well while a person is asked, and when the script that
 // made the call ends before it: ctx is over, and the run is not.
-func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+//
+// first tells that no other call was made at its place in an attempt before. The new
+// attempt then gets further than this one, and does not count.
+func (a *Attempt) slowOutside(ctx context.Context, first bool, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		out json.RawMessage
 		err error
@@ -74,7 +77,7 @@ func (a *Attempt) slowOutside(ctx context.Context, work func(context.Context) (j
 			}
 			left = nil // the call is cancelled too: it says how it ended
 		case <-tick.C:
-			if err := a.givesWay(); err != nil {
+			if err := a.givesWay(first); err != nil {
 				return nil, err
 			}
 			tick.Reset(a.run.engine.opts.Lock)

@@ -30,6 +30,7 @@ type Plan struct {
 	State   PlanState `json:"state"`
 	By      string    `json:"by,omitempty"` // subject of who decided
 	Created time.Time `json:"created"`
+	Asked   time.Time `json:"asked"` // when it came to stand as it does
 	Expires time.Time `json:"expires"`
 	Request Planned   `json:"request"`
 

@@ -47,7 +47,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
 	is := r.shape(p.changes)
 	plan := &Plan{
-		ID: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
+		ID: r.ID, State: PlanWaiting, Created: now, Asked: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
 			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Surface: r.request.Surface,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
@@ -97,13 +97,28 @@ func unplanned(err error) error {
 // question is what is asked about a plan. Its key is another one whenever what is
 // asked is.
 func (r *Run) question(p *Plan) ask.Question {
-	return ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), p.Text(r.Redact), form)
+	q := ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), p.Text(r.Redact), form)
+	q.Life = r.engine.approvals().Life // a late answer is heard, and is no yes any more
+	return q
+}
+
+// late tells of a client that calls again with its answer that a person took too long
+// for it. One that is asked while its call waits is never late: the wait ends.
+func (r *Run) late(ctx context.Context, p *Plan, q ask.Question) bool {
+	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Asked) > r.engine.approvals().Wait
+}
+
+func unanswered(wait time.Duration) string {
+	return fmt.Sprintf("nobody answered within %d ms", wait.Milliseconds())
 }
 
 // ask asks whoever made the call, and does what the answer says.
 func (r *Run) ask(ctx context.Context, p *Plan) error {
-	q := r.question(p)
-	waiting, cancel := context.WithTimeoutCause(ctx, r.engine.approvals().Wait, errNoAnswer)
+	q, wait := r.question(p), r.engine.approvals().Wait
+	if r.late(ctx, p, q) {
+		return r.deny(ctx, p, unanswered(wait))
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
 	answers, err := ask.All(waiting, q)
 	switch {
@@ -112,19 +127,15 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return err
 	case errors.Is(context.Cause(waiting), errNoAnswer):
-		return r.deny(ctx, p, fmt.Sprintf("nobody answered within %d ms", r.engine.approvals().Wait.Milliseconds()))
+		return r.deny(ctx, p, unanswered(wait))
 	case ctx.Err() != nil: // the call is over, and nobody would hear of a yes
 		return errors.Join(ctx.Err(), r.deny(context.WithoutCancel(ctx), p, "the call was cancelled"))
 	default:
-		if _, unable := ask.IsUnable(err); unable {
-			r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
-			return required(p)
-		}
-		return err
+		return r.unasked(ctx, p, err)
 	}
 	f, err := ask.DecodeForm(answers[0], form)
 	if err != nil {
-		return err
+		return r.unasked(ctx, p, err)
 	}
 	var given struct{ Approve bool }
 	if f.Action == ask.Accept {
@@ -136,6 +147,22 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		return r.deny(ctx, p, "")
 	}
 	return r.agree(ctx, p, r.approver())
+}
+
+// unasked is what becomes of a run whose client cannot be asked, or that answers with
+// an error or with what is no answer: the plan waits for somebody else.
+func (r *Run) unasked(ctx context.Context, p *Plan, err error) error {
+	_, unable := ask.IsUnable(err)
+	switch fault.CodeOf(err) {
+	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
+		r.engine.opts.Log.WarnContext(ctx, "the client could not be asked about a plan", "plan", p.ID, "error", err)
+	default:
+		if !unable {
+			return err
+		}
+	}
+	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+	return required(p)
 }
 
 var errNoAnswer = errors.New("run: nobody answered")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -178,6 +179,46 @@ func TestSlowOutsideCallHoldsNoLock(t *testing.T) {
 	require.EqualValues(t, 1, h.slowN.Load(), "the call is made once; its result is on the tape")
 	require.Len(t, o.OutsideEffects, 1)
 	require.Equal(t, 1, h.store.value["default"])
+}
+
+// Each call that is waited for starts an attempt that gets further, so none of them
+// counts: it is no conflict that a script calls many slow things.
+func TestManySlowOutsideCallsAreNoConflict(t *testing.T) {
+	const calls = 7
+	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 2})
+	h.slow = 20 * time.Millisecond
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		for n := range calls {
+			if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
+				return run.Return{}, err
+			}
+			if _, err := call(ctx, a, send, fmt.Sprintf(`{"n":%d}`, n)); err != nil {
+				return run.Return{}, err
+			}
+		}
+		return run.Return{}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, calls+1, o.Attempts)
+	require.EqualValues(t, calls, h.slowN.Load(), "each is made once")
+	require.Equal(t, calls, h.store.value["default"])
+}
+
+// A script that makes another call at the same place in every attempt gets nowhere.
+func TestSlowOutsideCallsThatChangeAreBounded(t *testing.T) {
+	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 3})
+	h.slow = 20 * time.Millisecond
+	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
+			return run.Return{}, err
+		}
+		_, err := call(ctx, a, send, fmt.Sprintf(`{"n":%d}`, a.Number()))
+		return run.Return{}, err
+	})
+	require.Equal(t, fault.Conflict, fault.CodeOf(err))
+	require.Equal(t, 4, o.Attempts, "the first made a call that no other had made there")
+	require.False(t, o.Committed)
+	require.Len(t, o.OutsideEffects, 4)
 }
 
 func TestOutsideEffectOfAFailedRunIsListed(t *testing.T) {
