@@ -47,3 +47,16 @@ func TestExplained(t *testing.T) {
 	about := map[string]any{"import": "x"}
 	require.Equal(t, about, fault.From(explained(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
 }
+
+// FuzzExplained: whatever an input and a path are, both sides are told.
+func FuzzExplained(f *testing.F) {
+	f.Add([]byte(`{"a":[1,{"b":"x"}]}`), "/a/1/b", []byte(`{"properties":{"a":{"items":{"properties":{"b":{"type":["string","null"]}}}}}}`))
+	f.Add([]byte(`[]`), "/~1/~0/-1", []byte(`{"properties":{"/":{"enum":[null,{}]}}}`))
+	f.Add([]byte(`{`), "a//", []byte(`{"items":{"items":false},"type":7}`))
+	f.Fuzz(func(t *testing.T, input []byte, path string, schema []byte) {
+		err := explained(fault.Invalid(fault.Detail{Path: path, Message: "it is wrong"}), &catalog.Operation{Input: schema}, input)
+		d := fault.From(err).Details.([]fault.Detail)[0]
+		require.NotEmpty(t, d.Expected)
+		require.NotEmpty(t, d.Received)
+	})
+}

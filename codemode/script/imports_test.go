@@ -110,7 +110,7 @@ func TestHoist(t *testing.T) {
 func FuzzImports(f *testing.F) {
 	for _, s := range []string{
 		"import { detect } from '@codemode/servers/vision'; detect()", "import * as v from '@codemode/errors'; v.x", "await import(x)", "export * from '@codemode/errors'",
-		"import x, { y as z } from 'q'", "var import_vision = __toESM(require_vision());\n`\nvar require_a = __commonJS({\n  \"module:x\"`", "import.meta.url", "require('fs')",
+		"import x, { y as z } from 'q'", "var import_vision = __toESM(require_vision());\n`\nvar require_a = __commonJS({\n  \"module:x\"`", "import.meta.url", "require('fs')", "import a, { nope as b, type c } from '@codemode/servers/vision';\n`\nimport {d} from \"@codemode/errors\";`", "export = 5",
 	} {
 		f.Add(s, true)
 		f.Add(s, false)
