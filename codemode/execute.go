@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/codemode/bind"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
@@ -143,7 +144,38 @@ func (e *execution) admit() error {
 	if err := e.p.admitCode(e.in.Code); err != nil {
 		return err
 	}
+	if err := e.admitSet(); err != nil {
+		return err
+	}
 	return e.admitOnly()
+}
+
+// admitSet refuses a set that none of the caller's entities has, before a script finds
+// out at its first call.
+func (e *execution) admitSet() error {
+	resources := e.call.View().Resources()
+	if e.in.Set == "" || len(resources) == 0 {
+		return nil
+	}
+	var known []string
+	for _, r := range resources {
+		for _, set := range r.Sets {
+			if auth.MatchSet(set, e.in.Set) {
+				return nil
+			}
+			if !slices.Contains(known, set) {
+				known = append(known, set)
+			}
+		}
+		if len(r.Sets) == 0 && e.in.Set == "default" {
+			return nil
+		}
+	}
+	f := fault.Newf(fault.UnknownSet, "no entity has a set %s%s", quoted(e.in.Set), fault.DidYouMean(e.in.Set, known)).WithPath("/set")
+	if len(known) == 0 {
+		return f.WithHint("The entities have no sets: leave it out.")
+	}
+	return f.WithHint("There are: %s.", strings.Join(known, ", "))
 }
 
 // admitCode refuses empty and overlong code.
