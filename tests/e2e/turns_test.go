@@ -51,3 +51,24 @@ func TestServersTakeTurnsAtASet(t *testing.T) {
 	t.Logf("the longest wait was %s", longest)
 	require.Less(t, longest, 5*time.Second, "and nobody failed")
 }
+
+// A script that stores what each of many slow calls gives starts again at each of them,
+// and gets further each time: that is no conflict, and no call is made twice.
+func TestManySlowCallsAfterAWrite(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestManySlowCallsAfterAWrite) {
+		return
+	}
+	a, _ := here(t)
+	p := a.serve()
+	e := p.execute(`
+import { take } from "@codemode/servers/nap";
+for (let n = 0; n < 7; n++) {
+  SDK.Entities.Todo.upsert({ title: "nap " + n });
+  await take({ ms: 300 });
+}
+SDK.Out.answer(SDK.Entities.Todo.count({ title: { $startsWith: "nap" } }));`, input{"include": []string{"calls"}})
+	require.True(t, e.Success, "%+v", e.Error)
+	require.EqualValues(t, 7, e.Answer)
+	require.EqualValues(t, 7, p.execute(`SDK.Entities.Todo.count({ title: { $startsWith: "nap" } })`).Result)
+}
