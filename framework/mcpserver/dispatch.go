@@ -139,10 +139,11 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
+	leave := func() { s.gate.leaveWith(len(m.params)) }
 	go withStack(func() {
 		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
-		if !s.conclude(ex, result, failed, s.gate.leave) {
-			s.gate.leave()
+		if !s.conclude(ex, result, failed, leave) {
+			leave()
 		}
 	})
 }

@@ -7,6 +7,7 @@ import "sync"
 type gate struct {
 	mu      sync.Mutex
 	running int // calls whose work has not returned yet
+	bytes   int // that they brought
 }
 
 // enter takes one of max places. ok is false where there is none; running is how
@@ -19,6 +20,26 @@ func (g *gate) enter(max int) (running int, ok bool) {
 	}
 	g.running++
 	return g.running, true
+}
+
+// bring adds what a call brings that is in the gate. ok is false where that would be
+// more than max with what others brought; bytes is that.
+func (g *gate) bring(n, max int) (bytes int, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.bytes > 0 && g.bytes+n > max {
+		return g.bytes, false
+	}
+	g.bytes += n
+	return g.bytes, true
+}
+
+// leaveWith is leave for a call that brought something.
+func (g *gate) leaveWith(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.bytes -= n
+	g.running--
 }
 
 func (g *gate) leave() {

@@ -160,6 +160,10 @@ func (s *session) cancel(id json.RawMessage) {
 	}
 }
 
+// broughtBuffers is how many times Options.MaxBufferBytes the calls in flight may have
+// brought: what is made of a message takes many times its length.
+const broughtBuffers = 4
+
 // admit takes a place for a call. The place of its id is free once finish
 // returned, the place among the running once the gate was left.
 func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rpcError) {
@@ -172,9 +176,18 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 		return nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
 	limit := s.server.now().QueueMax
-	if running, ok := s.gate.enter(limit); !ok {
+	running, ok := s.gate.enter(limit)
+	queue := func() map[string]any { return map[string]any{"max": limit, "size": running} }
+	if !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
-		return nil, protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": running}}))
+		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue()}))
+	}
+	most := broughtBuffers * s.server.opts.MaxBufferBytes
+	if bytes, ok := s.gate.bring(len(ex.params), most); !ok {
+		s.gate.leave()
+		running--
+		f := fault.Newf(fault.QueueOverloaded, "the calls in flight brought %d bytes, beside which %d are too many", bytes, len(ex.params))
+		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue(), "maxBytes": most, "bytes": bytes}))
 	}
 	ex.pending = &pending{exchange: ex}
 	ctx, ex.pending.cancel = context.WithCancelCause(ctx)

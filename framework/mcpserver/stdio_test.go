@@ -133,6 +133,33 @@ func TestOverload(t *testing.T) {
 	}
 }
 
+// What calls in flight brought is bounded as their number is.
+func TestLargeCallsAreBounded(t *testing.T) {
+	g := newGarden()
+	o := options(t, g)
+	o.MaxBufferBytes = 10_000
+	w := dial(t, o)
+	w.hello("2025-11-25", "")
+	large := `{"x":"` + strings.Repeat("x", 9_000) + `"}`
+	for i := range 4 {
+		w.send(callLine(fmt.Sprint(i), "lab.slow", large))
+		<-g.started
+	}
+	r := w.call(callLine("9", "lab.slow", large))
+	require.Equal(t, -32001, r.Error.Code)
+	require.Equal(t, string(fault.QueueOverloaded), r.Error.Data.Code)
+	require.Contains(t, string(r.Error.Data.Details), `"maxBytes":40000,"queue":{"max":64,"size":4}`)
+	require.False(t, w.call(callLine("10", "plant.get-by-id", `{"id":"p1"}`)).tool(t).IsError, "small ones have room")
+	close(g.release)
+	for range 4 {
+		require.False(t, w.next().tool(t).IsError)
+	}
+	require.Eventually(t, func() bool {
+		w.send(callLine("11", "lab.slow", large))
+		return w.next().Error == nil
+	}, 5*time.Second, time.Millisecond)
+}
+
 func TestSlowCallsBlockNobody(t *testing.T) {
 	g := newGarden()
 	w := dial(t, options(t, g))
