@@ -114,6 +114,7 @@ func TestFaults(t *testing.T) {
 		"never settled in a plain":  {"const f = async () => {\n  await new Promise(() => {}) }\nf()", fault.NeverSettled, 2, 9, ""},
 		"never settled in a module": {"const a: number = 1;\n\nawait new Promise<void>(() => {})", fault.NeverSettled, 3, 7, ""},
 		"settled, then never":       {"await new Promise(r => setTimeout(r, 1));\nawait new Promise(() => {})", fault.NeverSettled, 2, 7, ""},
+		"thrown past a using":       {"{ using r = {[Symbol.dispose]() {}};\n\n throw 'text' }", fault.JavaScriptError, 3, 2, "text"},
 		"null taken apart":          {"let a;\nconst {b} = null", fault.JavaScriptError, 2, 13, "TypeError"},
 		"a number gone through":     {"let a;\nfor (const b of 5) a", fault.JavaScriptError, 2, 17, "not iterable"},
 		"null as a list":            {"let a;\n[a] = [1]; const [c] = null", fault.JavaScriptError, 2, 24, "TypeError"},

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/script"
 )
 
 // trail remembers where values were thrown that keep no stack themselves: what is
@@ -51,6 +53,8 @@ func (s *session) remember(v goja.Value, replace bool) {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Error" && s.userFrame(s.madeAt(o)) {
 		return
 	}
+	stack := s.here()
+	replace = replace && !s.added(stack)
 	list := s.trail.thrown
 	for i := range list {
 		if list[i].value.SameAs(v) {
@@ -61,7 +65,6 @@ func (s *session) remember(v goja.Value, replace bool) {
 			break
 		}
 	}
-	stack := s.here()
 	if !s.userFrame(stack) {
 		stack = s.trail.left
 	}
@@ -72,6 +75,19 @@ func (s *session) remember(v goja.Value, replace bool) {
 		list = append(list[:0], list[1:]...)
 	}
 	s.trail.thrown = append(list, thrown{v, stack})
+}
+
+// added tells that what the compiler added to the script does something: it throws
+// again what a `using` let through.
+func (s *session) added(stack []goja.StackFrame) bool {
+	for i := range stack {
+		if stack[i].SrcName() == script.Name {
+			at := stack[i].Position()
+			_, _, ok := s.program.Position(at.Line, at.Column)
+			return !ok
+		}
+	}
+	return false
 }
 
 // awaits notes where the script begins to wait for a promise.
