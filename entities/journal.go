@@ -190,7 +190,7 @@ func (c *chronicle) housekeep(ctx context.Context, j *ledger.Journal) {
 // How often the journal's size is looked at, how much is taken out at once, and how
 // long runs have the database to themselves in between.
 const (
-	pruneEvery = time.Minute
+	pruneEvery = 10 * time.Second
 	pruneMost  = 500
 	pruneRest  = 50 * time.Millisecond
 )

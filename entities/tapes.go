@@ -41,8 +41,8 @@ type tapeBounds struct {
 // trimEvery is how often old tapes are looked for, and tapesBeat how often one is
 // reminded of that where there is no journal.
 const (
-	trimEvery = time.Minute
-	tapesBeat = time.Minute
+	trimEvery = 10 * time.Second
+	tapesBeat = 10 * time.Second
 )
 
 var (
