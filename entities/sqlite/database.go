@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"time"
 
@@ -95,6 +96,7 @@ func (d *Database) lock(ctx context.Context) error {
 		return err
 	}
 	in, err := d.turns.wait(ctx, until)
+	err = d.turnless(err)
 	if err == nil && !in {
 		err = fault.Newf(fault.SetBusy, "other processes write to the set %q, and it was not free within %s", d.set, patience)
 	}
@@ -111,6 +113,7 @@ func (d *Database) try() error {
 		return run.ErrStale
 	}
 	in, err := d.turns.try()
+	err = d.turnless(err)
 	if err == nil && !in {
 		err = run.ErrStale
 	}
@@ -118,6 +121,17 @@ func (d *Database) try() error {
 		d.queue.unlock()
 	}
 	return err
+}
+
+// turnless turns what stands between a set and the files of its turns into the fault
+// that it is.
+func (d *Database) turnless(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be written: %v", d.set, path.Err).
+		WithHint("See that files can be made in the data folder, and how many a process may have open.").Because(err)
 }
 
 func (d *Database) unlock() {

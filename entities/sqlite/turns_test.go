@@ -124,8 +124,8 @@ func TestTurnsAreBoundedAndEndWithTheirProcess(t *testing.T) {
 		require.True(t, in)
 	}
 	d := &Database{set: "s", queue: queue{max: 1, patience: time.Minute}, turns: lost}
-	require.Error(t, d.lock(t.Context()))
-	require.Error(t, d.try())
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.lock(t.Context())))
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.try()))
 	require.True(t, d.queue.try())
 	require.NotEqual(t, fault.SetBusy, fault.CodeOf(d.lock(canceled())))
 }
