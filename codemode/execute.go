@@ -68,7 +68,9 @@ type execution struct {
 	notes  []wire.Log   // warnings about the input, before the script's own logs
 	before []diagnostic // the same of a module, beside its own
 
-	result  *wire.Result // of the last attempt
+	job     *wire.Job        // but for its occasion
+	ahead   wire.Anticipated // nil, or what the first attempt goes on with
+	result  *wire.Result     // of the last attempt
 	cpuMs   float64
 	peak    int64
 	outcome *run.Outcome
@@ -126,6 +128,8 @@ func (e *execution) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.prepare(timed)
+	defer e.release()
 	if e.in.DryRun || e.spec.Record {
 		timed = run.WithBeforeCommit(timed, e.changesFit)
 	}
@@ -137,6 +141,25 @@ func (e *execution) run(ctx context.Context) error {
 		return e.attempt(ctx, a)
 	})
 	return err
+}
+
+// prepare makes the job, and has a worker compile the script meanwhile where it is
+// sure to be executed: under a key the run may have been made before.
+func (e *execution) prepare(ctx context.Context) {
+	e.job = &wire.Job{
+		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
+		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
+	}
+	if x, ok := e.p.executor.(wire.Anticipator); ok && e.spec.IdempotencyKey == "" && replaying(ctx) == nil {
+		e.ahead = x.Anticipate(ctx, e.job)
+	}
+}
+
+// release lets go of a worker that no attempt has taken.
+func (e *execution) release() {
+	if e.ahead != nil {
+		e.ahead.Release()
+	}
 }
 
 // admit refuses a script that is not worth a worker.
@@ -276,15 +299,10 @@ func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, ma
 
 // attempt runs the script once, in the attempt's transaction.
 func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, error) {
-	tape := a.Tape()
-	job := &wire.Job{
-		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args,
-		Module: e.module, RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed(),
-		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own,
-		Principal: e.call.Principal().Subject,
-	}
+	tape, job := a.Tape(), *e.job
+	job.Occasion = wire.Occasion{RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed()}
 	ctx, stop := context.WithCancel(ctx)
-	res, err := e.carryOut(ctx, stop, job, a)
+	res, err := e.carryOut(ctx, stop, &job, a)
 	if res != nil {
 		e.result = res
 		for i := range res.Logs {
@@ -322,7 +340,7 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	if rec != nil {
 		host = rec
 	}
-	res, err := e.p.executor.Execute(ctx, job, host)
+	res, err := e.begin(ctx, job, host)
 	stop()
 	h.wait()
 	e.told = max(e.told, h.logged)
@@ -330,6 +348,16 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 		keep(a, rec, job, res, err)
 	}
 	return res, err
+}
+
+// begin has the executor run the job: the first attempt takes the worker that has
+// begun with it.
+func (e *execution) begin(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+	if ahead := e.ahead; ahead != nil {
+		e.ahead = nil
+		return ahead.Execute(ctx, job.Occasion, host)
+	}
+	return e.p.executor.Execute(ctx, job, host)
 }
 
 // placed adds the script's line to what ended the attempt, where the executor

@@ -12,7 +12,7 @@ import (
 // job is a job with the configured limits and an empty catalog.
 func (p *provider) job(task wire.Task, code string) *wire.Job {
 	return &wire.Job{
-		Task: task, Code: code, Limits: p.config().limits.Limits, NowMs: time.Now().UnixMilli(),
+		Task: task, Code: code, Limits: p.config().limits.Limits, Occasion: wire.Occasion{NowMs: time.Now().UnixMilli()},
 		Bindings: wire.Bindings{Entities: []wire.Entity{}, Domains: []wire.Domain{}},
 	}
 }

@@ -109,7 +109,9 @@ func replaying(ctx context.Context) *replayed {
 // and calls to entities are the attempt's.
 func (r *replayed) again(ctx context.Context, p *provider, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	then := &r.script.Job
-	job.RunID, job.DryRun, job.NowMs, job.Seed = then.RunID, then.DryRun, then.NowMs, then.Seed
+	o := then.Occasion
+	o.Set = job.Set
+	job.Occasion = o
 	r.player = replay.NewPlayer(r.script, a)
 	res, err := p.executor.Execute(ctx, job, r.player)
 	r.res = res

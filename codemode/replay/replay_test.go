@@ -86,7 +86,7 @@ func (w *world) Log(wire.Log) {}
 
 func job(code string) *wire.Job {
 	return &wire.Job{
-		Task: wire.Execute, Code: code, RunID: "run", Set: "default", NowMs: time.Now().UnixMilli(), Seed: rand.Uint64(), Args: json.RawMessage(`{"x":[1,2]}`),
+		Task: wire.Execute, Code: code, Occasion: wire.Occasion{RunID: "run", Set: "default", NowMs: time.Now().UnixMilli(), Seed: rand.Uint64()}, Args: json.RawMessage(`{"x":[1,2]}`),
 		Bindings: wire.Bindings{
 			Entities: []wire.Entity{{Name: "Note", Ops: []string{"get-by-id", "upsert"}}}, Domains: []wire.Domain{},
 			Servers: []wire.Server{{ID: "far", Tools: []wire.Tool{{Name: "go", Export: "go", ID: "plugin::far.go"}}}},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -40,21 +41,28 @@ const (
 	deathTimeout = 2 * time.Second
 )
 
-// execution is one job in one worker. The goroutine of run reads its frames and
-// serves its calls; the guard's only kills.
+// execution is one job in one worker: begin, run, and leave whatever became of it.
+// The goroutine of run reads its frames and serves its calls; the guard's only kills.
 type execution struct {
 	*process
-	ctx   context.Context
 	job   *wire.Job
-	host  wire.Host
 	grace time.Duration
 
+	ctx    context.Context // of run
+	host   wire.Host
 	logs   wire.LogBudget
 	result wire.Result
 	clock  worker.Stopwatch
-	peak   int64 // written by the guard until it ends
-	// cpuUsed is written by the guard too: the CPU time as it last saw it.
-	cpuUsed  time.Duration
+	begun  time.Time
+	unsent error         // why the worker did not get its job
+	done   chan struct{} // closed when the guard is not needed any more
+	// A call under way ends with the worker.
+	stopping sync.Mutex
+	stopped  bool
+	cancel   func()
+	// What the guard saw: the most resident bytes, and the CPU time in nanoseconds.
+	peak     atomic.Int64
+	cpuUsed  atomic.Int64
 	crowd    func() int  // how many jobs share the machine now
 	rivals   func() bool // whether there are other callers
 	yields   bool        // to others, from the start
@@ -72,28 +80,68 @@ type execution struct {
 // one may have it.
 var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
 
-func (e *execution) run(bindings []byte) (*wire.Result, error) {
-	l := e.job.Limits
-	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
-	ctx, cancel := context.WithCancel(e.ctx)
-	defer cancel()
-	base := e.meter.resident()
+// begin gives the worker its job, and watches over it from now on. What the script
+// has to wait for until run does not count as its time.
+func (e *execution) begin(ctx context.Context, bindings []byte) {
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
 	e.clock.Start()
-	guarded := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(guarded)
-		e.guard(done, base, cancel)
-	}()
-	err := e.send(bindings)
+	e.done, e.begun = make(chan struct{}), time.Now()
+	e.unsent = e.send(ctx, bindings)
+	e.clock.Pause()
+	go e.guard(ctx)
+}
+
+// leave lets go of the guard.
+func (e *execution) leave() { close(e.done) }
+
+// stop ends the worker and the call that it waits for.
+func (e *execution) stop(why cause) {
+	e.kill(why)
+	e.abort()
+	_ = e.out.SetReadDeadline(time.Now()) // its death is not awaited: the signal is enough
+}
+
+// abort ends the call that the worker waits for.
+func (e *execution) abort() {
+	e.stopping.Lock()
+	defer e.stopping.Unlock()
+	e.stopped = true
+	if e.cancel != nil {
+		e.cancel()
+	}
+}
+
+// callable gives the context of the worker's calls.
+func (e *execution) callable(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	e.stopping.Lock()
+	defer e.stopping.Unlock()
+	if e.cancel = cancel; e.stopped {
+		cancel()
+	}
+	return ctx
+}
+
+// run goes on with a job that has begun.
+func (e *execution) run(ctx context.Context, host wire.Host, o wire.Occasion) (*wire.Result, error) {
+	e.ctx, e.host = ctx, host
+	l := e.job.Limits
+	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
+	e.clock.Resume()
+	err := e.unsent
+	if err == nil && e.job.Task == wire.Execute {
+		err = e.w.WriteJSON(wire.KindBegin, 0, o)
+	}
 	if err == nil {
-		err = e.serve(ctx)
+		calls := e.callable(ctx)
+		err = e.serve(calls)
+		e.cancel()
 	}
 	e.clock.Pause()
-	close(done)
-	peak := e.meter.peak()
-	<-guarded
+	peak := e.meter.resident()
+	if time.Since(e.begun) > pollEvery { // else it had no time to give anything back
+		peak = e.meter.peak()
+	}
 	logs := e.result.Logs
 	if err != nil {
 		if !e.accepted && e.why() == notKilled && e.ctx.Err() == nil {
@@ -103,7 +151,7 @@ func (e *execution) run(bindings []byte) (*wire.Result, error) {
 		err = e.death(err)
 	}
 	e.result.Logs = logs
-	e.result.PeakMemory = max(peak, e.peak)
+	e.result.PeakMemory = max(peak, e.peak.Load())
 	if err == nil {
 		err = e.ended // its fault is in the result, with the line
 	}
@@ -111,19 +159,19 @@ func (e *execution) run(bindings []byte) (*wire.Result, error) {
 		err = e.overtime()
 	}
 	if e.result.CPUMs == 0 {
-		e.result.CPUMs = float64(max(e.cpuUsed, e.used()).Microseconds()) / 1000
+		e.result.CPUMs = float64(max(e.seenCPU(), e.used()).Microseconds()) / 1000
 	}
 	return &e.result, err
 }
 
 // send gives the worker its job.
-func (e *execution) send(bindings []byte) error {
+func (e *execution) send(ctx context.Context, bindings []byte) error {
 	if err := e.bind(bindings); err != nil {
 		return err
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
-	job.WallMs = e.left()
+	job.WallMs = left(ctx)
 	return e.w.WriteJSON(wire.KindJob, 0, &job)
 }
 
@@ -166,52 +214,51 @@ func (e *execution) used() time.Duration {
 	return now - e.cpuBase - time.Duration(e.looked.Load())
 }
 
-// guard kills the worker when the job's context or its time or memory is over.
-func (e *execution) guard(done <-chan struct{}, base int64, cancel func()) {
+// seenCPU is the CPU time as the guard last saw it.
+func (e *execution) seenCPU() time.Duration { return time.Duration(e.cpuUsed.Load()) }
+
+// guard kills the worker when ctx or the job's time or memory is over.
+func (e *execution) guard(ctx context.Context) {
 	turns := turns{crowd: e.crowd, yields: e.yields}
 	hog := false
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	replaced, began := false, time.Now()
+	replaced := false
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
-	most := base + e.job.Limits.MemoryBytes + rssSlack
-	stop := func(why cause) {
-		e.kill(why)
-		cancel()                              // a call under way is not wanted any more
-		_ = e.out.SetReadDeadline(time.Now()) // nor its death awaited: the signal is enough
-	}
+	most := e.base + e.job.Limits.MemoryBytes + rssSlack
 	for {
 		select {
-		case <-done:
+		case <-e.done:
 			return
 		case <-e.exited:
-			cancel()
+			e.abort()
 			return
-		case <-e.ctx.Done():
-			if e.late(done) {
+		case <-ctx.Done():
+			if e.late(ctx) {
 				return
 			}
-			stop(killedContext)
+			e.stop(killedContext)
 			return
 		case <-ticker.C:
 		}
-		if !replaced && time.Since(began) >= undisturbed {
+		if !replaced && time.Since(e.begun) >= undisturbed {
 			replaced = true
 			e.replace()
 		}
 		rss := e.meter.resident()
-		e.peak = max(e.peak, rss)
-		e.cpuUsed = max(e.cpuUsed, e.used())
-		if e.cpuUsed > hogAfter && !hog && e.rivals() {
+		e.peak.Store(max(e.peak.Load(), rss))
+		used := max(e.seenCPU(), e.used())
+		e.cpuUsed.Store(int64(used))
+		if used > hogAfter && !hog && e.rivals() {
 			hog, turns.yields = true, true
 			e.yield(niceHog)
 		}
 		switch {
-		case base > 0 && rss > most:
-			stop(killedMemory)
+		case e.base > 0 && rss > most:
+			e.stop(killedMemory)
 			return
-		case e.cpuUsed > cpu, turns.due(e.clock.Active()) > cpu+turnSlack:
-			stop(killedCPU)
+		case used > cpu, turns.due(e.clock.Active()) > cpu+turnSlack:
+			e.stop(killedCPU)
 			return
 		}
 	}
@@ -397,7 +444,7 @@ func (e *execution) death(err error) error {
 	case killedClose:
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:
-		e.result.Fault = worker.Overdue(time.Duration(e.job.Limits.CPUMs)*time.Millisecond, e.cpuUsed)
+		e.result.Fault = worker.Overdue(time.Duration(e.job.Limits.CPUMs)*time.Millisecond, e.seenCPU())
 	case killedMemory:
 		e.result.Fault = worker.MemoryExceeded(e.job.Limits.MemoryBytes)
 	default:

@@ -119,7 +119,7 @@ func bindings() wire.Bindings {
 
 func job(code string) *wire.Job {
 	return &wire.Job{
-		Task: wire.Execute, Code: code, RunID: "run-1", Set: "default", NowMs: 1_750_000_000_000, Seed: 42, Bindings: bindings(),
+		Task: wire.Execute, Code: code, Occasion: wire.Occasion{RunID: "run-1", Set: "default", NowMs: 1_750_000_000_000, Seed: 42}, Bindings: bindings(),
 		Limits: wire.Limits{CPUMs: 2000},
 	}
 }

@@ -183,22 +183,45 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	return nil, ctx.Err()
 }
 
+// takeIdle gives a worker that is ready now, nil if there is none or somebody waits
+// for one; the caller ends it with discard.
+func (p *pool) takeIdle() *process {
+	p.mu.Lock()
+	var w *process
+	if !p.closed && len(p.waiters) == 0 {
+		w = p.next()
+	}
+	p.mu.Unlock()
+	p.refillIfShort()
+	return w
+}
+
+// next takes the idle worker that became ready first, nil if there is none.
+func (p *pool) next() *process {
+	for len(p.idle) > 0 {
+		w := p.idle[0]
+		p.idle = p.idle[1:]
+		if !w.gone() {
+			return w
+		}
+		delete(p.all, w)
+		w.release()
+	}
+	return nil
+}
+
 // handOut gives idle workers to the jobs that wait.
 func (p *pool) handOut() {
-	for len(p.waiters) > 0 && len(p.idle) > 0 {
-		w := p.idle[0]
-		if w.gone() {
-			p.idle = p.idle[1:]
-			delete(p.all, w)
-			w.release()
-			continue
-		}
-		next := slices.IndexFunc(p.waiters, func(w *waiter) bool { return !w.modest || len(p.idle) > 1 })
-		if next < 0 {
+	for len(p.waiters) > 0 {
+		first := slices.IndexFunc(p.waiters, func(w *waiter) bool { return !w.modest || len(p.idle) > 1 })
+		if first < 0 {
 			return
 		}
-		p.idle = p.idle[1:]
-		p.answer(next, spawned{w, nil})
+		w := p.next()
+		if w == nil {
+			return
+		}
+		p.answer(first, spawned{w, nil})
 	}
 }
 

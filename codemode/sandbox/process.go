@@ -46,6 +46,7 @@ type process struct {
 	ready     wire.Ready
 	isolation string
 	bound     []byte // the bindings that it has, in JSON
+	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
 
@@ -150,6 +151,7 @@ func (p *process) await(limit time.Duration, likely []byte) error {
 	case likely != nil:
 		err = p.bind(likely)
 	}
+	p.base = p.meter.resident()
 	if err != nil {
 		p.end(killedClose)
 		return &notReady{err, strings.TrimSpace(p.lastWords())}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -86,6 +87,22 @@ func (q *queue) enter(ctx context.Context, caller string, closing <-chan struct{
 		q.free(t)
 	}
 	return nil, err
+}
+
+// enterIdle gives a place if nobody waits for one and the caller has no more jobs
+// than is its share, else nil.
+func (q *queue) enterIdle(caller string) *ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 || q.running >= min(q.places, runtime.NumCPU()) {
+		return nil
+	}
+	who := q.standing(caller)
+	q.running++
+	q.turn++
+	who.turn = q.turn
+	who.held++
+	return &ticket{caller: caller, share: who.held}
 }
 
 // leave gives a place back.

@@ -27,7 +27,10 @@ type Sandbox struct {
 	running   sync.WaitGroup
 }
 
-var _ wire.Executor = (*Sandbox)(nil)
+var (
+	_ wire.Executor    = (*Sandbox)(nil)
+	_ wire.Anticipator = (*Sandbox)(nil)
+)
 
 // New starts a sandbox with its first worker, so that what is wrong with the
 // system shows now and not at the first script. Close must be called.
@@ -112,8 +115,7 @@ func (s *Sandbox) closed() bool {
 const handOvers = 4
 
 func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, place *ticket) (*wire.Result, error) {
-	rivals := func() bool { return s.queue.rivals(place.caller) }
-	excess := place.share > runtime.NumCPU() && rivals()
+	excess := s.excess(place)
 	p, err := s.pool.take(ctx, excess)
 	if p != nil {
 		defer s.pool.discard(p) // also where the caller has gone meanwhile
@@ -124,8 +126,27 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	if err != nil {
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
+	e, err := s.begin(ctx, p, job, place, excess)
+	switch {
+	case errors.Is(err, errUnaccepted):
+		return nil, err
+	case err != nil:
+		return &wire.Result{}, err
+	}
+	defer e.leave()
+	return e.run(ctx, host, job.Occasion)
+}
+
+// excess tells whether a caller who is not alone has more jobs than there are cores.
+func (s *Sandbox) excess(place *ticket) bool {
+	return place.share > runtime.NumCPU() && s.queue.rivals(place.caller)
+}
+
+// begin has a worker compile a job's script, under its limits and until ctx ends.
+func (s *Sandbox) begin(ctx context.Context, p *process, job *wire.Job, place *ticket, excess bool) (*execution, error) {
 	e := &execution{
-		process: p, ctx: ctx, job: job, host: host, grace: s.opts.KillGrace, crowd: s.queue.crowd, rivals: rivals, yields: excess, replace: s.pool.refill,
+		process: p, job: job, grace: s.opts.KillGrace, crowd: s.queue.crowd,
+		rivals: func() bool { return s.queue.rivals(place.caller) }, yields: excess, replace: s.pool.refill,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	e.wake()
@@ -135,12 +156,13 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 		if errors.Is(err, syscall.ESRCH) {
 			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
 		}
-		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
+		return nil, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 	}
 	if excess {
 		p.yield(niceExcess)
 	}
-	return e.run(bindings)
+	e.begin(ctx, bindings)
+	return e, nil
 }
 
 // SelfTest starts workers and has them try from inside what the confinement must

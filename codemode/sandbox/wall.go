@@ -9,10 +9,10 @@ import (
 	"github.com/koan-go/koan/framework/patience"
 )
 
-// left is how long the job may take by the clock, in whole milliseconds and not less
+// left is how long a job may take by the clock, in whole milliseconds and not less
 // than its context has; 0 is no bound.
-func (e *execution) left() int64 {
-	end, ok := patience.Deadline(e.ctx)
+func left(ctx context.Context) int64 {
+	end, ok := patience.Deadline(ctx)
 	if !ok {
 		return 0
 	}
@@ -21,12 +21,12 @@ func (e *execution) left() int64 {
 
 // late gives a script that computes when the time of its run is over the time to stop
 // itself, since it knows the line it is in. It tells whether the script did.
-func (e *execution) late(done <-chan struct{}) bool {
-	if !errors.Is(context.Cause(e.ctx), context.DeadlineExceeded) || e.clock.Paused() {
+func (e *execution) late(ctx context.Context) bool {
+	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) || e.clock.Paused() {
 		return false
 	}
 	select {
-	case <-done:
+	case <-e.done:
 		return true
 	case <-e.exited:
 	case <-time.After(e.grace):

@@ -20,6 +20,25 @@ type Executor interface {
 	Close() error
 }
 
+// Anticipator is an Executor that can begin with a job while its attempt is still
+// being prepared.
+type Anticipator interface {
+	// Anticipate has a worker compile the job's script, under the job's limits and
+	// until ctx ends. It never waits: nil where no worker is idle or it is not the
+	// caller's turn. Of the job only the Occasion may be unknown.
+	Anticipate(ctx context.Context, job *Job) Anticipated
+}
+
+// Anticipated is a job that a worker has begun with. One of its methods is called,
+// once.
+type Anticipated interface {
+	// Execute goes on with the job as Executor.Execute does; ctx ends no later than
+	// that of Anticipate.
+	Execute(ctx context.Context, o Occasion, host Host) (*Result, error)
+	// Release ends a job that is not wanted any more.
+	Release()
+}
+
 // Host serves a job's calls. Its methods are called by one goroutine at a time;
 // the calls that Start begins run beside it.
 type Host interface {

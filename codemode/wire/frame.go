@@ -11,14 +11,14 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 4
+const Protocol = 5
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
 
 const (
 	KindReady    Kind = iota + 1 // worker: Ready, once
-	KindJob                      // host: Job, once
+	KindJob                      // host: Job without its Occasion, once
 	KindCall                     // worker: a call (EncodeCall); the id is answered
 	KindReturn                   // host: the answer to a call (EncodeReturn)
 	KindLog                      // worker: Log
@@ -31,8 +31,9 @@ const (
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
 	KindBindings                 // host: the Bindings of the job to come, any number before it; the last ones count
 	KindWake                     // host: the job comes now; the ID is how long one wait may look for a frame before it sleeps, in microseconds
+	KindBegin                    // host: the Occasion of a job that executes, once, after it
 
-	lastKind = KindWake
+	lastKind = KindBegin
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,

@@ -26,14 +26,11 @@ type Job struct {
 	Language      string          `json:"language,omitempty"` // "javascript", "typescript", "" accepts both
 	EntryFunction string          `json:"entryFunction,omitempty"`
 	Args          json.RawMessage `json:"args,omitempty"` // SDK.args
-	RunID         string          `json:"runId"`
-	Set           string          `json:"set"`
-	DryRun        bool            `json:"dryRun,omitempty"`
 	// Module runs the code with the semantics of an ES module, and takes the result
 	// from globalThis.__codemode_result__ alone (codemode-run-spec section 3.2).
-	Module bool   `json:"module,omitempty"`
-	NowMs  int64  `json:"nowMs"` // Unix milliseconds: where the script's clock starts
-	Seed   uint64 `json:"seed"`
+	Module bool `json:"module,omitempty"`
+	// Occasion goes to a worker in a frame of its own: it compiles before that.
+	Occasion
 	// Bindings go to a worker in a frame of their own: most jobs have the same.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
@@ -43,6 +40,15 @@ type Job struct {
 	// Principal is whose job it is: those of one caller wait for each other before
 	// others wait for them. The worker is not told.
 	Principal string `json:"-"`
+}
+
+// Occasion is what is known of a job only when its attempt begins.
+type Occasion struct {
+	RunID  string `json:"runId"`
+	Set    string `json:"set"`
+	DryRun bool   `json:"dryRun,omitempty"`
+	NowMs  int64  `json:"nowMs"` // Unix milliseconds: where the script's clock starts
+	Seed   uint64 `json:"seed"`
 }
 
 // Limits bound one attempt.

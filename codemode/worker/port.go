@@ -10,6 +10,9 @@ import (
 // Port is how a running script reaches the host. All methods are called from the
 // goroutine that runs the script.
 type Port interface {
+	// Begin waits until the host can serve the job, whose script is compiled by now,
+	// and gives its occasion.
+	Begin() wire.Occasion
 	// Call makes one call of an operation (a catalog ID) and waits for its end.
 	// input belongs to the port only until Call returns.
 	Call(operation string, input []byte) Reply

@@ -138,6 +138,19 @@ func (h *host) job(s *session, payload []byte) error {
 	return h.w.WriteJSON(wire.KindResult, 0, result)
 }
 
+// Begin implements Port.
+func (h *host) Begin() wire.Occasion {
+	f, err := h.r.Read()
+	if err != nil {
+		os.Exit(exitOrphan)
+	}
+	var o wire.Occasion
+	if f.Kind != wire.KindBegin || json.Unmarshal(f.Payload, &o) != nil {
+		os.Exit(exitBroken)
+	}
+	return o
+}
+
 // Call implements Port.
 func (h *host) Call(operation string, input []byte) Reply {
 	h.call++

@@ -98,6 +98,9 @@ func (s *session) outcome() (err error) {
 		s.result.Diagnostics = s.diagnose(err)
 		return nil
 	}
+	s.watch.Pause()
+	s.job.Occasion = s.port.Begin()
+	s.watch.Resume()
 	if err != nil {
 		return compileFault(err)
 	}

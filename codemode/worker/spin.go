@@ -8,7 +8,7 @@ import (
 const (
 	// SpinFor is how long either side looks for the other's frame before it sleeps: most
 	// calls to entities are over sooner, and waking a sleeper costs about half as much.
-	SpinFor = 200 * time.Microsecond
+	SpinFor = 400 * time.Microsecond
 	// spinMisses in a row, and the next spinRest waits sleep at once: the other side
 	// is busy, or the machine is.
 	spinMisses = 4
