@@ -47,6 +47,7 @@ func TestImports(t *testing.T) {
 		"module":            {"1;\n import { x } from '@codemode/servers/visoin'", "@codemode/servers/visoin", "", `did you mean "@codemode/servers/vision"`, "Import one of these"},
 		"export":            {"import { detct } from '@codemode/servers/vision';\n detct()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports detect, read_label."},
 		"unused":            {"import '@codemode/errors';\nimport { detct } from '@codemode/servers/vision'", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports detect, read_label."},
+		"unused, later":     {"const a: number = `\n`.length; import { detct } from '@codemode/servers/vision'", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
 		"unused, in a body": {"const a: number = 1;\nimport { detect, detct as d } from '@codemode/servers/vision';\nreturn detect", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
 		"renamed":           {"import { detct as d } from '@codemode/servers/vision';\n d()", "@codemode/servers/vision", "detct", `did you mean "detect"`, "It exports"},
 		"package":           {"1;\n import x from 'lodash'", "lodash", "", "no packages and no files", "SDK"},

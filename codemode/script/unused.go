@@ -49,7 +49,7 @@ func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	res := api.Transform(text, api.TransformOptions{
 		Loader: loader, Target: api.ESNext, LogLevel: api.LogLevelSilent, TsconfigRaw: verbatim,
 	})
-	sure := leading(string(res.Code))
+	sure := statements(string(res.Code))
 	for _, i := range suspects {
 		if slices.ContainsFunc(sure, func(s imported) bool { return s.path == i.path && s.name == i.name }) {
 			names, _ := p.exports(i.path)
@@ -60,22 +60,18 @@ func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	return nil
 }
 
-// leading gives what the statements import that a module, as esbuild writes it,
-// begins with.
-func leading(text string) (out []imported) {
+// statements gives what the import statements of a module take, as esbuild writes it:
+// each at the begin of a line.
+func statements(text string) (out []imported) {
+	text = "\n" + withoutText(text)
 	for {
-		text = strings.TrimLeft(text, " \t\r\n")
-		end := strings.Index(text, ";\n")
-		switch {
-		case end < 0:
-			return out
-		case strings.HasPrefix(text, "import"):
-			names, _ := namesIn(text[:end])
-			out = append(out, names...)
-		case !strings.HasPrefix(text, `"use strict"`):
+		at := strings.Index(text, "\nimport ")
+		if at < 0 {
 			return out
 		}
-		text = text[end+1:]
+		text = text[at+1:]
+		names, _ := namesIn(text)
+		out = append(out, names...)
 	}
 }
 
