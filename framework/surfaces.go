@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func (i *Instance) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 // completed takes from the configuration what the options leave open.
 func completed(o mcpserver.HTTPOptions, v catalog.Values) mcpserver.HTTPOptions {
 	if o.AllowedHosts == nil {
-		o.AllowedHosts = v.Strings("server.allowedHosts")
+		o.AllowedHosts = hosts(v)
 	}
 	if o.AllowedOrigins == nil {
 		o.AllowedOrigins = v.Strings("server.allowedOrigins")
@@ -109,6 +110,16 @@ func completed(o mcpserver.HTTPOptions, v catalog.Values) mcpserver.HTTPOptions 
 		o.RequestsPerMinute = v.Int("server.requestsPerMinute")
 	}
 	return o
+}
+
+// hosts are the names by which HTTP may be called beside those of loopback: those that
+// are allowed, and the one that clients know.
+func hosts(v catalog.Values) []string {
+	out := v.Strings("server.allowedHosts")
+	if u, err := url.Parse(v.String("server.publicUrl")); err == nil && u.Hostname() != "" {
+		out = append(slices.Clone(out), u.Hostname())
+	}
+	return out
 }
 
 // faces are the code faces that the catalog offers as tools.

@@ -258,3 +258,34 @@ func certificate(t *testing.T, serial int64) (cert, key string) {
 	require.NoError(t, pem.Encode(&k, &pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 	return c.String(), k.String()
 }
+
+// TestNamesOfAServer: behind a proxy it is called by the name that clients know, or by
+// one that is allowed, also after it was told so.
+func TestNamesOfAServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "koan.yaml", "server: {publicUrl: 'https://tools.example.org/mcp'}\n")
+	s := serve(t, dir)
+	as := func(host, origin string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
+		require.NoError(t, err)
+		r.Host = host
+		r.Header.Set("Content-Type", "application/json")
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	require.Equal(t, http.StatusOK, as("tools.example.org", ""))
+	require.Equal(t, http.StatusOK, as("Tools.example.org:443", ""))
+	require.Equal(t, http.StatusOK, as("tools.example.org", "https://tools.example.org"))
+	require.Equal(t, http.StatusForbidden, as("tools.example.org", "https://evil.example.org"))
+	require.Equal(t, http.StatusForbidden, as("evil.example.org", ""))
+	require.Equal(t, http.StatusForbidden, as("more.example.org", ""))
+	write(t, dir, "koan.yaml", "server: {publicUrl: 'https://tools.example.org/mcp', allowedHosts: [more.example.org]}\n")
+	s.eventually(func() bool { return as("more.example.org", "") == http.StatusOK }, "a name more")
+	require.Equal(t, http.StatusOK, as("tools.example.org", ""))
+}
