@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // anticipated is a job whose script a worker compiles while its attempt is being
@@ -43,6 +44,10 @@ func (s *Sandbox) Anticipate(ctx context.Context, job *wire.Job) wire.Anticipate
 
 // Execute implements wire.Anticipated.
 func (a *anticipated) Execute(ctx context.Context, o wire.Occasion, host wire.Host) (*wire.Result, error) {
+	if ctx.Err() != nil {
+		a.Release()
+		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
+	}
 	stop := context.AfterFunc(ctx, func() { a.e.stop(killedContext) })
 	r, err := a.e.run(ctx, host, o)
 	stop()
