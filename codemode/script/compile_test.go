@@ -118,6 +118,13 @@ func TestUnfence(t *testing.T) {
 	}
 }
 
+func TestNamespaceWithReturn(t *testing.T) {
+	_, err := Compile(Source{Code: "namespace N { export const a = 1 }\nreturn N.a"})
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	require.Contains(t, e.Hint, "end the script with an expression")
+}
+
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{
 		"1", "return 1", "await x", "function(){}", "async () => {", "```js\nreturn await 1\n```", "export default 1",

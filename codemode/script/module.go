@@ -45,7 +45,11 @@ func (p *Program) module(code, language string) error {
 		}
 	}
 	if len(res.Errors) > 0 {
-		return p.rejected(res.Errors[0])
+		e := p.rejected(res.Errors[0])
+		if p.shift > 0 && e.Hint == "" && word(code, "namespace") {
+			e.Hint = "A namespace cannot stand in a script with a top-level return: end the script with an expression instead."
+		}
+		return e
 	}
 	if err := p.adopt(res.OutputFiles, code); err != nil {
 		return err
