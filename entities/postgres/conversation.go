@@ -47,7 +47,8 @@ type conversation struct {
 	lazy    string    // goes out with what is due: RELEASE, which may as well be left out
 	sent    int       // how often something due went out
 	saves   []savepoint
-	stale   bool // only a new attempt can succeed
+	stale   bool  // only a new attempt can succeed
+	broken  error // why what was due was refused: nobody knows how much of it there is
 }
 
 // savepoint is one that is open.
@@ -108,7 +109,7 @@ func (c *conversation) fresh() bool { return c.sent == 0 }
 func (c *conversation) enter(d *Database) {
 	if c.state == idle {
 		c.state = open
-		c.due = "BEGIN " + c.level + ";SET LOCAL lock_timeout TO " + strconv.FormatInt(patience.Milliseconds(), 10) + ";"
+		c.due = "BEGIN " + c.level + ";SET LOCAL lock_timeout TO " + strconv.FormatInt(c.server.patience.Milliseconds(), 10) + ";"
 	}
 	if c.path != d && d != nil {
 		c.due += "SET LOCAL search_path TO " + quoted(d.schema) + ";"
@@ -137,6 +138,10 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	c.lazy, c.due = "", ""
 	c.sent++
 	_, err = c.conn.ExecContext(ctx, text)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) { // a lock was not given, and the savepoints behind it are not there
+		c.broken = err
+	}
 	return c.noted(err)
 }
 
@@ -196,8 +201,12 @@ func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
 	return nil
 }
 
-// back undoes what happened since a savepoint. Savepoints inside of it are gone.
+// back undoes what happened since a savepoint. Savepoints inside of it are gone. It
+// ends in the reason where the savepoint may not be there.
 func (c *conversation) back(ctx context.Context, s savepoint) error {
+	if c.broken != nil {
+		return c.broken
+	}
 	c.due, c.lazy, c.path = "", "", s.path
 	_, err := c.conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
 	c.lazy = "RELEASE SAVEPOINT " + s.name + ";"
@@ -206,6 +215,9 @@ func (c *conversation) back(ctx context.Context, s savepoint) error {
 
 // recover goes back to the last savepoint if the transaction is spoilt.
 func (c *conversation) recover(ctx context.Context) error {
+	if c.broken != nil {
+		return c.broken
+	}
 	if len(c.saves) == 0 || !c.aborted() {
 		return nil
 	}

@@ -50,6 +50,8 @@ type Server struct {
 	keeper  *sql.DB // for what is done to sets, so that runs that wait for one cannot take the last connection from it
 	version string
 	opened  *backend.Opened
+	// patience is how long a statement waits for a lock.
+	patience time.Duration
 
 	mu       sync.Mutex
 	attempts map[*run.Attempt]*conversation
@@ -62,7 +64,7 @@ func Open(url, app string, schema backend.Schema) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{address: a, schema: schema, attempts: map[*run.Attempt]*conversation{}}
+	s := &Server{address: a, schema: schema, patience: patience, attempts: map[*run.Attempt]*conversation{}}
 	s.pool, s.keeper = a.open(a.conns), a.open(keepers)
 	s.opened = backend.NewOpened(maxOpen, s.open, func(backend.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {

@@ -122,7 +122,7 @@ func (s *Server) refused(set string, e *pgconn.PgError, err error) error {
 	}
 	switch e.Code {
 	case lockNotGiven, serialization, deadlock:
-		return fault.Newf(fault.SetBusy, "the set %q was not free for writing within %s", set, patience).Because(err)
+		return fault.Newf(fault.SetBusy, "the set %q was not free for writing within %s", set, s.patience).Because(err)
 	case noPrivilege:
 		return unavailable("the database refuses the app's role %s: %s", s.config.User, e.Message).
 			WithHint("GRANT CREATE ON DATABASE %s TO %s, and let the role own the schemas.", quoted(s.config.Database), quoted(s.config.User))
