@@ -137,11 +137,15 @@ func (c *Callers) Ready(ctx context.Context) error {
 	return c.oauth.Ready(ctx)
 }
 
-// Reload reads the file of tokens again (catalog.Reloadable).
+// Reload reads the file of tokens again (catalog.Reloadable); apply is nil where they
+// are the same as before.
 func (c *Callers) Reload(next catalog.Values) (apply func(), err error) {
 	t, problems := readTokens(next)
 	if len(problems) == 0 && t == nil && c.oauth == nil {
 		problems = []error{errors.New(keyTokens + ": nobody would be asked any more who they are; that needs a restart")}
+	}
+	if len(problems) == 0 && t.Same(c.tokens.Load()) {
+		return nil, nil
 	}
 	return func() { c.tokens.Store(t) }, errors.Join(problems...)
 }

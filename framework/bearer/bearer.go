@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,6 +131,9 @@ func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 	}
 	return t.entries[found].principal, true
 }
+
+// Same tells whether others are the same tokens, with the same rights.
+func (t *Tokens) Same(others *Tokens) bool { return reflect.DeepEqual(t, others) }
 
 // Has tells whether a token has this subject.
 func (t *Tokens) Has(subject string) bool {

@@ -169,11 +169,24 @@ func (d *door) open(i Instance, config access.Config, url, name string) (err err
 			return err
 		}
 		o.Authenticate, o.StepUp = d.callers.Authenticate, d.callers.StepUp
-		i.OnReload(d.callers.Reload)
+		i.OnReload(d.reload)
 	}
 	d.counted = i.Metrics()
 	d.mcp, err = i.HTTPHandler(o)
 	return err
+}
+
+// reload takes other tokens, and tells open clients that what they see may be another
+// now.
+func (d *door) reload(next catalog.Values) (apply func(), err error) {
+	take, err := d.callers.Reload(next)
+	if take == nil {
+		return nil, err
+	}
+	return func() {
+		take()
+		d.mcp.RightsChanged()
+	}, err
 }
 
 func (d *door) routes() http.Handler {

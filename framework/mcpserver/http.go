@@ -94,6 +94,10 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	return h
 }
 
+// RightsChanged tells open clients that their lists may have changed, since callers
+// have other rights now. It does not block.
+func (h *HTTP) RightsChanged() { h.server.CatalogChanged() }
+
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {

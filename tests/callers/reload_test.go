@@ -101,13 +101,16 @@ func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
 }
 
 // listen opens a subscription of the newer era, and gives what gives its next event.
-func listen(t *testing.T, url string) (next func() string) {
+func listen(t *testing.T, url string, header ...string) (next func() string) {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	require.NoError(t, err)
 	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"} {
 		r.Header.Set(k, v)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -144,7 +147,9 @@ func TestReload(t *testing.T) {
 	require.True(t, knows("ann"))
 
 	t.Run("tokens come and go", func(t *testing.T) {
+		told := listen(t, s.url, "Authorization", "Bearer ann")
 		tokens("ann", "eve")
+		require.Contains(t, told(), "notifications/tools/list_changed", "who may do what is another now")
 		s.eventually(func() bool { return knows("eve") }, "a new token")
 		require.True(t, knows("ann"))
 		require.False(t, knows("bob"), "one that was taken back")
