@@ -43,7 +43,7 @@ func TestTheNextStartKnowsWhoIsGone(t *testing.T) {
 	require.NoError(t, json.Unmarshal(r.Meta["dev.koan/run"], &about))
 	require.EqualValues(t, 1, p.execute(`SDK.Entities.Todo.count({ title: "cut" })`).Result)
 	p.post("tools/call", input{"name": "koan.code.execute", "arguments": input{"code": `SDK.Entities.Todo.upsert({ title: "never" }); for (;;);`}})
-	time.Sleep(time.Second)
+	time.Sleep(3 * time.Second)
 	require.NoError(t, p.cmd.Process.Kill())
 	<-p.done
 
