@@ -110,6 +110,7 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"unknown member", `{"code":"1","plan":"x"}`, fault.InvalidPayload, "/plan", nil},
 		{"code and a plan", `{"code":"1","planId":"x"}`, fault.InvalidPayload, "/planId", nil},
 		{"a plan with a set", `{"planId":"x","set":"y"}`, fault.InvalidPayload, "/set", nil},
+		{"an empty plan", `{"planId":""}`, fault.InvalidPayload, "/planId", nil},
 		{"no such plan", `{"planId":"x"}`, fault.NotFound, "/planId", nil},
 		{"unknown approval", `{"code":"1","approval":"maybe"}`, fault.InvalidPayload, "/approval", nil},
 		{"approval without a place for plans", `{"code":"1","approval":"writes"}`, fault.CapabilityUnsupported, "/approval", nil},
