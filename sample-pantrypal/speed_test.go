@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -39,7 +40,8 @@ export default await Promise.resolve([...groups.keys()]);
 
 // BenchmarkScript runs scripts as the app does, from the call of koan.code.execute
 // to its answer: no calls, 10 and 1,000 calls that read a recipe, a module in
-// TypeScript that reads one, and one that reads a page of them. Each is a ratio to
+// TypeScript that reads one, each time a new one or again the same, and one that
+// reads a page of them. Each is a ratio to
 // the same script with the same calls where it runs in the app's own process.
 //
 // A script gets its worker from a full pool, and nothing else runs: the pool is
@@ -58,16 +60,29 @@ func BenchmarkScript(b *testing.B) {
 	for _, c := range []struct {
 		name, code string
 		calls      int
-	}{{"0", reading, 0}, {"10", reading, 10}, {"1000", reading, 1000}, {"Module", typed, 0}, {"ModulePage", module, 0}} {
+		fresh      bool // no worker has seen the script
+	}{
+		{"0", reading, 0, false},
+		{"10", reading, 10, false},
+		{"1000", reading, 1000, false},
+		{"ModuleNew", typed, 0, true},
+		{"ModuleAgain", typed, 0, false},
+		{"ModulePageNew", module, 0, true},
+	} {
 		b.Run(c.name, func(b *testing.B) {
+			scripts := 0
 			timed := func(k *koantest.Kit, rest time.Duration) time.Duration {
 				if err := (*box).Warm(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 				time.Sleep(rest)
+				code := c.code
+				if scripts++; c.fresh {
+					code += fmt.Sprintf("// %d", scripts)
+				}
 				in := koantest.Input{Args: map[string]any{"calls": c.calls, "id": ids[k]}}
 				began := time.Now()
-				k.Run(c.code, in)
+				k.Run(code, in)
 				return time.Since(began)
 			}
 			var ours, rested, theirs []time.Duration

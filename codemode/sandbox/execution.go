@@ -72,8 +72,10 @@ type execution struct {
 	looks    bool         // the worker looks for answers before it sleeps
 	looked   atomic.Int64 // nanoseconds that it may have
 	hurried  bool
-	ended    error // what run.Ends said of a call
-	accepted bool  // the worker has the job
+	ended    error                      // what run.Ends said of a call
+	accepted bool                       // the worker has the job
+	active   bool                       // the script does something, or is over
+	keep     func(payload []byte) error // what the worker made of the script
 }
 
 // errUnaccepted says that a worker was gone before the job reached it: another
@@ -82,11 +84,11 @@ var errUnaccepted = errors.New("sandbox: the worker ended before it took the job
 
 // begin gives the worker its job, and watches over it from now on. What the script
 // has to wait for until run does not count as its time.
-func (e *execution) begin(ctx context.Context, bindings []byte) {
+func (e *execution) begin(ctx context.Context, bindings []byte, made *wire.Lowered) {
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
 	e.clock.Start()
 	e.done, e.begun = make(chan struct{}), time.Now()
-	e.unsent = e.send(ctx, bindings)
+	e.unsent = e.send(ctx, bindings, made)
 	e.clock.Pause()
 	go e.guard(ctx)
 }
@@ -126,7 +128,7 @@ func (e *execution) callable(ctx context.Context) context.Context {
 func (e *execution) run(ctx context.Context, host wire.Host, o wire.Occasion) (*wire.Result, error) {
 	e.ctx, e.host = ctx, host
 	l := e.job.Limits
-	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
+	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes, wire.LoweredJSON) + wire.FrameSlack)
 	e.clock.Resume()
 	err := e.unsent
 	if err == nil && e.job.Task == wire.Execute {
@@ -165,12 +167,13 @@ func (e *execution) run(ctx context.Context, host wire.Host, o wire.Occasion) (*
 }
 
 // send gives the worker its job.
-func (e *execution) send(ctx context.Context, bindings []byte) error {
+func (e *execution) send(ctx context.Context, bindings []byte, made *wire.Lowered) error {
 	if err := e.bind(bindings); err != nil {
 		return err
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
+	job.Lowered = made
 	job.WallMs = left(ctx)
 	return e.w.WriteJSON(wire.KindJob, 0, &job)
 }
@@ -272,12 +275,17 @@ func (e *execution) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		e.active = e.active || f.Kind != wire.KindAccepted && f.Kind != wire.KindLowered
 		switch f.Kind {
 		case wire.KindAccepted:
 			e.accepted = true
 			if e.hurried { // it has to compile first
 				e.spin.Allow(startFor)
 				e.hurried = false
+			}
+		case wire.KindLowered:
+			if err = wire.ErrFrame; !e.active {
+				err = e.keep(f.Payload)
 			}
 		case wire.KindCall:
 			waited := e.clock.Waited()

@@ -77,7 +77,7 @@ type directPort struct {
 }
 
 // Begin implements worker.Port.
-func (p *directPort) Begin() wire.Occasion { return p.occasion }
+func (p *directPort) Begin(*wire.Lowered) wire.Occasion { return p.occasion }
 
 // Call implements worker.Port.
 func (p *directPort) Call(operation string, input []byte) worker.Reply {

@@ -21,6 +21,7 @@ type Sandbox struct {
 	missing []Missing
 	pool    *pool
 	queue   *queue
+	lowered *lowered
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -39,7 +40,7 @@ func New(opts Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), closing: make(chan struct{})}
+	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), lowered: newLowered(), closing: make(chan struct{})}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -161,7 +162,9 @@ func (s *Sandbox) begin(ctx context.Context, p *process, job *wire.Job, place *t
 	if excess {
 		p.yield(niceExcess)
 	}
-	e.begin(ctx, bindings)
+	of := sourceOf(job, bindings)
+	e.keep = func(payload []byte) error { return s.lowered.keep(of, payload) }
+	e.begin(ctx, bindings, s.lowered.get(of))
 	return e, nil
 }
 

@@ -128,5 +128,6 @@ func FuzzImports(f *testing.F) {
 			return
 		}
 		require.NotNil(t, p.Code)
+		again(t, Source{Code: code, Module: module, Modules: shelf{}}, p)
 	})
 }

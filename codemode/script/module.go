@@ -30,6 +30,10 @@ const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
 // module compiles a script with esbuild: first as an ES module, and where that
 // fails for a top-level return, as the body of a function.
 func (p *Program) module(code, language string) error {
+	if p.Lowered != nil {
+		p.shift = p.Lowered.Shift
+		return p.adopt(code)
+	}
 	loader := api.LoaderTS
 	if language == "javascript" {
 		loader = api.LoaderJS
@@ -51,7 +55,8 @@ func (p *Program) module(code, language string) error {
 		}
 		return e
 	}
-	if err := p.adopt(res.OutputFiles, code); err != nil {
+	p.lowered(res.OutputFiles)
+	if err := p.adopt(code); err != nil {
 		return err
 	}
 	if missing := p.unused(code, text, loader); missing != nil {
@@ -128,21 +133,26 @@ func (p *Program) rejected(m api.Message) *Error {
 	return e
 }
 
-// adopt compiles what esbuild made.
-func (p *Program) adopt(files []api.OutputFile, code string) error {
-	var text string
+// lowered keeps what esbuild made.
+func (p *Program) lowered(files []api.OutputFile) {
+	p.Lowered = &Lowered{Shift: p.shift}
 	for _, f := range files {
 		if strings.HasSuffix(f.Path, ".map") {
-			m, err := sourcemap.Parse("", f.Contents)
-			if err != nil {
-				return &Error{Message: "the source map cannot be read: " + err.Error()}
-			}
-			p.mapped = m
+			p.Lowered.Map = string(f.Contents)
 		} else {
-			text = string(f.Contents)
+			p.Lowered.Text = string(f.Contents)
 		}
 	}
-	text = strings.TrimRight(text, "\n")
+}
+
+// adopt compiles what esbuild made.
+func (p *Program) adopt(code string) error {
+	m, err := sourcemap.Parse("", []byte(p.Lowered.Map))
+	if err != nil {
+		return &Error{Message: "the source map cannot be read: " + err.Error()}
+	}
+	p.mapped = m
+	text := strings.TrimRight(p.Lowered.Text, "\n")
 	if e := p.assigned(code, text); e != nil {
 		return e
 	}

@@ -37,6 +37,9 @@ type Program struct {
 	Patterns map[string]string
 	// Hooked tells that a Plain program needs the hook.
 	Hooked bool
+	// Lowered is what the compiler made of the script, nil where the engine knows all
+	// of its language.
+	Lowered *Lowered
 
 	text string // what findings of a check refer to
 	user lines

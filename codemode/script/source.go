@@ -20,6 +20,17 @@ type Source struct {
 	Module bool
 	// Modules are what the code can import; nil is nothing.
 	Modules Modules
+	// Lowered is what the compiler made of this very source before; nil where it has
+	// not, or nobody kept it.
+	Lowered *Lowered
+}
+
+// Lowered is a script in the language that the engine knows. It says nothing about
+// whether the script may run: that is looked at each time.
+type Lowered struct {
+	Text  string
+	Map   string // from it to the script
+	Shift int    // how far the script's first line stands from its place
 }
 
 // Modules are the modules that a script can import.

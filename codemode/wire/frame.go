@@ -32,8 +32,9 @@ const (
 	KindBindings                 // host: the Bindings of the job to come, any number before it; the last ones count
 	KindWake                     // host: the job comes now; the ID is how long one wait may look for a frame before it sleeps, in microseconds
 	KindBegin                    // host: the Occasion of a job that executes, once, after it
+	KindLowered                  // worker: Lowered, of its job, at most once and before anything that the script does
 
-	lastKind = KindBegin
+	lastKind = KindLowered
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,

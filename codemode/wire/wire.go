@@ -31,6 +31,9 @@ type Job struct {
 	Module bool `json:"module,omitempty"`
 	// Occasion goes to a worker in a frame of its own: it compiles before that.
 	Occasion
+	// Lowered is what a worker said that it made of the same script before, nil for
+	// none. An executor fills it in.
+	Lowered *Lowered `json:"lowered,omitempty"`
 	// Bindings go to a worker in a frame of their own: most jobs have the same.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
@@ -40,6 +43,19 @@ type Job struct {
 	// Principal is whose job it is: those of one caller wait for each other before
 	// others wait for them. The worker is not told.
 	Principal string `json:"-"`
+}
+
+// MaxLowered bounds what is kept of one script, in bytes.
+const MaxLowered = 256 << 10
+
+// LoweredJSON is the longest JSON of so much.
+const LoweredJSON = 6 * MaxLowered
+
+// Lowered is a script in the language that the engine knows (script.Lowered).
+type Lowered struct {
+	Text  string `json:"text"`
+	Map   string `json:"map"`
+	Shift int    `json:"shift,omitempty"`
 }
 
 // Occasion is what is known of a job only when its attempt begins.

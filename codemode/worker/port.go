@@ -11,8 +11,9 @@ import (
 // goroutine that runs the script.
 type Port interface {
 	// Begin waits until the host can serve the job, whose script is compiled by now,
-	// and gives its occasion.
-	Begin() wire.Occasion
+	// and gives its occasion. made is what the compiler had to make of it, nil for
+	// nothing.
+	Begin(made *wire.Lowered) wire.Occasion
 	// Call makes one call of an operation (a catalog ID) and waits for its end.
 	// input belongs to the port only until Call returns.
 	Call(operation string, input []byte) Reply

@@ -139,7 +139,10 @@ func (h *host) job(s *session, payload []byte) error {
 }
 
 // Begin implements Port.
-func (h *host) Begin() wire.Occasion {
+func (h *host) Begin(made *wire.Lowered) wire.Occasion {
+	if made != nil && h.w.WriteJSON(wire.KindLowered, 0, made) != nil {
+		os.Exit(exitOrphan)
+	}
 	f, err := h.r.Read()
 	if err != nil {
 		os.Exit(exitOrphan)

@@ -93,13 +93,14 @@ func (s *session) outcome() (err error) {
 	}
 	s.program, err = script.Compile(script.Source{
 		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Modules: importable{s.job.Bindings.Servers},
+		Lowered: (*script.Lowered)(s.job.Lowered),
 	})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)
 		return nil
 	}
 	s.watch.Pause()
-	s.job.Occasion = s.port.Begin()
+	s.job.Occasion = s.port.Begin(s.made())
 	s.watch.Resume()
 	if err != nil {
 		return compileFault(err)
@@ -120,6 +121,19 @@ func (s *session) outcome() (err error) {
 		return errStopped
 	}
 	return err
+}
+
+// made is what the compiler made of the script, unless the host knows it or it is
+// too much to keep.
+func (s *session) made() *wire.Lowered {
+	if s.program == nil || s.program.Lowered == nil || s.job.Lowered != nil {
+		return nil
+	}
+	l := s.program.Lowered
+	if len(l.Text)+len(l.Map) > wire.MaxLowered {
+		return nil
+	}
+	return &wire.Lowered{Text: l.Text, Map: l.Map, Shift: l.Shift}
 }
 
 func notAFunction(name, why string) *fault.Fault {
