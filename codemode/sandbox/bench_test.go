@@ -83,7 +83,7 @@ func BenchmarkFlood(b *testing.B) {
 		slices.Sort(took)
 		return took[len(took)*99/100]
 	}
-	idle := ask(100)
+	idle := ask(300)
 	ctx, cancel := context.WithCancel(b.Context())
 	var wg sync.WaitGroup
 	for i := range 2 * s.opts.MaxWorkers {
@@ -96,7 +96,7 @@ func BenchmarkFlood(b *testing.B) {
 		})
 	}
 	time.Sleep(time.Second)
-	flooded := ask(100)
+	flooded := ask(300)
 	cancel()
 	wg.Wait()
 	b.ReportMetric(float64(idle.Microseconds())/1000, "idle-ms")

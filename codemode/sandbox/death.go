@@ -99,4 +99,3 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 	return fault.New(fault.ExecutionError, "the script's process ended without a result").
 		Because(fmt.Errorf("%w; %v; it said %q", err, e.cmd.ProcessState, words))
 }
-

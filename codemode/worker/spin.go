@@ -28,7 +28,9 @@ type Spin struct {
 func (s *Spin) Allow(most time.Duration) { s.most, s.misses, s.rest = most, 0, 0 }
 
 // Until calls look until it says true or the time is over, and gives what it said
-// last. look is called once at least.
+// last. look is called once at least. Between two looks it gives way: the system often
+// puts who is woken on the core of who woke it, and there the other side could not
+// come to what is looked for.
 func (s *Spin) Until(look func() bool) bool {
 	if look() {
 		return true
@@ -40,14 +42,14 @@ func (s *Spin) Until(look func() bool) bool {
 		s.rest--
 		return false
 	}
-	began := time.Now()
+	began, used := time.Now(), computed()
 	for {
 		found := look()
-		took := time.Since(began)
-		if !found && took < s.most {
+		if !found && time.Since(began) < s.most {
+			giveWay()
 			continue
 		}
-		s.spent.Add(int64(took))
+		s.spent.Add(int64(max(computed()-used, 0)))
 		s.note(found)
 		return found
 	}
@@ -63,6 +65,6 @@ func (s *Spin) note(found bool) {
 	}
 }
 
-// Spent is how long all waits together have looked: computing that is not the
+// Spent is how much all waits together have computed by looking, which is not the
 // script's.
 func (s *Spin) Spent() time.Duration { return time.Duration(s.spent.Load()) }
