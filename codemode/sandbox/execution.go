@@ -19,6 +19,9 @@ import (
 const (
 	// pollEvery is how often the host looks at a running worker.
 	pollEvery = 5 * time.Millisecond
+	// pollClosely is how often once it holds more than half of its memory: the rest can
+	// be filled within a look or two.
+	pollClosely = time.Millisecond
 	// While there are other callers, a script that has used hogAfter of CPU yields by
 	// niceHog, as in nice(2), and a script by niceExcess whose caller runs more of them
 	// than there are cores.
@@ -31,9 +34,13 @@ const (
 	undisturbed = 50 * time.Millisecond
 	// startFor is how long the host looks for the first that a script has to say.
 	startFor = 600 * time.Microsecond
-	// rssSlack is what a worker may be resident above its base and cap, in bytes:
-	// stacks, and what the collector holds on to.
-	rssSlack = 12 << 20
+	// rssSlack is what a worker may be resident above its base and cap, in bytes: pages of
+	// the program that nothing before the script has touched. A worker grows a little
+	// more between two looks, and must not come to twice its cap.
+	rssSlack = 2 << 20
+	// rssJump is how far below twice its cap a worker is stopped whose program takes up
+	// much of it by itself: so much it may grow between two looks, in bytes.
+	rssJump = 10 << 20
 	// deathTimeout bounds the wait for a worker's last words.
 	deathTimeout = 2 * time.Second
 )
@@ -217,15 +224,26 @@ func (e *execution) used() time.Duration {
 // seenCPU is the CPU time as the guard last saw it.
 func (e *execution) seenCPU() time.Duration { return time.Duration(e.cpuUsed.Load()) }
 
+// mostResident is how much a worker may be resident that was base without a job, in
+// bytes: what the script may take, and less where that would come to twice as much, as
+// long as it leaves most of it.
+func mostResident(base, memory int64) int64 {
+	most := base + memory + rssSlack
+	if lower := 2*memory - rssJump; lower > base+memory/2 {
+		most = min(most, lower)
+	}
+	return most
+}
+
 // guard kills the worker when ctx or the job's time or memory is over.
 func (e *execution) guard(ctx context.Context) {
 	turns := turns{crowd: e.crowd, yields: e.yields}
 	hog := false
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	replaced := false
+	replaced, closely := false, false
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
-	most := e.base + e.job.Limits.MemoryBytes + rssSlack
+	most := mostResident(e.base, e.job.Limits.MemoryBytes)
 	for {
 		select {
 		case <-e.done:
@@ -247,6 +265,10 @@ func (e *execution) guard(ctx context.Context) {
 		}
 		rss := e.meter.resident()
 		e.peak.Store(max(e.peak.Load(), rss))
+		if !closely && rss > e.base+e.job.Limits.MemoryBytes/2 {
+			closely = true
+			ticker.Reset(pollClosely)
+		}
 		used := max(e.seenCPU(), e.used())
 		e.cpuUsed.Store(int64(used))
 		if used > hogAfter && !hog && e.rivals() {

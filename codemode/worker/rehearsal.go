@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,24 +38,8 @@ func rehearse() error {
 			return fmt.Errorf("worker: the rehearsal failed: %w", err)
 		}
 	}
-	touchHeap()
 	runtime.GC()
 	return nil
-}
-
-// heapAhead is how much of the heap has its pages before a job needs them, in bytes:
-// as much as most scripts take, compiler included.
-const heapAhead = 2 << 20
-
-// touchHeap has the system give the heap its pages: one that comes while a script
-// runs costs it more than a microsecond.
-func touchHeap() {
-	held := make([][]byte, heapAhead/os.Getpagesize())
-	for i := range held {
-		held[i] = make([]byte, os.Getpagesize())
-		held[i][0] = 1
-	}
-	runtime.KeepAlive(held)
 }
 
 // rehearsal runs one job over a host's frames.
