@@ -48,7 +48,7 @@ func (a *anticipated) Execute(ctx context.Context, o wire.Occasion, host wire.Ho
 		a.Release()
 		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
 	}
-	stop := context.AfterFunc(ctx, func() { a.e.stop(killedContext) })
+	stop := context.AfterFunc(ctx, func() { a.e.stopFor(ctx) })
 	r, err := a.e.run(ctx, host, o)
 	stop()
 	a.Release()

@@ -131,3 +131,19 @@ func TestAnticipateWaitsForNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Nil(t, s.Anticipate(t.Context(), job("1")), "closed")
 }
+
+// TestTheEndOfTheEarlierContext: a job that is killed for it has not succeeded, though
+// the context that came later has not heard of the end yet.
+func TestTheEndOfTheEarlierContext(t *testing.T) {
+	s, err := New(Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	a, o := ahead(t, s, ctx, job("for (;;);"))
+	time.AfterFunc(20*time.Millisecond, leave)
+	r, err := a.Execute(t.Context(), o, newHost())
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotNil(t, r.Fault)
+	require.Equal(t, fault.Cancelled, r.Fault.Code)
+	atRest(t, s)
+}

@@ -34,8 +34,9 @@ func (e *execution) death(err error) error {
 	}
 	switch why {
 	case killedContext:
-		e.result.Fault = fault.From(e.ctx.Err())
-		return e.ctx.Err()
+		over := e.overFor()
+		e.result.Fault = fault.From(over)
+		return over
 	case killedClose:
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:

@@ -63,6 +63,7 @@ type execution struct {
 	// A call under way ends with the worker.
 	stopping sync.Mutex
 	stopped  bool
+	over     error // of the context that ended the worker
 	cancel   func()
 	// What the guard saw: the most resident bytes, and the CPU time in nanoseconds.
 	peak     atomic.Int64
@@ -107,6 +108,30 @@ func (e *execution) stop(why cause) {
 	_ = e.out.SetReadDeadline(time.Now()) // its death is not awaited: the signal is enough
 }
 
+// stopFor is stop for a context that has ended. The one of run may hear of that a
+// moment later, where it comes from this one.
+func (e *execution) stopFor(ctx context.Context) {
+	e.stopping.Lock()
+	if e.over == nil {
+		e.over = ctx.Err()
+	}
+	e.stopping.Unlock()
+	e.stop(killedContext)
+}
+
+// overFor is why the worker was killed by the end of a context; never nil.
+func (e *execution) overFor() error {
+	e.stopping.Lock()
+	defer e.stopping.Unlock()
+	switch {
+	case e.ctx.Err() != nil:
+		return e.ctx.Err()
+	case e.over != nil:
+		return e.over
+	}
+	return context.Canceled
+}
+
 // abort ends the call that the worker waits for.
 func (e *execution) abort() {
 	e.stopping.Lock()
@@ -139,8 +164,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, o wire.Occasion) (*
 		err = e.w.WriteJSON(wire.KindBegin, 0, o)
 	}
 	if err == nil {
-		calls := e.callable(ctx)
-		err = e.serve(calls)
+		err = e.serve(e.callable(ctx))
 		e.cancel()
 	}
 	e.clock.Pause()
@@ -226,7 +250,7 @@ func (e *execution) seenCPU() time.Duration { return time.Duration(e.cpuUsed.Loa
 
 // mostResident is how much a worker may be resident that was base without a job, in
 // bytes: what the script may take, and less where that would come to twice as much, as
-// long as it leaves most of it.
+// long as it leaves the script half of it.
 func mostResident(base, memory int64) int64 {
 	most := base + memory + rssSlack
 	if lower := 2*memory - rssJump; lower > base+memory/2 {
@@ -255,7 +279,7 @@ func (e *execution) guard(ctx context.Context) {
 			if e.late(ctx) {
 				return
 			}
-			e.stop(killedContext)
+			e.stopFor(ctx)
 			return
 		case <-ticker.C:
 		}

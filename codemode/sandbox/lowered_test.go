@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -89,4 +91,43 @@ func TestLoweredIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, l.keep(of(1), long), wire.ErrFrame)
 	require.Nil(t, l.get(of(1)))
+}
+
+// TestLoweredComesFirst: what a worker says of its script once the script may have had
+// a part in it breaks the protocol.
+func TestLoweredComesFirst(t *testing.T) {
+	for name, first := range map[string]wire.Kind{"a log": wire.KindLog, "nothing": wire.KindAccepted} {
+		t.Run(name, func(t *testing.T) {
+			var frames bytes.Buffer
+			w := wire.NewWriter(&frames)
+			require.NoError(t, w.WriteJSON(first, 0, wire.Log{Level: "info"}))
+			require.NoError(t, w.WriteJSON(wire.KindLowered, 0, wire.Lowered{Text: "1"}))
+			kept := 0
+			e := &execution{
+				process: &process{r: wire.NewReader(&frames, 1<<20)}, host: newHost(), logs: wire.LogBudget{MaxEntries: 9, MaxBytes: 99, MaxMessage: 99},
+				keep: func([]byte) error { kept++; return nil },
+			}
+			err := e.serve(t.Context())
+			if first == wire.KindLog {
+				require.ErrorIs(t, err, wire.ErrFrame)
+				require.Zero(t, kept)
+				return
+			}
+			require.ErrorIs(t, err, io.EOF, "there is no more")
+			require.Equal(t, 1, kept)
+		})
+	}
+}
+
+func TestMostResident(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range []struct{ base, memory, most int64 }{
+		{20, 64, 86},   // koan-worker
+		{60, 64, 118},  // an app's own executable: below twice the cap
+		{60, 128, 190}, // far below it anyway
+		{60, 16, 78},   // cannot be kept below it
+		{100, 64, 166}, // nor this
+	} {
+		require.Equal(t, c.most*mb, mostResident(c.base*mb, c.memory*mb), c)
+	}
 }

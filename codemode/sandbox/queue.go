@@ -89,20 +89,24 @@ func (q *queue) enter(ctx context.Context, caller string, closing <-chan struct{
 	return nil, err
 }
 
-// enterIdle gives a place if nobody waits for one and the caller has no more jobs
-// than is its share, else nil.
+// enterIdle gives a place if nobody waits for one and there is a core for the job, else
+// nil.
 func (q *queue) enterIdle(caller string) *ticket {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) > 0 || q.running >= min(q.places, runtime.NumCPU()) {
 		return nil
 	}
-	who := q.standing(caller)
+	return &ticket{caller: caller, share: q.give(q.standing(caller))}
+}
+
+// give gives a caller a place, and tells how many it has then.
+func (q *queue) give(who *standing) int {
 	q.running++
 	q.turn++
 	who.turn = q.turn
 	who.held++
-	return &ticket{caller: caller, share: who.held}
+	return who.held
 }
 
 // leave gives a place back.
@@ -176,11 +180,7 @@ func (q *queue) grant() {
 		}
 		t := q.waiting[next]
 		q.drop(next)
-		q.running++
-		q.turn++
-		first.turn = q.turn
-		first.held++
-		t.share = first.held
+		t.share = q.give(first)
 		close(t.ready)
 	}
 }

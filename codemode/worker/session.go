@@ -133,7 +133,7 @@ func (s *session) made() *wire.Lowered {
 	if len(l.Text)+len(l.Map) > wire.MaxLowered {
 		return nil
 	}
-	return &wire.Lowered{Text: l.Text, Map: l.Map, Shift: l.Shift}
+	return (*wire.Lowered)(l)
 }
 
 func notAFunction(name, why string) *fault.Fault {
