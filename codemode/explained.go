@@ -31,7 +31,7 @@ func explained(err error, op *catalog.Operation, input json.RawMessage) error {
 	_ = json.Unmarshal(op.Input, &schema)
 	for i := range wrong {
 		d := &wrong[i]
-		v, found := valueAt(given, d.Path)
+		v, found := fault.At(given, d.Path)
 		if d.Expected == "" {
 			d.Expected = expectation(schema, d, v, found)
 		}
@@ -94,46 +94,11 @@ func receipt(v any, found bool) string {
 	return typeOf(v)
 }
 
-// steps takes a JSON Pointer apart.
-func steps(path string) []string {
-	if path == "" {
-		return nil
-	}
-	out := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for i := range out {
-		out[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(out[i])
-	}
-	return out
-}
-
-// valueAt gives what stands at a JSON Pointer.
-func valueAt(v any, path string) (any, bool) {
-	for _, step := range steps(path) {
-		switch in := v.(type) {
-		case map[string]any:
-			next, ok := in[step]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(in) {
-				return nil, false
-			}
-			v = in[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
 // schemaAt gives the schema of what stands at a JSON Pointer, nil where the schema
 // says nothing of it, and the schema of the object around it.
 func schemaAt(schema any, path string) (at, parent map[string]any) {
 	at, _ = schema.(map[string]any)
-	for _, step := range steps(path) {
+	for _, step := range fault.Steps(path) {
 		parent = at
 		properties, _ := at["properties"].(map[string]any)
 		next, ok := properties[step]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // reference gives the type of what a $ref leads to: a name, or without a namespace
@@ -112,28 +113,5 @@ func (c *converter) leads(from, to string, seen map[string]bool) bool {
 
 // resolve follows a JSON Pointer in a fragment.
 func resolve(doc any, pointer string) (any, bool) {
-	if pointer == "#" {
-		return doc, true
-	}
-	at := doc
-	for _, step := range strings.Split(strings.TrimPrefix(pointer, "#/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch v := at.(type) {
-		case map[string]any:
-			next, ok := v[step]
-			if !ok {
-				return nil, false
-			}
-			at = next
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			at = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return at, true
+	return fault.At(doc, strings.TrimPrefix(pointer, "#"))
 }

@@ -22,8 +22,10 @@ func (s *session) advise(f *fault.Fault) {
 	}
 	var names []string
 	for _, path := range paths(f) {
-		name := path[strings.LastIndexByte(path, '/')+1:]
-		names = append(names, "`"+strings.NewReplacer("~1", "/", "~0", "~").Replace(name)+"`")
+		steps := fault.Steps(path)
+		if len(steps) > 0 {
+			names = append(names, "`"+steps[len(steps)-1]+"`")
+		}
 	}
 	var said, hints []string
 	for _, d := range validate.CheckMapped(s.checked()) {

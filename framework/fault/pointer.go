@@ -1,0 +1,42 @@
+package fault
+
+import (
+	"strconv"
+	"strings"
+)
+
+var unescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// Steps takes a path, which is a JSON Pointer (RFC 6901), apart; "" has none.
+func Steps(path string) []string {
+	if path == "" {
+		return nil
+	}
+	steps := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i := range steps {
+		steps[i] = unescapes.Replace(steps[i])
+	}
+	return steps
+}
+
+// At gives what stands at a path in plain JSON values; ok is false where nothing does.
+func At(doc any, path string) (v any, ok bool) {
+	v = doc
+	for _, step := range Steps(path) {
+		switch in := v.(type) {
+		case map[string]any:
+			if v, ok = in[step]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
