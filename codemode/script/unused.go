@@ -10,7 +10,9 @@ import (
 )
 
 // namedImport finds the names that a statement imports, and the module.
-var namedImport = regexp.MustCompile(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
+var namedImport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
+})
 
 // typesOnly is what a module's declarations have besides its exports.
 const typesOnly = "Types"
@@ -78,7 +80,7 @@ func statements(text string) (out []imported) {
 // namesIn gives the names that the import statement takes from a module with which a
 // text begins, but for types, and the statement's length.
 func namesIn(text string) (out []imported, length int) {
-	m := namedImport.FindStringSubmatch(text)
+	m := namedImport().FindStringSubmatch(text)
 	if m == nil {
 		return nil, 0
 	}
