@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"entgo.io/ent/entc"
@@ -40,7 +41,7 @@ func (*Extension) Hooks() []gen.Hook {
 			if err != nil {
 				return errors.Join(err, unmark(filepath.Join(g.Target, "runtime.go")))
 			}
-			if err := next.Generate(g); err != nil {
+			if err := oneByOne(next, g); err != nil {
 				return err
 			}
 			if err := m.readRuntime(); err != nil {
@@ -53,6 +54,16 @@ func (*Extension) Hooks() []gen.Hook {
 			return os.WriteFile(filepath.Join(g.Target, File), src, 0o644)
 		})
 	}}
+}
+
+// oneByOne lets ent generate on one processor. Ent formats as many files at once
+// as there are processors, writes each anew, and takes imports that its templates
+// leave out from the files beside it: one that is half written at that moment
+// cannot be read, and the import is then searched for, and found in any package
+// of the module that has the name. With one processor ent has one file in hand.
+func oneByOne(next gen.Generator, g *gen.Graph) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	return next.Generate(g)
 }
 
 // unmark takes off the line that ent puts before the code of runtime.go while it
