@@ -53,7 +53,12 @@ func (p *Plan) own(by auth.Principal) bool {
 
 // visible tells whether a principal may name the sets that a plan is about.
 func (p *Plan) visible(by auth.Principal) bool {
-	return by.MayName(p.Request.Set) && !slices.ContainsFunc(p.Changes, func(c Change) bool { return !by.MayName(c.Set) })
+	own := p.Request.Sets
+	if own == nil { // of a version that kept the call's alone
+		own = []string{p.Request.Set}
+	}
+	unnamed := func(set string) bool { return !by.MayName(set) }
+	return !slices.ContainsFunc(own, unnamed) && !slices.ContainsFunc(p.Changes, func(c Change) bool { return unnamed(c.Set) })
 }
 
 // WaitingPlans gives the plans that a principal may decide about, the oldest first,

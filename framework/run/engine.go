@@ -209,10 +209,10 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	if c == nil || c.attempt != nil || c.opened != nil {
 		return nil, fault.New(fault.Internal, "only a code operation opens a run, and only one")
 	}
-	if spec.Set == "" {
+	switch {
+	case spec.Set == "": // nobody named it: calls that do not either are refused where the caller may not
 		spec.Set = c.request.Set
-	}
-	if !c.request.Principal.MayName(spec.Set) {
+	case !c.request.Principal.MayName(spec.Set):
 		return nil, unknownSet(spec.Set)
 	}
 	spec.DryRun = spec.DryRun || replaying(ctx) != nil

@@ -54,7 +54,8 @@ type Planned struct {
 	Operation      string          `json:"operation"` // catalog ID
 	Tool           string          `json:"tool"`
 	Input          json.RawMessage `json:"input"`
-	Set            string          `json:"set"`
+	Set            string          `json:"set"`  // of the call; what it came with may name another
+	Sets           []string        `json:"sets"` // beside those of the changes, which whoever decides must be able to name
 	Surface        string          `json:"surface"`
 	Principal      auth.Principal  `json:"principal"`
 	Mode           exposure.Mode   `json:"mode"`

@@ -49,7 +49,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	plan := &Plan{
 		ID: r.ID, State: PlanWaiting, Created: now, Asked: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
-			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Surface: r.request.Surface,
+			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.named(), Surface: r.request.Surface,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
 		},
 		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
@@ -75,6 +75,15 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
 	return read, nil
+}
+
+// named is the run's own set, in which its calls are that name none; nothing where its
+// caller may not name it, since then no call is.
+func (r *Run) named() []string {
+	if !r.principal.MayName(r.spec.Set) {
+		return []string{}
+	}
+	return []string{r.spec.Set}
 }
 
 func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {

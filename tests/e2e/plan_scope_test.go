@@ -68,3 +68,49 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 		})
 	}
 }
+
+// Who may name one set only runs scripts there, whether the request or each call names
+// it, and a plan of theirs is for whoever may name that set.
+func TestCallersWithoutTheDefaultSet(t *testing.T) {
+	a := newApp(t)
+	token := func(subject, scopes, sets string) string {
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+	}
+	tokens := a.script("tokens.yaml", "tokens:\n"+token("tenant", "", "tenant-7")+token("boss", `"koan:approve"`, `"tenant-*"`)+token("stranger", `"koan:approve"`, "default, tenant-8"))
+	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive", "--codeMode.faces", "[koan, codemode]")
+	call := func(who, tool string, in input) string {
+		raw, err := json.Marshal(in)
+		require.NoError(t, err)
+		_, out := w.call(tool, string(raw), "Authorization", "Bearer "+who+"-token")
+		text, err := json.Marshal(out)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Contains(t, call("tenant", "koan.code.execute", input{"code": `1 + 1`}), `"result":2`)
+	require.Contains(t, call("tenant", "koan.code.execute", input{"code": `SDK.Entities.Todo.upsert({ id: "a", title: "a" }, "tenant-7").id`}), `"result":"a"`)
+	require.Contains(t, call("tenant", "codemode.run", input{"code": `import { todo_count } from "@codemode/servers/koan"; globalThis.__codemode_result__ = await todo_count({ set: "tenant-7" })`}), `"count":1`)
+	for name, in := range map[string]input{
+		"a call without a set":  {"code": `SDK.Entities.Todo.count()`},
+		"a call in the default": {"code": `SDK.Entities.Todo.count({}, "default")`},
+		"the default, named":    {"code": `1`, "set": "default"},
+		"somebody else's":       {"code": `1`, "set": "tenant-8"},
+	} {
+		require.Contains(t, call("tenant", "koan.code.execute", in), `"unknown_set"`, name)
+	}
+
+	for name, in := range map[string]input{
+		"set of the request": {"code": `SDK.Entities.Todo.delete("a")`, "set": "tenant-7"},
+		"set of the call":    {"code": `SDK.Entities.Todo.delete("a", "tenant-7")`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			call("tenant", "koan.code.execute", input{"code": `SDK.Entities.Todo.upsert({ id: "a", title: "a" }, "tenant-7")`})
+			asked := call("tenant", "koan.code.execute", in)
+			require.Contains(t, asked, `"approval_required"`)
+			plan := idPattern.FindString(asked)
+			require.Contains(t, call("stranger", "koan.code.execute", input{"planId": plan}), `"not_found"`)
+			require.Contains(t, call("boss", "koan.code.execute", input{"planId": plan}), `"deleted":1`)
+			replayed := a.exec("", "replay", plan)
+			require.Zero(t, replayed.status, replayed.stdout)
+		})
+	}
+}
