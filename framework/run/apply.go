@@ -111,7 +111,7 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	})
 }
 
-// Deny gives a plan up.
+// Deny gives a plan up, and has the journal say who did.
 func (e *Engine) Deny(ctx context.Context, v Verdict) error {
 	ok, err := e.plans.MovePlan(ctx, v.Plan, []PlanState{PlanWaiting}, PlanDenied, v.By.Subject)
 	if err != nil {
@@ -121,6 +121,7 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) error {
 		return fault.New(fault.Conflict, "this plan does not wait for an answer any more").
 			WithDetails(map[string]any{"planId": v.Plan.ID, "state": v.Plan.State})
 	}
+	e.recordDenied(ctx, v)
 	return nil
 }
 
@@ -185,7 +186,8 @@ func (r *Run) resumed(ctx context.Context) (*Plan, error) {
 }
 
 func stale(p *Plan) error {
-	return fault.New(fault.PlanStale, "").WithDetails(map[string]any{"planId": p.ID})
+	return fault.New(fault.PlanStale, "the plan was made for another catalog: by another version of the app, or under other settings of what it offers").
+		WithDetails(map[string]any{"planId": p.ID})
 }
 
 // sameJSON tells whether two texts are the same JSON, however they are written.

@@ -144,6 +144,20 @@ func (e *Engine) recordRefused(ctx context.Context, req *Request, op *catalog.Op
 	e.opts.Journal.Append(context.WithoutCancel(ctx), rec)
 }
 
+// recordDenied keeps that somebody refused a plan outside of a call: a record of its
+// own, as of a call that brings the answer of its client. The plan's run keeps its own.
+func (e *Engine) recordDenied(ctx context.Context, v Verdict) {
+	p := v.Plan
+	rec := journal.Record{
+		Run: newRunID(), Trace: newTrace(), Started: time.Now(), Surface: v.Surface, Subject: p.Request.Principal.Subject, Set: p.Request.Set,
+		Operation: p.Request.Operation, Tool: p.Request.Tool, InputDigest: Digest(p.Request.Input), Atomic: true,
+		CatalogVersion: v.Snapshot.Version(), ToolVersion: e.opts.ToolVersion,
+		Approval: journal.Approval{State: journal.Denied, Plan: p.ID, By: v.By.Subject},
+	}
+	failed(&rec, denied(p, ""))
+	e.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+}
+
 // failed puts a fault into a record.
 func failed(rec *journal.Record, err error) {
 	if err == nil {

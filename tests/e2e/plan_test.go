@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,11 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "DENIED", a.lineOf(r).ApprovalState)
 	require.Equal(t, asked.PlanID, a.lineOf(r).RunID)
 	require.EqualValues(t, 1, a.planned())
+
+	refused := a.exec(`SDK.Entities.KoanRun.all({ filter: { approval: "denied" }, fields: "planId,approvedBy,outcome,surface" })`, "run", "-", "--journal.expose")
+	for _, want := range []string{`"planId":"` + asked.PlanID + `"`, `"approvedBy":"local"`, `"outcome":"approval_denied"`, `"surface":"approve"`} {
+		require.Equal(t, 1, strings.Count(refused.stdout, want), "the journal has one record of who refused: %s", refused.stdout)
+	}
 
 	asked = a.lineOf(a.exec("", "run", file))
 	r = a.exec("", "approve", asked.PlanID, "--yes", "--journal.expose") // another catalog
