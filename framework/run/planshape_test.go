@@ -130,3 +130,17 @@ func FuzzShape(f *testing.F) {
 		}
 	})
 }
+
+// A row that the caller may not see has no id, not an empty one.
+func TestAChangeWithoutAnID(t *testing.T) {
+	raw, err := json.Marshal(Change{Entity: "Audit", Set: "default", Action: Create})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"entity":"Audit","set":"default","action":"create"}`, string(raw))
+}
+
+func TestCallsThatNeededNoAgreementAreCounted(t *testing.T) {
+	plain := func(text string) string { return text }
+	one, two := &Plan{Made: make([]CallRecord, 1)}, &Plan{Made: make([]CallRecord, 3), Agreed: make([]PlannedCall, 1)}
+	require.Contains(t, one.Text(plain), "\n1 call outside needed no agreement and was made already.\n")
+	require.Contains(t, two.Text(plain), "\n2 calls outside needed no agreement and were made already.\n")
+}

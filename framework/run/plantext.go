@@ -79,7 +79,10 @@ func (p *Plan) writeMade(b *planText) {
 			fmt.Fprintf(&b.Builder, "  %s %s\n", c.Tool, b.input(c.Input))
 		}
 	}
-	if other := len(p.Made) - len(p.Agreed); other > 0 {
+	switch other := len(p.Made) - len(p.Agreed); {
+	case other == 1:
+		b.WriteString("\n1 call outside needed no agreement and was made already.\n")
+	case other > 1:
 		fmt.Fprintf(&b.Builder, "\n%d calls outside needed no agreement and were made already.\n", other)
 	}
 }

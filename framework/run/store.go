@@ -66,7 +66,7 @@ const (
 type Change struct {
 	Entity string          `json:"entity"`
 	Set    string          `json:"set"`
-	ID     string          `json:"id"`
+	ID     string          `json:"id,omitempty"` // "" of a row that the caller may not see
 	Action Action          `json:"action"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
