@@ -159,6 +159,17 @@ func TestViewHidesWhatTheCallerMayNotSee(t *testing.T) {
 	require.Empty(t, todo.Edges, "an edge to a hidden entity does not exist")
 	require.False(t, v.Allowed(catalog.EntityID("Todo", "upsert")))
 
+	tenant := s.View(auth.Principal{Scopes: []string{"*"}, Sets: []string{"tenant-*"}}, exposure.Full, true)
+	require.Equal(t, []string{"tenant-*"}, tenant.Resource("Todo").Sets)
+	require.Empty(t, tenant.Resource("Todo").Edges)
+	for _, name := range []string{"Secret", "Ledger"} {
+		require.Nil(t, tenant.Resource(name), "an entity in no set that the caller may name")
+		require.Nil(t, tenant.Sees(name))
+		require.Nil(t, tenant.Operation(catalog.EntityID(name, "collection")))
+	}
+	require.Nil(t, tenant.Tool("secret.collection"))
+	require.Empty(t, s.View(auth.Principal{Scopes: []string{"*"}}, exposure.Full, true).Resources(), "nor one may name any")
+
 	all := s.View(auth.Local(), exposure.Full, true)
 	require.Equal(t, []string{"default", "tenant-*"}, all.Resource("Todo").Sets)
 	require.Len(t, all.Resource("Todo").Edges, 1)

@@ -40,8 +40,12 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		snapshot: s, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
 		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{},
 	}
+	nowhere := map[string]bool{} // entities none of whose sets the principal may name
+	for _, r := range s.resources {
+		nowhere[r.Name] = len(visibleSets(places(r), p)) == 0
+	}
 	for _, op := range s.operations {
-		v.allowed[op.ID] = p.Missing(op.Scopes) == ""
+		v.allowed[op.ID] = p.Missing(op.Scopes) == "" && !nowhere[op.Resource]
 	}
 	v.look(p)
 	ops := map[string][]string{} // resource -> scripted ops
@@ -121,7 +125,7 @@ func (v *View) Whole() bool { return v.whole }
 func (v *View) Sees(name string) *Resource { return v.seen[name] }
 
 // Operation gives an operation as this view sees it, nil if its scopes are not
-// covered or there is none.
+// covered, its entity is in no set that the principal may name, or there is none.
 func (v *View) Operation(id ID) *Operation {
 	switch op := v.narrowed[id]; {
 	case op != nil:
@@ -178,6 +182,14 @@ func visibleFields(fields []Field, p auth.Principal, writes bool) []Field {
 		out[i].WriteOnly = out[i].WriteOnly || hidden(out[i])
 	}
 	return slices.DeleteFunc(out, func(f Field) bool { return hidden(f) && (f.ReadOnly || !writes) })
+}
+
+// places are the sets that an entity lives in.
+func places(r *Resource) []string {
+	if len(r.Sets) == 0 {
+		return []string{"default"}
+	}
+	return r.Sets
 }
 
 // visibleSets narrows an entity's sets to what a principal may name. A declared

@@ -147,7 +147,7 @@ func TestAConnectionInTheProgram(t *testing.T) {
 		require.NoError(t, err)
 		return decode(t, answer)
 	}
-	require.Equal(t, fault.UnknownSet, ask(guest, callLine("1", "koan.code.execute", `{"code":"{}"}`)).tool(t).failure(t).Error.Code)
+	require.EqualValues(t, fault.ToolNotFound, ask(guest, callLine("1", "plant.get-by-id", `{"id":"p1"}`)).Error.Data.Code, "it may name no set")
 	require.False(t, ask(local, callLine("1", "plant.get-by-id", `{"id":"p1"}`)).tool(t).IsError)
 	_, err = io.WriteString(local, callLine("2", "lab.slow", `{}`)+"\n")
 	require.NoError(t, err)
@@ -166,6 +166,6 @@ func TestAConnectionInTheProgram(t *testing.T) {
 	rest, err := io.ReadAll(brief)
 	require.NoError(t, err)
 	require.Empty(t, rest)
-	require.False(t, ask(guest, callLine("3", "plant.get-by-id", `{"id":"p1"}`)).tool(t).IsError, "others go on")
+	require.Equal(t, fault.ToolNotFound, ask(guest, callLine("3", "koan.code.execute", `{"code":"{}"}`)).tool(t).failure(t).Error.Code, "others go on")
 	require.NoError(t, guest.Close())
 }

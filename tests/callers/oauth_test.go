@@ -86,7 +86,7 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 		require.Contains(t, s.ask(keeper, "tools/list", nil).names(t, "tools", "name"), "member.delete")
 		require.EqualValues(t, 0, s.tool(keeper, "member.count", map[string]any{"set": "branch-a"}).data()["count"])
 		nobody := id.token("nobody", s.url, "member:read")
-		require.Equal(t, "unknown_set", s.tool(nobody, "member.count", nil).fault(), "without the claim there is no set")
+		require.Equal(t, "tool_not_found", s.tool(nobody, "member.count", nil).code, "without the claim there is no set, and no entity")
 	})
 	t.Run("a scope that is missing can be asked for", func(t *testing.T) {
 		reader := id.token("reader", s.url, "member:read")

@@ -200,6 +200,24 @@ func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
 	}
 }
 
+// TestWhatIsInOtherSetsIsNowhere: who may do everything, in other sets than an entity's,
+// does not hear of it.
+func TestWhatIsInOtherSetsIsNowhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("far", "'*'", "branch-a")+token("wide", "'*'", "'*'"))
+	s := serve(t, dir, "--server.tokensFile", tokens, "--codeMode.faces", "koan,codemode")
+	poll, told := regexp.MustCompile(`(?i)poll`), 0
+	for name, ask := range projections {
+		far := ask(s, "far")
+		require.NotEmpty(t, far.raw, name)
+		require.Empty(t, poll.FindAllString(far.raw, -1), "%s: %s", name, far.raw)
+		told += len(poll.FindAllString(ask(s, "wide").raw, -1))
+	}
+	require.NotZero(t, told, "it is there for others")
+	require.Equal(t, "tool_not_found", s.tool("far", "poll.count", nil).code)
+}
+
 func TestWhatIsHiddenIsAsUnknown(t *testing.T) {
 	t.Parallel()
 	s := rights(t)
