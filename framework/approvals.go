@@ -1,6 +1,8 @@
 package framework
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/approval"
@@ -43,11 +45,58 @@ func approvals(c *config.Config) run.Approvals {
 	}
 }
 
-// checkApprovals refuses a policy that nothing could come of: plans have to be kept.
+// checkApprovals refuses a policy that nothing could come of: plans have to be kept,
+// and what rules name has to be there.
 func (i *Instance) checkApprovals(c *config.Config) error {
-	if i.engine.KeepsPlans() || c.String(keyApprovalMode) == string(approval.Never) && len(c.Records(keyApprovalRules)) == 0 {
-		return nil
+	rules, err := approval.ParseRules(c.Records(keyApprovalRules))
+	if err != nil {
+		return err
 	}
-	return fault.New(fault.CapabilityUnsupported, "approval is configured, and this app has no place to keep plans in").
-		WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
+	if !i.engine.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0) {
+		return fault.New(fault.CapabilityUnsupported, "approval is configured, and this app has no place to keep plans in").
+			WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
+	}
+	var wrong config.Problems
+	for n, r := range rules {
+		if problem := i.unguarded(r); problem != "" {
+			wrong = append(wrong, fmt.Sprintf("%s: %s rule %d: %s", c.Place(keyApprovalRules), keyApprovalRules, n+1, problem))
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	return nil
+}
+
+// unguarded says of a rule that it is about nothing that the app has. A misspelt one
+// would guard nothing, and nobody would notice. What plugins and servers offer may come
+// later: of that the log tells.
+func (i *Instance) unguarded(r approval.Rule) string {
+	snapshot := i.Snapshot()
+	if r.Entity != "" && snapshot.Resource(r.Entity) == nil {
+		var known []string
+		for _, e := range snapshot.Resources() {
+			known = append(known, e.Name)
+		}
+		return fmt.Sprintf("there is no entity %q%s", r.Entity, fault.DidYouMean(r.Entity, known))
+	}
+	kind, _, id := strings.Cut(r.Operation, "::")
+	if !id {
+		return ""
+	}
+	var known []string
+	for _, op := range snapshot.Operations() {
+		if r.Names(op.ID.String()) {
+			return ""
+		}
+		if string(op.ID.Kind) == kind {
+			known = append(known, op.ID.String())
+		}
+	}
+	switch catalog.Kind(kind) {
+	case catalog.KindPlugin, catalog.KindUpstream:
+		i.log.Warn("a rule of approval.rules is about an operation that is not there", "operation", r.Operation)
+		return ""
+	}
+	return fmt.Sprintf("there is no operation %q%s", r.Operation, fault.DidYouMean(r.Operation, known))
 }

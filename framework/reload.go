@@ -3,7 +3,6 @@ package framework
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 
@@ -35,7 +34,7 @@ func (i *Instance) Reload(context.Context) error {
 	merged, live, later := i.values.With(next)
 	applies, err := i.prepare(merged)
 	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+		return err
 	}
 	if mode := i.mode(merged); mode != i.Mode() {
 		i.warnUnreachable(mode)
@@ -71,7 +70,19 @@ func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 			applies = append(applies, apply)
 		}
 	}
-	return applies, errors.Join(problems...)
+	var wrong, several config.Problems
+	for _, err := range problems {
+		switch {
+		case errors.As(err, &several):
+			wrong = append(wrong, several...)
+		case err != nil:
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return applies, nil
 }
 
 // level is that of log lines.

@@ -153,9 +153,12 @@ func (p Policy) holding(subject string, deeds []Deed) []Rule {
 // Names tells whether some rule names an operation by its catalog ID, so that calls
 // of it are looked at although transactions cover them.
 func (p Policy) Names(operation string) bool {
-	return slices.ContainsFunc(p.Rules, func(r Rule) bool {
-		return strings.Contains(r.Operation, "::") && matches(r.Operation, operation)
-	})
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Names(operation) })
+}
+
+// Names tells whether the rule names an operation by its catalog ID.
+func (r Rule) Names(operation string) bool {
+	return strings.Contains(r.Operation, "::") && matches(r.Operation, operation)
 }
 
 func cmpOr(s, or string) string {

@@ -287,5 +287,8 @@ func (c *Config) Under(prefix string) map[string]string {
 	return out
 }
 
+// Place says where a key's value came from, "" for its default.
+func (c *Config) Place(key string) string { return c.now.Load().origin[key] }
+
 // IsSet tells whether a value came from anywhere but its default.
 func (c *Config) IsSet(key string) bool { return c.now.Load().origin[key] != "" }

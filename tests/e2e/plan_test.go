@@ -137,6 +137,17 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	require.Equal(t, 2, r.status)
 	require.Contains(t, r.stderr, `KOAN_APPROVAL_RULES: approval.rules rule 1: there is no "entitty"`)
 	require.Contains(t, r.stderr, "mode must be one of")
+	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{entity: Todoo, mode: always}, {operation: "koan::Todo.delete-may", mode: always}, {operation: "code::koan.run", mode: always}, {operation: "koan::Todo.*", mode: never}]`)
+	r = a.exec("", "run", file)
+	require.Equal(t, 2, r.status, "a rule that guards nothing")
+	require.Contains(t, r.stderr, `KOAN_APPROVAL_RULES: approval.rules rule 1: there is no entity "Todoo"; did you mean "Todo"?`)
+	require.Contains(t, r.stderr, `rule 2: there is no operation "koan::Todo.delete-may"; did you mean "koan::Todo.delete-many"?`)
+	require.Contains(t, r.stderr, `rule 3: there is no operation "code::koan.run"`)
+	require.NotContains(t, r.stderr, `rule 4`)
+	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{operation: "plugin::mail.*", mode: always}]`)
+	r = a.exec("", "run", file)
+	require.Zero(t, r.status, "its plugin may come later")
+	require.Contains(t, r.stderr, "about an operation that is not there")
 }
 
 func TestTheOfficialTypeScriptClientApproves(t *testing.T) {
