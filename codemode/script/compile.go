@@ -38,6 +38,9 @@ func Compile(src Source) (*Program, error) {
 			return p, nil
 		}
 	}
+	if p.Lowered == nil && p.strip(code, src.Language) {
+		return p, nil
+	}
 	if err := p.module(code, src.Language); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,9 @@
 //
 // Three shapes exist, tried in this order. A plain script is compiled as it
 // stands. One with a top-level return or await becomes the body of an async
-// function. Everything that goja cannot parse (TypeScript, import and export,
-// async generators, ...) goes through esbuild first.
+// function. Of TypeScript and modules what goja cannot parse is left out (package
+// strip); what that does not know (async generators, decorators, ...) goes through
+// esbuild first.
 //
 // What belongs here: source text, syntax trees, compiled programs, positions.
 // What must never: running a program, bindings, processes.

@@ -16,6 +16,7 @@ const (
 	HookImport         // the path of a module; it returns what the module exports
 	HookAwait          // a value that is about to be awaited; it returns the value
 	HookStack          // a value whose stack is about to be read; it returns the value
+	HookWhole          // the path of a module; it returns all of it, as a name for all
 )
 
 // instrument adds to a syntax tree what cannot be known from outside at run time,

@@ -37,8 +37,7 @@ type Program struct {
 	Patterns map[string]string
 	// Hooked tells that a Plain program needs the hook.
 	Hooked bool
-	// Lowered is what the compiler made of the script, nil where the engine knows all
-	// of its language.
+	// Lowered is what the compiler made of the script, nil where it was not needed.
 	Lowered *Lowered
 
 	text string // what findings of a check refer to
@@ -51,6 +50,7 @@ type Program struct {
 
 	shift  int // bytes that stand before the user's text in its first line
 	mapped *sourcemap.Consumer
+	from   *origin
 }
 
 // Position turns a position in the parsed text, from 1 and in bytes, into the
@@ -72,6 +72,9 @@ func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool)
 			return 0, 0, false
 		}
 	}
+	if p.from != nil {
+		return p.from.position(p.user, line, column)
+	}
 	if line < 1 || line > len(p.user.text) {
 		return 0, 0, false
 	}
@@ -82,6 +85,13 @@ func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool)
 // positions to the user's: nil where they are the same, 0 for what is not the
 // user's text.
 func (p *Program) Checked() (text string, at func(line, column int) (int, int)) {
+	if p.from != nil {
+		parsed := newLines(p.text)
+		return p.text, func(line, column int) (int, int) {
+			line, column, _ = p.Position(line, bytesBefore(parsed.line(line), column))
+			return line, column
+		}
+	}
 	if p.mapped == nil {
 		return p.text, nil
 	}

@@ -6,11 +6,13 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 
+	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// What the compiler makes of an import: a loader for each module,
+// What becomes of an import is `$koan$(5, "@codemode/servers/koan")`, or where the
+// compiler was needed a loader for each module,
 //
 //	var require_koan = __commonJS({ "module:@codemode/servers/koan"(...) {...} });
 //
@@ -28,6 +30,10 @@ func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 		return value{}
 	}
 	switch name := callee.Name.String(); {
+	case name == script.HookName:
+		if from := c.server(asked(e)); from != nil {
+			return value{kind: server, server: from}
+		}
 	case strings.HasPrefix(name, makesLoader):
 		obj, ok := e.ArgumentList[0].(*ast.ObjectLiteral)
 		if !ok || len(obj.Value) == 0 {
@@ -50,6 +56,19 @@ func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 		}
 	}
 	return value{}
+}
+
+// asked gives the path of the module that a call of the hook asks for, "" for none.
+func asked(e *ast.CallExpression) string {
+	if len(e.ArgumentList) != 2 {
+		return ""
+	}
+	what, ok := e.ArgumentList[0].(*ast.NumberLiteral)
+	path, text := e.ArgumentList[1].(*ast.StringLiteral)
+	if !ok || !text || what.Value != int64(script.HookImport) && what.Value != int64(script.HookWhole) {
+		return ""
+	}
+	return path.Value.String()
 }
 
 // server gives the server whose module a path names, nil for none.

@@ -293,6 +293,8 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 		return v
 	case int64(script.HookImport):
 		return s.module(v.String())
+	case int64(script.HookWhole):
+		return s.whole(v.String())
 	case int64(script.HookAwait):
 		s.awaits(v)
 		return v
