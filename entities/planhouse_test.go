@@ -41,7 +41,7 @@ func newDesk(t *testing.T, place string, w *world, a run.Approvals, jobs map[str
 	o.as = robot
 	script := &catalog.Operation{ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`), Handler: o.script}
 	s, err := catalog.NewSnapshot(o.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{
-		script, w.operation("send", catalog.Effects{Outside: true}), w.operation("look", catalog.Effects{Outside: true, ReadOnly: true}),
+		script, w.operation("send", catalog.Effects{Outside: true}), w.operation("look", catalog.Effects{Outside: true, ReadOnly: true}), w.operation("sum", catalog.Effects{}),
 	}})
 	require.NoError(t, err)
 	o.snapshot, o.view = s, s.View(robot, exposure.Full, false)

@@ -240,3 +240,44 @@ func TestAlwaysAsks(t *testing.T) {
 	}
 	require.Zero(t, o.count("t"))
 }
+
+// What a rule names is asked about before it is called, also where it is declared to have
+// no effect outside; one that only reads is not.
+func TestARuleNamesAnyCall(t *testing.T) {
+	if forEach(t, TestARuleNamesAnyCall) {
+		return
+	}
+	works := func(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {
+		if _, err := call("plugin::world.look", `{}`); err != nil {
+			return "", err
+		}
+		if _, err := call("plugin::world.sum", `{"of":"5"}`); err != nil {
+			return "", err
+		}
+		_, err := call(upsert, `{"model":{"title":"t"}}`)
+		return "done", err
+	}
+	w := &world{}
+	o := newDesk(t, place(t), w, run.Approvals{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Always}}}}, map[string]job{"works": works})
+	id := o.plan("works")
+	require.Len(t, w.seen(), 1, "the look")
+	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	require.NoError(t, err)
+	require.Contains(t, o.engine.PlanText(p), "wants to call world.sum:\n  {\"of\":\"5\"}\n")
+	out, outcome, err := o.approve(id, boss)
+	require.NoError(t, err)
+	require.Equal(t, `"done"`, out)
+	require.Empty(t, outcome.OutsideEffects)
+	require.Len(t, w.seen(), 2)
+	require.Equal(t, 1, o.count("t"))
+
+	asker := answers(yes)
+	out, _, err = o.run(asker, "works")
+	require.NoError(t, err)
+	require.Equal(t, `"done"`, out)
+	require.Len(t, asker.asked, 1)
+
+	o = newDesk(t, place(t), w, run.Approvals{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Writes}}}}, map[string]job{"works": works})
+	_, _, err = o.run(nil, "works")
+	require.NoError(t, err, "it writes nothing outside")
+}

@@ -316,8 +316,8 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 		}
 		return out, err
 	}
-	if effect {
-		if err := c.attempt.admitOutside(c, digest); err != nil {
+	if effect || r.ruled(c.op) {
+		if err := c.attempt.admitOutside(c, digest, effect); err != nil {
 			return nil, err
 		}
 	}

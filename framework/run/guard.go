@@ -152,18 +152,26 @@ func (a *Attempt) noteDeed(op *catalog.Operation) {
 	}
 }
 
-// admitOutside lets a call with an effect outside be made, or ends the attempt
-// where somebody has to agree to it first.
-func (a *Attempt) admitOutside(c *call, digest [32]byte) error {
+// ruled tells whether a rule names an operation that is declared to have no effect
+// outside, and not to read only either: what a rule asks about is asked before.
+func (r *Run) ruled(op *catalog.Operation) bool {
+	return r.guard != nil && !op.Effects.ReadOnly && r.guard.policy.Names(op.ID.String())
+}
+
+// admitOutside lets a call that no transaction covers be made, one with an effect
+// outside or one that a rule names, or ends the attempt where somebody has to agree to
+// it first.
+func (a *Attempt) admitOutside(c *call, digest [32]byte, effect bool) error {
 	g := a.run.guard
 	if g == nil {
 		return nil
 	}
 	planned := PlannedCall{
 		Position: c.position, Digest: hex.EncodeToString(digest[:]), Operation: c.op.ID.String(),
-		Tool: c.request.View.Snapshot().ToolName(c.op.ID), Input: c.input,
+		Tool: c.request.View.Snapshot().ToolName(c.op.ID), Input: c.input, Inside: !effect,
 	}
 	deed := callDeed(c.op)
+	deed.Writes = effect
 	switch {
 	case slices.ContainsFunc(g.calls, planned.same), !slices.Contains(g.policy.Asks(g.subject, g.floor, []approval.Deed{deed}), deed):
 		return nil

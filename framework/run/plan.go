@@ -63,13 +63,23 @@ type Planned struct {
 	CatalogVersion string          `json:"catalogVersion"`
 }
 
-// PlannedCall is a call outside of a plan.
+// PlannedCall is a call of a plan that somebody agrees to by itself.
 type PlannedCall struct {
 	Position  Position        `json:"position"`
 	Digest    string          `json:"digest"` // of operation and input, hex
 	Operation string          `json:"operation"`
 	Tool      string          `json:"tool"`
 	Input     json.RawMessage `json:"input"`
+	// Inside: it is declared to have no effect outside, and a rule names it.
+	Inside bool `json:"inside,omitempty"`
+}
+
+// effect is what to say of it.
+func (c PlannedCall) effect() string {
+	if c.Inside {
+		return ""
+	}
+	return ", which has an effect outside"
 }
 
 // same tells whether two are one call.

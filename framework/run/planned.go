@@ -261,7 +261,7 @@ func required(p *Plan) *fault.Fault {
 	message := "a person has to agree to what this run changes; nothing has been kept yet"
 	if p.Call != nil {
 		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
-		message = "a person has to agree to the call of " + p.Call.Tool + ", which has an effect outside; nothing has been kept yet"
+		message = "a person has to agree to the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been kept yet"
 	}
 	if len(p.Differs) > 0 {
 		details["differs"] = p.Differs[:min(len(p.Differs), shownDiffers)]

@@ -29,7 +29,11 @@ func (p *Plan) Text(redact func(string) string) string {
 	b := planText{redact: redact}
 	switch {
 	case p.Call != nil:
-		fmt.Fprintf(&b.Builder, "%s (for %s) wants to call %s, which has an effect outside that cannot be undone:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, b.input(p.Call.Input))
+		effect := p.Call.effect()
+		if effect != "" {
+			effect += " that cannot be undone"
+		}
+		fmt.Fprintf(&b.Builder, "%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, b.input(p.Call.Input))
 	default:
 		fmt.Fprintf(&b.Builder, "%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
 	}

@@ -142,7 +142,7 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	require.Equal(t, 2, r.status, "a rule that guards nothing")
 	require.Contains(t, r.stderr, `KOAN_APPROVAL_RULES: approval.rules rule 1: there is no entity "Todoo"; did you mean "Todo"?`)
 	require.Contains(t, r.stderr, `rule 2: there is no operation "koan::Todo.delete-may"; did you mean "koan::Todo.delete-many"?`)
-	require.Contains(t, r.stderr, `rule 3: there is no operation "code::koan.run"`)
+	require.Contains(t, r.stderr, `rule 3: scripts are judged by what they do`)
 	require.NotContains(t, r.stderr, `rule 4`)
 	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{operation: "plugin::mail.*", mode: always}]`)
 	r = a.exec("", "run", file)
