@@ -35,7 +35,7 @@ func TestLoweredOnce(t *testing.T) {
 		r.CPUMs, r.PeakMemory = 0, 0
 		return r
 	}
-	const typed = "enum Kind { A = 1 }\nexport function run(): number { return Kind.A + 41 }\nconsole.log('said')"
+	const typed = "enum Kind { A = 1 }\nexport function run(): number { return Kind.A + 41 }\nconsole.log('said')" + compiled
 	first := ask("ann", typed, nil)
 	require.Nil(t, first.Fault)
 	require.Equal(t, 1, kept())
@@ -47,16 +47,16 @@ func TestLoweredOnce(t *testing.T) {
 	require.Nil(t, ask("bob", typed, nil).Fault)
 	require.Equal(t, 2, kept(), "nobody gets what somebody else's worker made")
 
-	const failing = "type T = string\nconst x: T = 'a'\n\nexport default await Promise.reject(new Error('no ' + x))"
+	const failing = "type T = string\nconst x: T = 'a'\n\nexport default await Promise.reject(new Error('no ' + x))" + compiled
 	f := ask("ann", failing, nil).Fault
 	require.Equal(t, 4, f.Line)
 	require.Equal(t, f, ask("ann", failing, nil).Fault)
 
-	const returns = "const n: number = await Promise.resolve(5)\nif (n > 1) return n * 2\nreturn 0"
+	const returns = "const n: number = await Promise.resolve(5)\nif (n > 1) return n * 2\nreturn 0" + compiled
 	require.JSONEq(t, "10", string(ask("ann", returns, nil).Result))
 	require.JSONEq(t, "10", string(ask("ann", returns, nil).Result))
 
-	const imports = "import { detect } from '@codemode/servers/vision'\nconst f: any = detect\nexport default typeof f"
+	const imports = "import { detect } from '@codemode/servers/vision'\nconst f: any = detect\nexport default typeof f" + compiled
 	with := func(j *wire.Job) { j.Bindings.Servers = imported("").Bindings.Servers }
 	require.Nil(t, ask("ann", imports, with).Fault)
 	require.Nil(t, ask("ann", imports, with).Fault)
@@ -67,7 +67,7 @@ func TestLoweredOnce(t *testing.T) {
 	require.NotNil(t, ask("ann", "let a: = ;", nil).Fault)
 	require.Equal(t, before, kept(), "nothing was made of these")
 
-	require.Nil(t, ask("ann", "const a: string = `"+strings.Repeat("x", wire.MaxLowered)+"`\n1", nil).Fault)
+	require.Nil(t, ask("ann", "const a: string = `"+strings.Repeat("x", wire.MaxLowered)+"`\n1"+compiled, nil).Fault)
 	require.Equal(t, before, kept(), "too long to be kept")
 }
 

@@ -12,7 +12,10 @@ type Groups = Map<Kind, Row[]>;
 const limits = { most: 10, from: 0.5, flags: [true, false, null], big: 10n, pattern: /milk|egg/i };
 class Basket<T extends Row> {
   #rows: T[] = [];
-  constructor(private readonly name: string) {}
+  private readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
   add(row: T): this {
     this.#rows.push({ ...row, name: row.name ?? `${this.name} ${row.id}` });
     return this;

@@ -1,9 +1,6 @@
 package strip
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // outermost tells whether a statement stands in the module itself; import and export
 // stand nowhere else.
@@ -263,62 +260,4 @@ func (p *parser) declaredName() string {
 	}
 	*p = before
 	return is
-}
-
-// members writes what an enum has, as statements.
-func (p *parser) members(of string) string {
-	var b strings.Builder
-	next, counts := 0, true
-	for p.tok.kind != end && !p.is("}") {
-		key := p.memberName()
-		switch {
-		case !p.take("="):
-			if !counts {
-				p.giveUp()
-			}
-			b.WriteString(numbered(of, key, next))
-		case p.tok.kind == text:
-			b.WriteString(of + "[" + key + "]=" + p.says(p.tok) + ";")
-			counts = false
-			p.next()
-		default:
-			negative := p.take("-")
-			n, err := strconv.Atoi(p.says(p.tok))
-			if p.tok.kind != number || err != nil || strings.HasPrefix(p.says(p.tok), "0") && n != 0 {
-				p.giveUp()
-				return ""
-			}
-			if negative {
-				n = -n
-			}
-			b.WriteString(numbered(of, key, n))
-			next, counts = n, true
-			p.next()
-		}
-		next++
-		if !p.is("}") {
-			p.want(",")
-		}
-	}
-	return b.String()
-}
-
-func numbered(of, key string, n int) string {
-	return of + "[" + of + "[" + key + "]=" + strconv.Itoa(n) + "]=" + key + ";"
-}
-
-// memberName reads the name of an enum's member and gives it as a string of
-// JavaScript.
-func (p *parser) memberName() string {
-	t := p.tok
-	switch t.kind {
-	case name:
-		p.next()
-		return `"` + p.says(t) + `"`
-	case text:
-		p.next()
-		return p.says(t)
-	}
-	p.giveUp()
-	return `""`
 }

@@ -1,10 +1,5 @@
 package strip
 
-import (
-	"strings"
-	"unicode/utf8"
-)
-
 // statements reads a list of them up to a mark, or to the end.
 func (p *parser) statements(until string) {
 	for p.tok.kind != end && (until == "" || !p.is(until)) {
@@ -501,56 +496,3 @@ func (p *parser) namespace() bool {
 	}
 	return false
 }
-
-func (p *parser) enum() { p.enumFrom(p.tok.from) }
-
-// enumFrom writes an enum as the compiler does. Its members are known texts and
-// numbers, or it is given up; so is one whose name was used before, which the compiler
-// knows the values of.
-func (p *parser) enumFrom(from int) {
-	p.next()
-	is := p.wantName()
-	if hasWord(p.src[:from], is) {
-		p.giveUp()
-	}
-	how := "var "
-	if p.where.blocks > 0 || p.where.functions > 0 {
-		how = "let "
-	}
-	p.want("{")
-	out := p.members(is)
-	p.want("}")
-	if !p.opts.Types {
-		p.giveUp()
-	}
-	if p.failed || p.unsure {
-		return
-	}
-	p.edit(edit{from: from, to: p.last, whole: true, with: how + is + "=((" + is + ")=>{" + out + "return " + is + "})({});" + lineEnds(p.src[from:p.last])})
-}
-
-// lineEnds gives those of a text alone.
-func lineEnds(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' {
-			return r
-		}
-		return -1
-	}, s)
-}
-
-func hasWord(s, word string) bool {
-	for {
-		at := strings.Index(s, word)
-		if at < 0 || word == "" {
-			return false
-		}
-		rest := s[at+len(word):]
-		if (at == 0 || !wordByte(s[at-1])) && (rest == "" || !wordByte(rest[0])) {
-			return true
-		}
-		s = s[at+1:]
-	}
-}
-
-func wordByte(c byte) bool { return c >= utf8.RuneSelf || goesOn[c] }
