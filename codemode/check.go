@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // verdict is the result of koan.code.validate (CONTRACT section 2).
@@ -45,7 +46,8 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	case err != nil:
 		return nil, err
 	}
-	return wire.Marshal(judge(res))
+	body, err := wire.Marshal(judge(res))
+	return run.Telling(ctx, body), err
 }
 
 // judge makes the verdict of what the worker found. A worker that the code itself

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -158,5 +159,11 @@ func (e *execution) traced(calls []run.CallRecord) []run.CallRecord {
 }
 
 type tracedKey struct{}
+
+// told is an envelope of what never ran.
+func told(ctx context.Context, e envelope) (json.RawMessage, error) {
+	body, err := sealed(e)
+	return run.Telling(ctx, body), err
+}
 
 func sealed(e envelope) (json.RawMessage, error) { return wire.Marshal(e) }

@@ -48,13 +48,13 @@ func (p *provider) runOperation() *catalog.Operation {
 // error is always nil: a failure is an envelope too.
 func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	if err := runMembers.check(call.Input()); err != nil {
-		return sealed(refusal(fault.From(err)))
+		return told(ctx, refusal(fault.From(err)))
 	}
 	var in struct {
 		RequestedCapabilities []string `json:"requestedCapabilities"`
 	}
 	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return sealed(refusal(fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
+		return told(ctx, refusal(fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
 	}
 	e := newExecution(p, call)
 	e.module, e.before = true, p.unavailable(call.View(), in.RequestedCapabilities)
@@ -65,7 +65,7 @@ func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMe
 	if e.outcome != nil && e.outcome.Reply != nil {
 		return e.outcome.Reply, nil
 	}
-	return sealed(e.envelope(err, e.before))
+	return told(ctx, e.envelope(err, e.before))
 }
 
 // moduleReply is the reply of a module's run. Where it is kept, a repetition gives

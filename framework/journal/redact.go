@@ -196,8 +196,16 @@ func cut(shape *regexp.Regexp, text string) (string, int) {
 // JSON gives JSON text without the secrets in its strings and numbers, and how many
 // there were. It stays JSON. Values of sensitive fields are not looked for: they
 // stand in no result.
-func (r *Redactor) JSON(raw []byte) ([]byte, int) {
-	if _, n := r.shapes(string(raw)); n == 0 {
+func (r *Redactor) JSON(raw []byte) ([]byte, int) { return within(raw, r.shapes) }
+
+// Telling is JSON for what is said about a failure, whose texts may quote what somebody
+// sent: in each of them values of sensitive fields are looked for too.
+func (r *Redactor) Telling(raw []byte) ([]byte, int) { return within(raw, r.Text) }
+
+// within takes out of the strings and numbers of JSON text what shapes finds, and
+// values of members that are secret by their names.
+func within(raw []byte, shapes func(string) (string, int)) ([]byte, int) {
+	if _, n := shapes(string(raw)); n == 0 {
 		return raw, 0
 	}
 	var out bytes.Buffer
@@ -212,7 +220,7 @@ func (r *Redactor) JSON(raw []byte) ([]byte, int) {
 			i++
 			continue
 		}
-		value, found := r.value(raw[i:end], key)
+		value, found := value(raw[i:end], key, shapes)
 		out.Write(value)
 		n += found
 		key = ""
@@ -246,7 +254,7 @@ func scalar(raw []byte, i int) int {
 
 // value gives a string or number without its secrets; key is what it is the value
 // of.
-func (r *Redactor) value(raw []byte, key string) ([]byte, int) {
+func value(raw []byte, key string, shapes func(string) (string, int)) ([]byte, int) {
 	text := string(raw)
 	if raw[0] == '"' && json.Unmarshal(raw, &text) != nil {
 		return raw, 0
@@ -254,7 +262,7 @@ func (r *Redactor) value(raw []byte, key string) ([]byte, int) {
 	if key != "" && len(text) >= 4 && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(strings.ToLower(key), name) }) {
 		return []byte(`"` + Redacted + `"`), 1
 	}
-	clean, n := r.shapes(text)
+	clean, n := shapes(text)
 	if n == 0 {
 		return raw, 0
 	}

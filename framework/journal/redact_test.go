@@ -92,6 +92,21 @@ func TestRedactJSON(t *testing.T) {
 	}
 }
 
+// What is said about a failure may quote the value of a sensitive field; its own members
+// are no such values, whatever fields are called.
+func TestRedactWhatIsTold(t *testing.T) {
+	r, err := journal.NewRedactor(nil)
+	require.NoError(t, err)
+	r.Hide([]string{"pin", "code"})
+	got, n := r.Telling([]byte(`{"code":"javascript_error","causes":["at pin: \"1234\"","code=5678 and Bearer abcdefgh12345678"],"apiKey":"abcd"}`))
+	require.Equal(t, `{"code":"javascript_error","causes":["at pin: \"[redacted]\"","code=[redacted] and Bearer [redacted]"],"apiKey":"[redacted]"}`, string(got))
+	require.Equal(t, 4, n)
+	var general *journal.Redactor
+	got, n = general.Telling([]byte(`{"code":"x"}`))
+	require.Equal(t, `{"code":"x"}`, string(got))
+	require.Zero(t, n)
+}
+
 func TestRedactLogs(t *testing.T) {
 	var b bytes.Buffer
 	r, err := journal.NewRedactor(nil)

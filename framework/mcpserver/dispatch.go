@@ -44,7 +44,7 @@ func (s *Server) envelope(p peer, cacheable bool) envelope {
 // request handles one request. At most one answer goes to the sink.
 func (s *session) request(ctx context.Context, m message, to sink) {
 	answer := func(result any, failed *rpcError) {
-		to.put(answerOf(m.id, result, failed))
+		to.put(answerOf(m.id, result, s.server.told(failed)))
 	}
 	about := m.about
 	p, bad := s.peer(ctx, about)
@@ -164,7 +164,7 @@ func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken fun
 	ex.silence()
 	out := outgoing{isAnswer: true}
 	if s.finish(ex) {
-		out = answerOf(ex.id, result, failed)
+		out = answerOf(ex.id, result, s.server.told(failed))
 	}
 	out.progress, out.taken = ex.progress.gap(), taken
 	var write func()

@@ -27,6 +27,23 @@ func protocolError(f *fault.Fault) *rpcError {
 	return &rpcError{Code: e.RPC, Message: f.Message, Data: f}
 }
 
+// told is an error without secrets: what it says may quote what the client sent.
+func (s *Server) told(e *rpcError) *rpcError {
+	if e == nil {
+		return nil
+	}
+	raw, err := encode(e.Data)
+	if err != nil {
+		return e
+	}
+	message, inMessage := s.opts.Engine.Redactor().Text(e.Message)
+	data, inData := s.opts.Engine.Redactor().Telling(raw)
+	if inMessage+inData == 0 {
+		return e
+	}
+	return &rpcError{Code: e.Code, Message: message, Data: json.RawMessage(data), wanted: e.wanted}
+}
+
 // fromLibrary gives an error of the MCP library a fault code. What the library
 // put into data stays.
 func fromLibrary(d mcp.JSONRPCErrorDetails) *rpcError {

@@ -185,11 +185,25 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 	if c.opened == nil || c.opened.finished == nil {
 		if err != nil {
 			e.recordRefused(ctx, req, op, started, out, err)
+			out, err = e.refused(out, err)
 		}
 		return out, nil, err
 	}
 	e.keepTape(c.opened, nil)
 	return out, c.opened.finished, err
+}
+
+// refused is what a code operation says that opened no run, without secrets.
+func (e *Engine) refused(out json.RawMessage, err error) (json.RawMessage, error) {
+	out, _ = e.opts.Redactor.Telling(out)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		clean, n := e.redacted(f)
+		if n > 0 {
+			return out, clean
+		}
+	}
+	return out, err
 }
 
 func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -204,46 +205,68 @@ func (r *Run) Redact(text string) string {
 // redacted is a fault as it leaves the run: what it says may quote the script, or
 // what the app's own code said.
 func (r *Run) redacted(f *fault.Fault) *fault.Fault {
-	message, hint, source := r.Redact(f.Message), r.Redact(f.Hint), r.Redact(f.Source)
-	details, changed := r.redactedDetails(f.Details)
-	if message == f.Message && hint == f.Hint && source == f.Source && !changed {
-		return f
+	clean, n := r.engine.redacted(f)
+	if n > 0 {
+		r.mu.Lock()
+		r.redactions += n
+		r.mu.Unlock()
 	}
-	clean := *f
-	clean.Message, clean.Hint, clean.Source, clean.Details = message, hint, source, details
-	return &clean
+	return clean
 }
 
-func (r *Run) redactedDetails(details any) (any, bool) {
+// redacted is a fault as it leaves the engine, and how many secrets were in it.
+func (e *Engine) redacted(f *fault.Fault) (*fault.Fault, int) {
+	clean, n := *f, 0
+	for _, text := range []*string{&clean.Message, &clean.Hint, &clean.Source, &clean.Path} {
+		var found int
+		*text, found = e.opts.Redactor.Text(*text)
+		n += found
+	}
+	var found int
+	clean.Details, found = e.redactedDetails(f.Details)
+	if n += found; n == 0 {
+		return f, 0
+	}
+	return &clean, n
+}
+
+func (e *Engine) redactedDetails(details any) (any, int) {
 	if details == nil {
-		return nil, false
+		return nil, 0
 	}
 	list, ok := details.([]fault.Detail)
 	if !ok {
-		return r.redactedObject(details)
+		raw, err := json.Marshal(details)
+		if err != nil {
+			return details, 0
+		}
+		clean, n := e.opts.Redactor.Telling(raw)
+		if n == 0 {
+			return details, 0
+		}
+		return json.RawMessage(clean), n
 	}
-	clean, changed := make([]fault.Detail, len(list)), false
-	for i, d := range list {
-		clean[i] = d
-		clean[i].Message, clean[i].Expected, clean[i].Received = r.Redact(d.Message), r.Redact(d.Expected), r.Redact(d.Received)
-		changed = changed || clean[i] != d
+	clean, n := slices.Clone(list), 0
+	for i := range clean {
+		for _, text := range []*string{&clean[i].Path, &clean[i].Message, &clean[i].Expected, &clean[i].Received} {
+			var found int
+			*text, found = e.opts.Redactor.Text(*text)
+			n += found
+		}
 	}
-	return clean, changed
+	if n == 0 {
+		return details, 0
+	}
+	return clean, n
 }
 
-func (r *Run) redactedObject(details any) (any, bool) {
-	raw, err := json.Marshal(details)
-	if err != nil {
-		return details, false
+// Telling takes secrets out of what the code operation that ctx belongs to says outside
+// of a run: of a script that was refused, or checked.
+func Telling(ctx context.Context, body json.RawMessage) json.RawMessage {
+	if c := currentCall(ctx); c != nil {
+		body, _ = c.engine.opts.Redactor.Telling(body)
 	}
-	clean, n := r.engine.opts.Redactor.JSON(raw)
-	if n == 0 {
-		return details, false
-	}
-	r.mu.Lock()
-	r.redactions += n
-	r.mu.Unlock()
-	return json.RawMessage(clean), true
+	return body
 }
 
 func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
