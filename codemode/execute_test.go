@@ -122,6 +122,7 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"entry that is no name", `{"code":"let a; let b","entryFunction":"o.main"}`, fault.InvalidPayload, "/entryFunction", nil},
 		{"unknown only", `{"code":"1","only":["Not"]}`, fault.InvalidPayload, "/only/0", nil},
 		{"a set that no entity has", in{"code": "SDK.Entities.Note.upsert({id: '3', text: ''})", "set": "cellar"}, fault.UnknownSet, "/set", nil},
+		{"an empty set", `{"code":"1","set":""}`, fault.InvalidPayload, "/set", nil},
 		{"unknown language", `{"code":"1","language":"coffee"}`, fault.InvalidPayload, "/language", nil},
 		{"empty", in{"code": ""}, fault.InvalidCode, "/code", nil},
 		{"blank", in{"code": " \n\t"}, fault.InvalidCode, "/code", nil},

@@ -127,6 +127,19 @@ func text(name, description string) member {
 	return member{name: name, schema: described(description, map[string]any{"type": "string"}), check: isString}
 }
 
+// filled is a text that is not empty: an empty one stands for nothing, and would pass
+// for a member that is not there.
+func filled(name, description string) member {
+	m := text(name, description)
+	m.check = func(v any) (string, string) {
+		if v == "" {
+			return "must not be empty", "string"
+		}
+		return isString(v)
+	}
+	return m
+}
+
 func isString(v any) (string, string) {
 	if _, ok := v.(string); !ok {
 		return "must be a string", "string"

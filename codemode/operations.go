@@ -14,7 +14,7 @@ import (
 var executeMembers = members{
 	{name: "code", check: isString, schema: map[string]any{"type": "string"}},
 	anyValue("args", "The script's SDK.args."),
-	text("set", "Default dataset."),
+	filled("set", "Default dataset."),
 	choice("language", "", "javascript", "typescript"),
 	text("entryFunction", "Called after the script."),
 	flag("dryRun", "", false),

@@ -19,16 +19,7 @@ func approvalMember() member {
 	return choice("approval", "", string(approval.Never), string(approval.Destructive), string(approval.Writes), string(approval.Always))
 }
 
-func planMember() member {
-	m := text("planId", "")
-	m.check = func(v any) (string, string) {
-		if v == "" {
-			return "must not be empty", "string"
-		}
-		return isString(v)
-	}
-	return m
-}
+func planMember() member { return filled("planId", "") }
 
 // planMembers may stand beside planId: a plan has its own code and everything else.
 var planMembers = members{planMember(), flag("dryRun", "", false), text("correlationId", "")}

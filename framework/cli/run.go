@@ -96,6 +96,12 @@ func (c *command) run() *cobra.Command {
 		Example: "  " + c.app.Name + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// What a shell has no value for is no wish for the default: of the set, or for no key.
+			for _, name := range []string{"set", "args", "idempotency-key", "approval"} {
+				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return usage(fmt.Errorf("--%s has an empty value; leave it out, or give it one", name))
+				}
+			}
 			return c.runScript(cmd.Context(), args[0], f)
 		},
 	}

@@ -112,6 +112,8 @@ func TestWrongUse(t *testing.T) {
 		"no file":                  {[]string{"run"}, "run FILE"},
 		"file that is not there":   {[]string{"run", "none.js"}, "none.js"},
 		"args that are no JSON":    {[]string{"run", "-", "--args", "{"}, "--args"},
+		"an empty key":             {[]string{"run", "-", "--idempotency-key", ""}, "--idempotency-key has an empty value"},
+		"an empty set":             {[]string{"run", "-", "--set="}, "--set has an empty value"},
 		"unknown key":              {[]string{"run", "-", "--codeMode.maxSdkCals", "1"}, "maxSdkCalls"},
 		"value out of range":       {[]string{"run", "-", "--sandbox.cpuMs=0"}, "sandbox.cpuMs"},
 		"a bad file":               {[]string{"run", "-", "--config", bad}, "2 problems"},
