@@ -74,6 +74,7 @@ func (p *parser) superclass() {
 // classMember reads one, from its modifiers on.
 func (p *parser) classMember() {
 	from, generator, omitted := p.tok.from, false, false
+	p.first = false
 	kept := "" // the last word before the name that stays
 	for p.tok.kind == name && !p.named() {
 		word := p.says(p.tok)

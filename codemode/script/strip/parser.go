@@ -17,6 +17,9 @@ type parser struct {
 	edits  []edit
 	quiet  int // > 0 inside of what is left out as a whole
 
+	first   bool // nothing but what is left out stands before the statement in its list
+	omitted bool // the statement was left out
+
 	where   place
 	refuted map[int]bool // where an attempt failed before
 

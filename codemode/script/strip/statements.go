@@ -2,9 +2,24 @@ package strip
 
 // statements reads a list of them up to a mark, or to the end.
 func (p *parser) statements(until string) {
+	first, around := true, p.first
 	for p.tok.kind != end && (until == "" || !p.is(until)) {
+		p.first, p.omitted = first, false
 		p.statement()
+		first = first && p.omitted
 	}
+	p.first = around
+}
+
+// omit leaves out a statement. What stands before must not go on in what stands
+// behind; where nothing does, nothing is put there: a directive can follow.
+func (p *parser) omit(from int) {
+	with := ";"
+	if p.first {
+		with = ""
+	}
+	p.replace(from, with)
+	p.omitted = true
 }
 
 func (p *parser) block() {
@@ -221,7 +236,7 @@ func (p *parser) signatureAndBody(from int, generator, omissible bool) {
 		p.resultType()
 		if omissible && !p.is("{") {
 			p.finish()
-			p.replace(from, ";")
+			p.omit(from)
 			return
 		}
 		p.body()
@@ -426,7 +441,7 @@ func (p *parser) typeAliasFrom(from int) bool {
 	p.aType()
 	p.quiet--
 	p.finish()
-	p.replace(from, ";")
+	p.omit(from)
 	return true
 }
 
@@ -448,7 +463,7 @@ func (p *parser) interfaceFrom(from int) bool {
 	}
 	p.objectType()
 	p.quiet--
-	p.replace(from, ";")
+	p.omit(from)
 	return true
 }
 
@@ -484,7 +499,7 @@ func (p *parser) declareFrom(from int) bool {
 		p.giveUp()
 	}
 	p.quiet--
-	p.replace(from, ";")
+	p.omit(from)
 	return true
 }
 

@@ -15,9 +15,11 @@ func TestStrip(t *testing.T) {
 	for name, c := range map[string]struct{ in, out string }{
 		"annotation":         {"const a: number = 1", "const a         = 1"},
 		"lines stay":         {"let a: {\n  b: 1\n} = c", "let a   \n      \n  = c"},
-		"interface":          {"interface A {\n b: string }\nf()", ";            \n            \nf()"},
+		"interface":          {"interface A {\n b: string }\nf()", "             \n            \nf()"},
+		"behind a statement": {"a = b\ntype C = 1\n(d)", "a = b\n;         \n(d)"},
+		"before a directive": {"type A = 1\n'use strict'", "          \n'use strict'"},
 		"as":                 {"f(a as B<C>, d!.e)", "f(a        , d .e)"},
-		"overload":           {"function f(a: 1): 2\nfunction f(a: any) {}", ";                  \nfunction f(a     ) {}"},
+		"overload":           {"function f(a: 1): 2\nfunction f(a: any) {}", "                   \nfunction f(a     ) {}"},
 		"result of an arrow": {"(a): {\n} => a", "(a)=>\n a"},
 		"returned":           {"function f() { return <T,\n>(a: T) => a }", "function f() { return (\na   ) => a }"},
 		"modifier":           {"class A { a = 1\n private [b] = 2 }", "class A { a = 1\n ;       [b] = 2 }"},
