@@ -222,8 +222,11 @@ func (k *Keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
 		if err := held(ctx, tx, k.renewal(h), h); err != nil {
 			return err
 		}
-		b := k.statement("UPDATE koan_intents SET closed = 1, kept = ").Arg(bit(i.Kept)).Raw(", output = ").Arg(text(i.Output)).Raw(", fault = ").Arg(failed).
-			Raw(" WHERE run = ").Arg(h.Run).Raw(" AND position = ").Arg(string(i.Position)).Raw(" AND digest = ").Arg(i.Digest)
+		b := k.statement("UPDATE koan_intents SET closed = 1, kept = ").Arg(bit(i.Kept)).Raw(", output = ").Arg(text(i.Output)).Raw(", fault = ").Arg(failed)
+		if i.Fault != nil && i.Fault.Retry == fault.Safe {
+			b.Raw(", at = " + k.clock())
+		}
+		b.Raw(" WHERE run = ").Arg(h.Run).Raw(" AND position = ").Arg(string(i.Position)).Raw(" AND digest = ").Arg(i.Digest)
 		_, err := exec(ctx, tx, b)
 		return err
 	})

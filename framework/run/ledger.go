@@ -112,7 +112,7 @@ type Intent struct {
 	Kept      bool   // and Output or Fault tell
 	Output    json.RawMessage
 	Fault     *fault.Fault
-	At        time.Time // when it was kept
+	At        time.Time // when it was kept; of one that ended in a fault with retry safe, when it ended
 }
 
 // Fate is what becomes of a key that is given up.

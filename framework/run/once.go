@@ -156,6 +156,8 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
 			tape.Occurrence(i.Position, digest)
 			continue
+		case i.Closed && i.Kept && undone(i, st.Intents):
+			continue
 		case i.Closed && i.Kept:
 			var failed error
 			if i.Fault != nil {
@@ -174,6 +176,16 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	}
 	r.tape, h.earlier, h.noted = tape, st.Sets, slices.Clone(st.Sets)
 	return false, nil
+}
+
+// undone tells of a call that ended in a fault that may be gone by now, and that says that
+// nothing happened: it is made again, or the run would end in the same fault for as long as
+// its key is kept. Where another call was made since, the run knew of the fault and went on
+// with it, so that it stays what it was.
+func undone(i Intent, all []Intent) bool {
+	return i.Fault != nil && i.Fault.Retry == fault.Safe && !slices.ContainsFunc(all, func(o Intent) bool {
+		return o.Position != i.Position && !o.At.Before(i.At)
+	})
 }
 
 // digest is the intent's as the tape has it.
