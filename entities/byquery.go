@@ -235,7 +235,7 @@ func exampleChange(k *kind) object {
 		if f.Example != nil {
 			return object{f.Name: f.Example}
 		}
-		if v := exampleValue(f); v != nil {
+		if v := exampleValue(f, "Example"); v != nil {
 			return object{f.Name: v}
 		}
 	}

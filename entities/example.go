@@ -12,8 +12,9 @@ import (
 
 // exampleModel is a model that a fresh app stores: every required field, and
 // those with an example. nil where something is required that only other
-// entities, or the app's author, could give.
-func exampleModel(k *kind) object {
+// entities, or the app's author, could give. Texts begin with which: where they are
+// unique, the examples of two operations run one after the other.
+func exampleModel(k *kind, which string) object {
 	m := object{}
 	for i := range k.edges {
 		if k.edges[i].json.Required {
@@ -35,7 +36,7 @@ func exampleModel(k *kind) object {
 		if !f.Required {
 			continue
 		}
-		v := exampleValue(f)
+		v := exampleValue(f, which)
 		if v == nil {
 			return nil
 		}
@@ -44,7 +45,7 @@ func exampleModel(k *kind) object {
 	return m
 }
 
-func exampleValue(f *catalog.Field) any {
+func exampleValue(f *catalog.Field, which string) any {
 	switch f.Type {
 	case catalog.TypeBool:
 		return true
@@ -70,7 +71,7 @@ func exampleValue(f *catalog.Field) any {
 		if f.Pattern != "" {
 			return nil
 		}
-		s := "Example " + f.Name
+		s := which + " " + f.Name
 		if f.MinLength != nil && len(s) < *f.MinLength {
 			s += strings.Repeat(".", *f.MinLength-len(s))
 		}
@@ -84,7 +85,7 @@ func exampleValue(f *catalog.Field) any {
 }
 
 func upsertExample(k *kind) json.RawMessage {
-	m := exampleModel(k)
+	m := exampleModel(k, "Example")
 	if m == nil {
 		return nil
 	}
@@ -92,7 +93,7 @@ func upsertExample(k *kind) json.RawMessage {
 }
 
 func upsertManyExample(k *kind) json.RawMessage {
-	m := exampleModel(k)
+	m := exampleModel(k, "Another")
 	if m == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
@@ -209,4 +210,20 @@ func TestScriptsAreValid(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"valid":true}`, string(out), name)
 	}
+}
+
+// Each tool's example runs, also behind those of the others: somebody tries one after
+// the other.
+func TestExamplesRunOneAfterTheOther(t *testing.T) {
+	k := open(t)
+	ran := 0
+	for _, op := range k.Instance().Snapshot().Operations() {
+		if op.Example == nil || op.ID.Kind != catalog.KindEntity {
+			continue
+		}
+		out, err := k.Call(op.ID.String(), op.Example)
+		require.NoError(t, err, "%s %s %s", op.ID, op.Example, out)
+		ran++
+	}
+	require.Greater(t, ran, 60)
 }
