@@ -1,6 +1,9 @@
 package fault
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The codes of diagnostics that codemode-run-spec names, or that stand for no
 // fault (section 3.3.3).
@@ -23,11 +26,16 @@ const (
 	ClassCall = classCall
 )
 
+// ofRuns end a run that threw nothing: somebody has to agree to it, or has it already.
+var ofRuns = []Code{ApprovalRequired, ApprovalDenied, PlanStale, InProgress, OutcomeUnknown}
+
 // Diagnostic is the code's name among the diagnostics of codemode-run-spec: what
 // a script threw or let through is an uncaught exception, whatever it was; limits
 // have one name; the rest keep their own.
 func (e Entry) Diagnostic() string {
 	switch {
+	case slices.Contains(ofRuns, e.Code):
+		return strings.ToUpper(string(e.Code))
 	case e.Code == JavaScriptError:
 		return DiagnosticUncaught
 	case e.Class == classLimit:
