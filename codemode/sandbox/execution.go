@@ -22,12 +22,9 @@ const (
 	// pollClosely is how often once it holds more than half of its memory: the rest can
 	// be filled within a look or two.
 	pollClosely = time.Millisecond
-	// While there are other callers, a script that has used hogAfter of CPU yields by
-	// niceHog, as in nice(2), and a script by niceExcess whose caller runs more of them
-	// than there are cores.
-	hogAfter   = 30 * time.Millisecond
-	niceHog    = 19
-	niceExcess = 10
+	// While there are other callers, a script yields that has used hogAfter of CPU, and
+	// one whose caller runs more of them than there are cores, which leaves a core too.
+	hogAfter = 30 * time.Millisecond
 	// undisturbed is how long a script may have the cores for itself before the worker
 	// it took is replaced, while another one is ready: a start costs more than most
 	// scripts.
@@ -70,8 +67,9 @@ type execution struct {
 	cpuUsed  atomic.Int64
 	crowd    func() int  // how many jobs share the machine now
 	rivals   func() bool // whether there are other callers
-	yields   bool        // to others, from the start
-	replace  func()      // has the pool start another worker
+	excess   func() bool // whether the caller has more than a fair part of the machine
+	yields   bool        // to others, and leaves them a core, from the start
+	settled  func()      // tells the pool that this takes longer
 	cpuBase  time.Duration
 	cpuKnown bool
 	looks    bool         // the worker looks for answers before it sleeps
@@ -262,10 +260,9 @@ func mostResident(base, memory int64) int64 {
 // guard kills the worker when ctx or the job's time or memory is over.
 func (e *execution) guard(ctx context.Context) {
 	turns := turns{crowd: e.crowd, yields: e.yields}
-	hog := false
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	replaced, closely := false, false
+	replaced, closely, yields, aside := false, false, e.yields, e.yields
 	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
 	most := mostResident(e.base, e.job.Limits.MemoryBytes)
 	for {
@@ -285,7 +282,7 @@ func (e *execution) guard(ctx context.Context) {
 		}
 		if !replaced && time.Since(e.begun) >= undisturbed {
 			replaced = true
-			e.replace()
+			e.settled()
 		}
 		rss := e.meter.resident()
 		e.peak.Store(max(e.peak.Load(), rss))
@@ -295,9 +292,13 @@ func (e *execution) guard(ctx context.Context) {
 		}
 		used := max(e.seenCPU(), e.used())
 		e.cpuUsed.Store(int64(used))
-		if used > hogAfter && !hog && e.rivals() {
-			hog, turns.yields = true, true
-			e.yield(niceHog)
+		if !yields && (e.excess() || used > hogAfter && e.rivals()) {
+			yields, turns.yields = true, true
+			e.yield()
+		}
+		if !aside && yields && e.excess() {
+			aside = true
+			e.leaveCore()
 		}
 		switch {
 		case e.base > 0 && rss > most:

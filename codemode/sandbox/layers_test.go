@@ -85,7 +85,7 @@ func TestTheWorkerBinary(t *testing.T) {
 
 	require.NoError(t, os.Remove(dir+"/koan-worker"))
 	require.NoError(t, os.WriteFile(dir+"/koan-worker", []byte("#!/bin/sh\n"), 0o755))
-	p, err := s.pool.start(false)
+	p, err := s.pool.start(start{})
 	require.NoError(t, err, "the binary that was there at the start is kept")
 	s.pool.discard(p)
 

@@ -37,7 +37,8 @@ type Options struct {
 	// KillGrace is how long after its CPU limit a worker that did not stop itself
 	// is killed. 0 is 15 ms.
 	KillGrace time.Duration
-	// StartTimeout bounds the start of one worker. 0 is 10 s.
+	// StartTimeout bounds the start of one worker, four times as much that of one which
+	// yields to others. 0 is 10 s.
 	StartTimeout time.Duration
 }
 

@@ -9,13 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 var errClosed = errors.New("sandbox: closed")
 
 const (
-	// calm is how long nobody may have missed a ready worker before the pool keeps one
-	// less.
+	// calm is how long no job may have found the last ready worker, or none, before the
+	// pool keeps one less.
 	calm = 30 * time.Second
 	// poolGrowth is how many ready workers per core the pool keeps at most, unless
 	// Options.PoolSize is more.
@@ -25,6 +27,8 @@ const (
 // pool keeps workers that are ready. What becomes ready goes first to the jobs
 // that wait. It keeps more of them ready when jobs find none, and fewer again
 // after a while; it never starts more than a few at once, since each needs a core.
+// A modest job gets a worker of its own that yields from its start on, since most of
+// what a short job costs is that start, and nobody else takes that one.
 type pool struct {
 	opts    Options
 	program program
@@ -39,8 +43,10 @@ type pool struct {
 	target   int // how many are to be idle
 	shrink   *time.Timer
 	waiters  []*waiter // jobs without a worker, in the order in which they came
-	starting int
-	leaving  int // workers that had their job and are not reaped yet
+	starting starting
+	leaving  int       // workers that had their job and are not reaped yet
+	fresh    int       // workers whose job, not a modest one, has just begun
+	held     time.Time // since when starts wait for those; zero: none does
 	all      map[*process]bool
 	changed  chan struct{} // closed and replaced when idle grows, a start fails or a worker is reaped
 	failed   error         // of the last start
@@ -49,14 +55,13 @@ type pool struct {
 
 // waiter is a job without a worker.
 type waiter struct {
-	got chan spawned // has room for one
-	// modest leaves the last idle worker to others.
+	got    chan spawned // has room for one
 	modest bool
 }
 
 type spawnRequest struct {
-	hurried bool
-	reply   chan spawned
+	start
+	reply chan spawned
 }
 
 type spawned struct {
@@ -75,7 +80,7 @@ func openPool(opts Options, program program, layers []string) (*pool, *process, 
 	if err := <-prepared; err != nil {
 		return nil, nil, err
 	}
-	first, err := p.start(false)
+	first, err := p.start(start{})
 	if err != nil {
 		p.close()
 		return nil, nil, err
@@ -96,12 +101,24 @@ func (p *pool) spawner(prepared chan<- error) {
 	for {
 		select {
 		case r := <-p.spawn:
-			w, err := launch(p.program, p.layers, r.hurried, ground)
-			r.reply <- spawned{w, err}
+			r.reply <- p.launch(r.start, ground)
 		case <-p.done:
 			return // every worker is dead by now
 		}
 	}
+}
+
+// launch starts a worker on the spawner's thread.
+func (p *pool) launch(how start, on *ground) (s spawned) {
+	if !how.modest {
+		s.p, s.err = launch(p.program, p.layers, how.hurried, on)
+		return s
+	}
+	leavingCore(func() { s.p, s.err = launch(p.program, p.layers, how.hurried, on) })
+	if s.err == nil {
+		s.p.yield()
+	}
+	return s
 }
 
 // offer puts a ready worker into the pool, and fills it.
@@ -112,8 +129,8 @@ func (p *pool) offer(w *process) {
 	p.refill()
 }
 
-// start gives a worker that is ready; a hurried one is so sooner (worker.Args).
-func (p *pool) start(hurried bool) (*process, error) {
+// start gives a worker that is ready.
+func (p *pool) start(how start) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -122,7 +139,7 @@ func (p *pool) start(hurried bool) (*process, error) {
 	p.starts.Add(1) // close waits for it
 	p.mu.Unlock()
 	defer p.starts.Done()
-	r := spawnRequest{hurried, make(chan spawned, 1)}
+	r := spawnRequest{how, make(chan spawned, 1)}
 	p.spawn <- r
 	s := <-r.reply
 	if s.err != nil {
@@ -140,15 +157,19 @@ func (p *pool) start(hurried bool) (*process, error) {
 	if last := p.likely.Load(); last != nil {
 		likely = *last
 	}
-	if err := s.p.await(p.opts.StartTimeout, likely); err != nil {
+	limit := p.opts.StartTimeout
+	if how.modest {
+		limit *= worker.Starved
+	}
+	if err := s.p.await(limit, likely); err != nil {
 		p.forget(s.p)
 		return nil, err
 	}
 	return s.p, nil
 }
 
-// take gives a worker for one job; the caller ends it with discard. A modest job
-// leaves the last idle one to others.
+// take gives a worker for one job; the caller ends it with discard. That of a modest
+// job yields.
 func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -158,8 +179,8 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 	w := &waiter{got: make(chan spawned, 1), modest: modest}
 	p.waiters = append(p.waiters, w)
 	p.handOut()
-	if len(w.got) == 0 && !modest {
-		p.missed()
+	if !modest {
+		p.shortage()
 	}
 	p.mu.Unlock()
 	p.refillIfShort()
@@ -184,16 +205,40 @@ func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
 }
 
 // takeIdle gives a worker that is ready now, nil if there is none or somebody waits
-// for one; the caller ends it with discard.
+// for such a one; the caller ends it with discard.
 func (p *pool) takeIdle() *process {
 	p.mu.Lock()
 	var w *process
-	if !p.closed && len(p.waiters) == 0 {
-		w = p.next()
+	if !p.closed && p.waiting(false) < 0 {
+		if w = p.next(); w != nil {
+			p.begins(w)
+			p.shortage()
+		}
 	}
 	p.mu.Unlock()
 	p.refillIfShort()
 	return w
+}
+
+// begins notes that an idle worker gets a job.
+func (p *pool) begins(w *process) {
+	w.fresh = true
+	p.fresh++
+}
+
+// settled notes that a worker's job goes on for long, and replaces the worker.
+func (p *pool) settled(w *process) {
+	p.mu.Lock()
+	p.unfresh(w)
+	p.mu.Unlock()
+	p.refill()
+}
+
+func (p *pool) unfresh(w *process) {
+	if w.fresh {
+		w.fresh = false
+		p.fresh--
+	}
 }
 
 // next takes the idle worker that became ready first, nil if there is none.
@@ -213,7 +258,7 @@ func (p *pool) next() *process {
 // handOut gives idle workers to the jobs that wait.
 func (p *pool) handOut() {
 	for len(p.waiters) > 0 {
-		first := slices.IndexFunc(p.waiters, func(w *waiter) bool { return !w.modest || len(p.idle) > 1 })
+		first := p.waiting(false)
 		if first < 0 {
 			return
 		}
@@ -221,8 +266,15 @@ func (p *pool) handOut() {
 		if w == nil {
 			return
 		}
+		p.begins(w)
 		p.answer(first, spawned{w, nil})
 	}
+}
+
+// waiting gives the place of the first job that waits for such a worker, less than 0 if
+// there is none.
+func (p *pool) waiting(modest bool) int {
+	return slices.IndexFunc(p.waiters, func(w *waiter) bool { return w.modest == modest })
 }
 
 func (p *pool) answer(i int, s spawned) {
@@ -230,8 +282,11 @@ func (p *pool) answer(i int, s spawned) {
 	p.waiters = slices.Delete(p.waiters, i, i+1)
 }
 
-// missed makes the pool larger: a job found no worker.
-func (p *pool) missed() {
+// shortage makes the pool larger where a job has found no worker, or the next one would.
+func (p *pool) shortage() {
+	if len(p.idle) > 0 {
+		return
+	}
 	p.target = min(p.target+1, max(p.opts.PoolSize, poolGrowth*runtime.NumCPU()))
 	if p.shrink != nil {
 		p.shrink.Stop()
@@ -272,6 +327,7 @@ func (p *pool) discard(w *process) {
 
 // dismiss, whose caller holds the lock, ends a worker, and when it is reaped, sees to the next; close waits for it.
 func (p *pool) dismiss(w *process) {
+	p.unfresh(w)
 	p.leaving++
 	go func() {
 		w.end(killedDone)
@@ -294,54 +350,6 @@ func (p *pool) forget(w *process) {
 	p.mu.Lock()
 	delete(p.all, w)
 	p.mu.Unlock()
-}
-
-// refillIfShort is refill where somebody waits, or the next one would.
-func (p *pool) refillIfShort() {
-	p.mu.Lock()
-	short := len(p.waiters) > 0 || len(p.idle) == 0
-	p.mu.Unlock()
-	if short {
-		p.refill()
-	}
-}
-
-// refill starts what the pool lacks and returns at once.
-func (p *pool) refill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
-	lack := p.target + len(p.waiters) - len(p.idle) - p.starting
-	for range min(lack, runtime.NumCPU()+1-p.starting) {
-		p.starting++
-		go p.startOne(len(p.waiters) > 0)
-	}
-}
-
-// startOne starts a worker for whoever waits, or to be idle.
-func (p *pool) startOne(hurried bool) {
-	w, err := p.start(hurried)
-	p.mu.Lock()
-	p.starting--
-	p.failed = err
-	switch {
-	case err == nil && p.closed:
-		go w.end(killedClose)
-	case err == nil:
-		p.idle = append(p.idle, w)
-		p.handOut()
-		p.trim()
-	case len(p.waiters) > 0:
-		p.answer(0, spawned{nil, err})
-	}
-	p.tell()
-	more := err == nil || len(p.waiters) > 0
-	p.mu.Unlock()
-	if more {
-		p.refill()
-	}
 }
 
 // warm waits until the pool is full and those that had their job are reaped.

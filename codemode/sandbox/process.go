@@ -49,6 +49,7 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
+	fresh     bool // it has just got a job (pool)
 
 	mu     sync.Mutex
 	cause  cause

@@ -116,14 +116,6 @@ func (p *process) limit(l wire.Limits) error {
 	return nil
 }
 
-// yield lets others have the CPU before this worker: by how much, as in nice(2).
-func (p *process) yield(by int) {
-	pid := p.cmd.Process.Pid // its own process group, so that all of its threads count
-	if now, err := unix.Getpriority(unix.PRIO_PGRP, pid); err == nil && 20-now < by {
-		_ = unix.Setpriority(unix.PRIO_PGRP, pid, by) // at worst it does not yield
-	}
-}
-
 // meter reads a worker's resident memory. Its files are nil where they cannot be had.
 type meter struct{ statm, status *os.File }
 

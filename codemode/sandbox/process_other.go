@@ -34,8 +34,12 @@ func (g *ground) close() {}
 // all there is, and Isolation says so.
 func (p *process) limit(wire.Limits) error { return nil }
 
-// yield has no way to here.
-func (p *process) yield(int) {}
+// yield, leaveCore and leavingCore have no way to here.
+func (p *process) yield() {}
+
+func (p *process) leaveCore() {}
+
+func leavingCore(start func()) { start() }
 
 // meter cannot read another process's memory here.
 type meter struct{}

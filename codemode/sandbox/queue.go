@@ -38,7 +38,6 @@ type standing struct {
 type ticket struct {
 	caller string
 	ready  chan struct{} // closed with the place granted
-	share  int           // places that the caller has, this one counted
 }
 
 // callers is how many callers may have filled their part of the queue before
@@ -97,16 +96,16 @@ func (q *queue) enterIdle(caller string) *ticket {
 	if len(q.waiting) > 0 || q.running >= min(q.places, runtime.NumCPU()) {
 		return nil
 	}
-	return &ticket{caller: caller, share: q.give(q.standing(caller))}
+	q.give(q.standing(caller))
+	return &ticket{caller: caller}
 }
 
-// give gives a caller a place, and tells how many it has then.
-func (q *queue) give(who *standing) int {
+// give gives a caller a place.
+func (q *queue) give(who *standing) {
 	q.running++
 	q.turn++
 	who.turn = q.turn
 	who.held++
-	return who.held
 }
 
 // leave gives a place back.
@@ -130,6 +129,23 @@ func (q *queue) rivals(caller string) bool {
 	q.forget()
 	_, here := q.known[caller]
 	return len(q.known) > 1 || len(q.known) == 1 && !here
+}
+
+// excess tells whether a caller who is not alone has more jobs running than there are
+// cores, and nobody has more.
+func (q *queue) excess(caller string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	own := q.known[caller]
+	if own == nil || own.held <= runtime.NumCPU() {
+		return false
+	}
+	q.forget()
+	most := 0
+	for _, who := range q.known {
+		most = max(most, who.held)
+	}
+	return len(q.known) > 1 && own.held == most
 }
 
 func (q *queue) standing(caller string) *standing {
@@ -180,7 +196,7 @@ func (q *queue) grant() {
 		}
 		t := q.waiting[next]
 		q.drop(next)
-		t.share = q.give(first)
+		q.give(first)
 		close(t.ready)
 	}
 }

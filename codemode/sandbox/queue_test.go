@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -84,6 +85,30 @@ func TestTheQueueIsFair(t *testing.T) {
 		time.Sleep(rivalry + time.Second)
 		require.False(t, l.q.rivals("flood"), "everybody has been away")
 		require.Empty(t, l.q.known)
+	})
+}
+
+func TestWhoHasMoreThanAFairPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cores := runtime.NumCPU()
+		l := newLine(8*cores, 100)
+		for range cores + 2 {
+			l.enter(t.Context(), "flood")
+		}
+		require.False(t, l.q.excess("flood"), "alone, a caller may have all")
+		l.enter(t.Context(), "other")
+		require.True(t, l.q.excess("flood"))
+		require.False(t, l.q.excess("other"))
+		require.False(t, l.q.excess("unknown"))
+		for range cores {
+			l.enter(t.Context(), "other")
+		}
+		require.False(t, l.q.excess("other"), "somebody has more")
+		l.leave("flood")
+		require.True(t, l.q.excess("flood"))
+		require.True(t, l.q.excess("other"), "nobody has more")
+		l.leave("flood")
+		require.False(t, l.q.excess("flood"), "a core for each")
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -116,7 +115,7 @@ func (s *Sandbox) closed() bool {
 const handOvers = 4
 
 func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, place *ticket) (*wire.Result, error) {
-	excess := s.excess(place)
+	excess := s.queue.excess(place.caller)
 	p, err := s.pool.take(ctx, excess)
 	if p != nil {
 		defer s.pool.discard(p) // also where the caller has gone meanwhile
@@ -138,16 +137,11 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, p
 	return e.run(ctx, host, job.Occasion)
 }
 
-// excess tells whether a caller who is not alone has more jobs than there are cores.
-func (s *Sandbox) excess(place *ticket) bool {
-	return place.share > runtime.NumCPU() && s.queue.rivals(place.caller)
-}
-
 // begin has a worker compile a job's script, under its limits and until ctx ends.
 func (s *Sandbox) begin(ctx context.Context, p *process, job *wire.Job, place *ticket, excess bool) (*execution, error) {
 	e := &execution{
 		process: p, job: job, grace: s.opts.KillGrace, crowd: s.queue.crowd,
-		rivals: func() bool { return s.queue.rivals(place.caller) }, yields: excess, replace: s.pool.refill,
+		rivals: func() bool { return s.queue.rivals(place.caller) }, excess: func() bool { return s.queue.excess(place.caller) }, yields: excess, settled: func() { s.pool.settled(p) },
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	e.wake()
@@ -158,9 +152,6 @@ func (s *Sandbox) begin(ctx context.Context, p *process, job *wire.Job, place *t
 			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
 		}
 		return nil, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
-	}
-	if excess {
-		p.yield(niceExcess)
 	}
 	of := sourceOf(job, bindings)
 	e.keep = func(payload []byte) error { return s.lowered.keep(of, payload) }
