@@ -48,6 +48,9 @@ func (i *Instance) Reload(context.Context) error {
 	for _, key := range later {
 		i.log.Warn("a changed key of the configuration waits for the next start", "key", key)
 	}
+	if len(live) == 0 {
+		live = []string{"no key"} // but tokens, perhaps, or a certificate: those are read again as well
+	}
 	i.log.Info("the configuration was read again", "changed", strings.Join(live, " "))
 	return nil
 }

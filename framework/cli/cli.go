@@ -189,7 +189,11 @@ func exactly(n int) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return fmt.Errorf("%d arguments given; use it as: %s", len(args), cmd.UseLine())
+		plural := "s"
+		if len(args) == 1 {
+			plural = ""
+		}
+		return fmt.Errorf("%d argument%s given; use it as: %s", len(args), plural, cmd.UseLine())
 	}
 }
 
