@@ -146,6 +146,7 @@ func (p *parser) operatorType() {
 			}
 			return
 		}
+		p.giveUp() // the name of a type, as one reader has it
 	}
 	p.primaryType()
 	for p.is("[") && !p.tok.fresh {

@@ -74,7 +74,6 @@ func (p *parser) superclass() {
 // classMember reads one, from its modifiers on.
 func (p *parser) classMember() {
 	from, generator, omitted := p.tok.from, false, false
-	p.first = false
 	kept := "" // the last word before the name that stays
 	for p.tok.kind == name && !p.named() {
 		word := p.says(p.tok)
@@ -93,6 +92,9 @@ func (p *parser) classMember() {
 			}
 			p.modifier(kept)
 		case word == "abstract", word == "declare":
+			if fresh {
+				p.giveUp() // a field
+			}
 			omitted = true
 			p.next()
 		default:

@@ -17,8 +17,8 @@ type parser struct {
 	edits  []edit
 	quiet  int // > 0 inside of what is left out as a whole
 
-	first   bool // nothing but what is left out stands before the statement in its list
-	omitted bool // the statement was left out
+	first   int // where the statement begins before which nothing stays in its list, -1 for none
+	omitted int // where the statement began that was left out last, -1 for none
 
 	where   place
 	refuted map[int]bool // where an attempt failed before

@@ -2,24 +2,26 @@ package strip
 
 // statements reads a list of them up to a mark, or to the end.
 func (p *parser) statements(until string) {
-	first, around := true, p.first
+	first := true
 	for p.tok.kind != end && (until == "" || !p.is(until)) {
-		p.first, p.omitted = first, false
+		from := p.tok.from
+		if first {
+			p.first = from
+		}
 		p.statement()
-		first = first && p.omitted
+		first = first && p.omitted == from
 	}
-	p.first = around
 }
 
 // omit leaves out a statement. What stands before must not go on in what stands
 // behind; where nothing does, nothing is put there: a directive can follow.
 func (p *parser) omit(from int) {
 	with := ";"
-	if p.first {
+	if p.first == from {
 		with = ""
 	}
 	p.replace(from, with)
-	p.omitted = true
+	p.omitted = from
 }
 
 func (p *parser) block() {
@@ -293,6 +295,9 @@ func (p *parser) ifStatement() {
 
 // inner reads a statement that is a part of another one.
 func (p *parser) inner() {
+	if p.is("let") {
+		p.giveUp() // a variable called let: nothing is declared there
+	}
 	p.where.blocks++
 	p.statement()
 	p.where.blocks--

@@ -66,7 +66,7 @@ func Strip(src string, o Options) (*Stripped, bool) {
 	if o.Modules && strings.Contains(src, Default) || strings.Contains(src, "<!--") || strings.Contains(src, "-->") {
 		return nil, false // the script has the name itself, or what used to be comments
 	}
-	p := &parser{src: src, opts: o, steps: 40*len(src) + 1000}
+	p := &parser{src: src, opts: o, steps: 40*len(src) + 1000, first: -1, omitted: -1}
 	p.scan(0)
 	p.statements("")
 	if p.failed || p.unsure || p.tok.kind != end {
