@@ -174,7 +174,7 @@ const all = [];
 for (let i = 0; i < 12000; i++) all.push(koan.note_get_by_id({ id: "1" }));
 await Promise.all(all);`)
 			require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors(), "%+v", e.Diagnostics)
-			require.Equal(t, "script:3:47", e.Diagnostics[0].Path)
+			require.Equal(t, "script:3:61", e.Diagnostics[0].Path)
 		})
 	}
 }
