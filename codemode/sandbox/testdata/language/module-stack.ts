@@ -1,4 +1,4 @@
-// => ["Error: first","    at inner (script:8:9)","    at script:12:3","Error: second","    at script:15:21","script:18:43","no"]
+// => ["Error: first","    at inner (script:8:9)","    at script:12:8","Error: second","    at script:15:21","script:18:43","no"]
 import { detect } from "@codemode/servers/vision";
 
 type Line = string;
