@@ -25,8 +25,8 @@ func (p *Program) exports(path string) ([]string, bool) {
 // refused says why a module cannot be imported.
 type refused struct{ full, path, text, hint string }
 
-// importStatement finds one at the begin of a line or behind a semicolon.
-var importStatement = regexp.MustCompile(`(?m)(?:^|;)[ \t]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
+// importStatement finds one at the begin of a line or of the text, or behind a semicolon.
+var importStatement = regexp.MustCompile(`(?m)(?:^|[;\x{2028}\x{2029}])[ \t\x{FEFF}]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
 
 // hoist takes the import statements out of a script that is to become the body of
 // a function. They are on one line, and what stays has its lines and columns.

@@ -152,6 +152,9 @@ func (p *Program) adopt(code string) error {
 		return &Error{Message: "the source map cannot be read: " + err.Error()}
 	}
 	p.mapped = m
+	if p.shift == 0 {
+		p.opens = opening(p.Lowered.Map)
+	}
 	text := strings.TrimRight(p.Lowered.Text, "\n")
 	if e := p.assigned(code, text); e != nil {
 		return e
@@ -186,6 +189,18 @@ func (p *Program) adopt(code string) error {
 	}
 	p.Code, p.Shape, p.text = compiled, Body, text
 	return nil
+}
+
+// opening gives the line that a source map begins with, where it comes from the first
+// byte of the user's text; 0 where it does not. The reader of source maps leaves that
+// out.
+func opening(sourceMap string) int {
+	_, mappings, found := strings.Cut(sourceMap, `"mappings": "`)
+	first := strings.TrimLeft(mappings, ";")
+	if !found || !strings.HasPrefix(first, "AAAA") || !strings.Contains(sourceMap, `"sources": ["`+userSource+`"`) {
+		return 0
+	}
+	return len(mappings) - len(first) + 1
 }
 
 // own are the statements that come from the user's text.

@@ -50,6 +50,7 @@ type Program struct {
 
 	shift  int // bytes that stand before the user's text in its first line
 	mapped *sourcemap.Consumer
+	opens  int // the line of what esbuild made that begins with the user's first byte, 0 for none
 	from   *origin
 }
 
@@ -58,6 +59,9 @@ type Program struct {
 func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool) {
 	if p.mapped != nil {
 		source, _, l, c, found := p.mapped.Source(line, column-1)
+		if !found && line == p.opens {
+			return 1, 1, true
+		}
 		if l == 1 {
 			c -= p.shift
 		}
