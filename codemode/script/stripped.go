@@ -16,8 +16,9 @@ import (
 // a script whose types were taken out.
 type origin struct {
 	stripped *strip.Stripped
-	starts   []int // of the lines of the stripped text
-	sent     []int // of the lines of the user's
+	code     string // the user's
+	// Where the lines of both begin; nil until a place is asked for, which few scripts do.
+	starts, sent []int
 }
 
 // strip compiles a module, or TypeScript, without the compiler. false is no verdict:
@@ -68,7 +69,7 @@ func (p *Program) strip(code, language string) bool {
 		return false
 	}
 	p.Code, p.Shape, p.text, p.shift = compiled, Body, text, len(head)
-	p.from = &origin{stripped: s, starts: lineStarts(s.Text), sent: lineStarts(code)}
+	p.from = &origin{stripped: s, code: code}
 	return true
 }
 
@@ -183,6 +184,9 @@ func assigns(list []ast.Statement, imports []strip.Import) bool {
 // position gives the user's line and column of a place in the parsed text, both from
 // 1, the place's column in bytes from where the stripped text begins in its line.
 func (o *origin) position(user lines, line, column int) (int, int, bool) {
+	if o.starts == nil {
+		o.starts, o.sent = LineStarts(o.stripped.Text), LineStarts(o.code)
+	}
 	if line < 1 || line > len(o.starts) || column < 1 {
 		return 0, 0, false
 	}
@@ -197,8 +201,8 @@ func (o *origin) position(user lines, line, column int) (int, int, bool) {
 	return i + 1, user.column(i+1, at-o.sent[i]+1), true
 }
 
-// lineStarts gives the offset of each line.
-func lineStarts(text string) []int {
+// LineStarts gives the offset of each line of a text, by the rules of JavaScript.
+func LineStarts(text string) []int {
 	starts := []int{0}
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -116,11 +116,7 @@ func (p *Program) assigned(code, text string) *Error {
 
 // place gives the line and column of an offset in the user's text.
 func place(code string, offset int) (line, column int) {
-	ends := lineEnd.FindAllStringIndex(code[:offset], -1)
-	from := 0
-	if len(ends) > 0 {
-		from = ends[len(ends)-1][1]
-	}
-	line = len(ends) + 1
-	return line, newLines(code).column(line, offset-from+1)
+	starts := LineStarts(code[:offset])
+	line = len(starts)
+	return line, newLines(code).column(line, offset-starts[line-1]+1)
 }

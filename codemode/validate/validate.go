@@ -10,13 +10,13 @@ package validate
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 
+	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -131,16 +131,7 @@ type lines struct {
 }
 
 func newLines(src string) *lines {
-	l := &lines{src: src, starts: []int{0}}
-	for i := 0; i < len(src); i++ {
-		switch {
-		case src[i] == '\n', src[i] == '\r' && (i+1 == len(src) || src[i+1] != '\n'):
-			l.starts = append(l.starts, i+1)
-		case strings.HasPrefix(src[i:], "\u2028"), strings.HasPrefix(src[i:], "\u2029"):
-			l.starts = append(l.starts, i+len("\u2028"))
-		}
-	}
-	return l
+	return &lines{src: src, starts: script.LineStarts(src)}
 }
 
 func (l *lines) position(offset int) (line, column int) {

@@ -242,18 +242,12 @@ func (p *parser) callArguments() bool {
 	return true
 }
 
-func (p *parser) arguments() {
-	p.want("(")
-	p.inside(func() {
-		for p.tok.kind != end && !p.is(")") {
-			p.take("...")
-			p.assignment()
-			if !p.is(")") {
-				p.want(",")
-			}
-		}
-	})
-	p.want(")")
+func (p *parser) arguments() { p.items("(", ")", p.spread) }
+
+// spread reads an argument, or an element.
+func (p *parser) spread() {
+	p.take("...")
+	p.assignment()
 }
 
 func (p *parser) inExpression() { p.inside(p.expression) }
@@ -338,34 +332,14 @@ func (p *parser) wordOperand() {
 }
 
 func (p *parser) array() {
-	p.want("[")
-	p.inside(func() {
-		for p.tok.kind != end && !p.is("]") {
-			if p.take(",") {
-				continue
-			}
-			p.take("...")
-			p.assignment()
-			if !p.is("]") {
-				p.want(",")
-			}
+	p.items("[", "]", func() {
+		if !p.is(",") { // else there is a hole
+			p.spread()
 		}
 	})
-	p.want("]")
 }
 
-func (p *parser) object() {
-	p.want("{")
-	p.inside(func() {
-		for p.tok.kind != end && !p.is("}") {
-			p.property()
-			if !p.is("}") {
-				p.want(",")
-			}
-		}
-	})
-	p.want("}")
-}
+func (p *parser) object() { p.items("{", "}", p.property) }
 
 // behindName are the marks behind the name of a member that are no part of what it
 // is called.

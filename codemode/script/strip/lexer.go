@@ -23,7 +23,6 @@ const (
 type token struct {
 	kind     kind
 	from, to int
-	after    int  // where the token before it ended
 	fresh    bool // a line ended before it
 }
 
@@ -45,7 +44,7 @@ func (p *parser) scan(from int) {
 		return
 	}
 	at, fresh := p.space(from)
-	t := token{from: at, to: at, after: from, fresh: fresh}
+	t := token{from: at, to: at, fresh: fresh}
 	if at >= len(p.src) {
 		p.tok = t
 		return

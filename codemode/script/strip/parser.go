@@ -185,6 +185,20 @@ func (p *parser) inFunction(arrow, generator bool, do func()) {
 	p.where = before
 }
 
+// items reads a list between two marks, with commas between what it has.
+func (p *parser) items(open, shut string, item func()) {
+	p.want(open)
+	p.inside(func() {
+		for p.tok.kind != end && !p.is(shut) {
+			item()
+			if !p.is(shut) {
+				p.want(",")
+			}
+		}
+	})
+	p.want(shut)
+}
+
 // inside does something between brackets.
 func (p *parser) inside(do func()) {
 	before := p.where

@@ -151,31 +151,15 @@ func (p *parser) binding() {
 	p.enter()
 	defer p.leave()
 	switch {
-	case p.take("{"):
-		p.inside(func() {
-			for p.tok.kind != end && !p.is("}") {
-				p.bindingProperty()
-				if !p.is("}") {
-					p.want(",")
-				}
-			}
-		})
-		p.want("}")
-	case p.take("["):
-		p.inside(func() {
-			for p.tok.kind != end && !p.is("]") {
-				if p.is(",") {
-					p.next()
-					continue
-				}
+	case p.is("{"):
+		p.items("{", "}", p.bindingProperty)
+	case p.is("["):
+		p.items("[", "]", func() {
+			if !p.is(",") { // else there is a hole
 				p.take("...")
 				p.bindingElement()
-				if !p.is("]") {
-					p.want(",")
-				}
 			}
 		})
-		p.want("]")
 	default:
 		p.wantName()
 	}
