@@ -158,7 +158,7 @@ func TestAPersonIsAsked(t *testing.T) {
 	require.True(t, outcome.Committed)
 	require.EqualValues(t, 16, effort())
 
-	for name, answer := range map[string]string{"no": no, "decline": `{"action":"decline"}`, "cancel": `{"action":"cancel"}`, "silence": ""} {
+	for name, answer := range map[string]string{"no": no, "decline": `{"action":"decline"}`, "cancel": `{"action":"cancel"}`} {
 		asker := answers(answer)
 		_, outcome, err := o.run(asker, "doubles")
 		require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), name)
@@ -166,10 +166,24 @@ func TestAPersonIsAsked(t *testing.T) {
 		_, _, err = o.approve(outcome.Run, boss)
 		require.Equal(t, fault.ApprovalDenied, fault.CodeOf(err), "for good")
 	}
-	for _, nothing := range []string{`{"action":"perhaps"}`, `{"action":"accept"}`, `{"action":"accept","content":{"approve":"yes"}}`, `[]`} {
+	// Where there is no answer, the plan waits for somebody else.
+	for _, nothing := range []string{"", `{"action":"perhaps"}`, `{"action":"accept"}`, `{"action":"accept","content":{"approve":"yes"}}`, `[]`} {
 		_, outcome, err := o.run(answers(nothing), "doubles")
-		o.planned(outcome, err) // it is no answer: the plan waits for somebody else
+		p, findErr := o.engine.FindPlan(context.Background(), o.planned(outcome, err), boss)
+		require.NoError(t, findErr)
+		require.Equal(t, run.PlanWaiting, p.State)
+		if nothing == "" {
+			require.ErrorContains(t, err, "nobody answered within 2000 ms")
+		}
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	asker = answers("")
+	asker.answer = func(string) string { cancel(); return "" }
+	_, outcome, err = o.runWithin(ctx, asker, "doubles")
+	require.ErrorIs(t, err, context.Canceled)
+	p, err := o.engine.FindPlan(context.Background(), outcome.Run, boss)
+	require.NoError(t, err, "a client that gave up leaves its plan to others")
+	require.Equal(t, run.PlanWaiting, p.State)
 	require.EqualValues(t, 16, effort())
 	_, outcome, err = o.run(failing{fault.New(fault.UpstreamError, "no such method")}, "doubles")
 	_, _, err = o.approve(o.planned(outcome, err), boss)
@@ -195,7 +209,7 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 	id := o.planned(outcome, err)
 	p, err := o.engine.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, o.engine.PlanText(p), "  Todo    default        0        0        4\n")
+	require.Contains(t, o.engine.PlanText(p), "  Todo    default        4        0        0\n")
 	require.Equal(t, 4, free.count("t"))
 	out, _, err := o.approve(id, boss)
 	require.NoError(t, err)
@@ -239,7 +253,7 @@ func TestAPlanPausesBeforeWhatIsOutside(t *testing.T) {
 	require.Contains(t, asker.asked[0], `wants to call world.send`)
 	require.Contains(t, asker.asked[0], `{"to":"ann"}`)
 	require.Contains(t, asker.asked[0], "Changed so far")
-	require.Contains(t, asker.asked[1], "Agreed to and made already")
+	require.Contains(t, asker.asked[1], "Left the house already, after a yes")
 	require.Contains(t, asker.asked[1], `"after"`)
 	require.Len(t, w.seen(), 2)
 	require.Len(t, outcome.OutsideEffects, 1)
@@ -440,5 +454,5 @@ func TestThePlansTextCannotBeForged(t *testing.T) {
 		many.Changes = append(many.Changes, run.Change{Entity: "Todo", Set: "s", ID: strings.Repeat("x", 900), Action: run.Delete, Before: json.RawMessage(`{"notes":"` + strings.Repeat("y", 5000) + `"}`)})
 	}
 	require.Less(t, len(many.Text(strings.Clone)), 8000)
-	require.Contains(t, many.Text(strings.Clone), "and 4988 more rows")
+	require.Contains(t, many.Text(strings.Clone), "… and 4988 more rows: 4988 Todo deleted\n")
 }

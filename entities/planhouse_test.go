@@ -78,9 +78,14 @@ func (o *desk) script(ctx context.Context, c catalog.Call) (json.RawMessage, err
 // clients write JSON, with blanks, and stays so whatever becomes of the run.
 func (o *desk) run(person ask.Client, name string) (string, *run.Outcome, error) {
 	o.Helper()
+	return o.runWithin(context.Background(), person, name)
+}
+
+func (o *desk) runWithin(ctx context.Context, person ask.Client, name string) (string, *run.Outcome, error) {
+	o.Helper()
 	text := `{ "job": "` + name + `" }`
 	input := json.RawMessage(text)
-	out, outcome, err := o.engine.Invoke(ask.With(context.Background(), person), run.Request{
+	out, outcome, err := o.engine.Invoke(ask.With(ctx, person), run.Request{
 		View: o.view, Principal: o.as, ID: catalog.CodeID("test", "script"), Input: input, Surface: "app",
 	})
 	require.Equal(o, text, string(input))

@@ -28,6 +28,9 @@ type Question struct {
 	// Life is how long an answer is of use, where that is longer than clients are
 	// given for answers anyway. Who asks bounds a shorter time itself.
 	Life time.Duration
+	// Status says what the call does while the client thinks, for progress; "" is
+	// said in general terms.
+	Status string
 }
 
 // Longest is how long the answers to questions are of use: at least so long.

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/framework/ask"
@@ -74,11 +72,8 @@ func approver() auth.Principal {
 	return p
 }
 
-// asksHere tells whether a question can be answered on standard input.
-func (c *command) asksHere() bool {
-	f, ok := c.app.Stdin.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}
+// asksHere reports whether a question can be answered on standard input.
+func (c *command) asksHere() bool { return onTerminal(c.app.Stdin) }
 
 func (c *command) listPlans(ctx context.Context) error {
 	i, stop, err := c.once(ctx)
@@ -119,7 +114,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	if err != nil {
 		return failed(explain(err))
 	}
-	fmt.Fprint(c.app.Stderr, i.Engine().PlanText(plan))
+	c.showPlan(i.Engine(), plan)
 	verdict := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}
 	here := terminal{bufio.NewReader(c.app.Stdin), c.app.Stderr}
 	yes := f.yes
@@ -144,6 +139,16 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	start := time.Now()
 	out, outcome, err := i.Engine().Approve(ctx, verdict)
 	return c.printApproved(i, plan, out, outcome, err, time.Since(start))
+}
+
+// showPlan shows a person all of a plan on a terminal, and what fits a log elsewhere.
+func (c *command) showPlan(e *run.Engine, p *run.Plan) {
+	if !onTerminal(c.app.Stderr) {
+		fmt.Fprint(c.app.Stderr, e.PlanText(p))
+		return
+	}
+	page(c.app.Stderr, e.WholePlanText(p))
+	fmt.Fprintf(c.app.Stderr, "\nPlan %s %s.\n", p.ID, p.Summary())
 }
 
 // codeOf is what the input digest of a plan's line is over, as in the line of `run`:

@@ -19,7 +19,7 @@ const maxQuestions = 64
 // input are what the request is about: answers of 2026-07-28 are good for that only.
 func (s *session) asking(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
 	if !ex.modern {
-		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to}), nil
+		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
 	}
 	r, bad := s.server.resume(ex, name, input)
 	if bad != nil {

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -22,7 +23,13 @@ type dialog struct {
 	session *session
 	peer    peer
 	to      sink
+	// progress of the call that asks, nil where the client wants none.
+	progress *progress
 }
+
+// aliveEvery is how often a client hears that its call goes on while a person
+// decides: one with a time limit that progress resets waits as long as they take.
+const aliveEvery = time.Second
 
 var _ ask.Client = (*dialog)(nil)
 
@@ -72,10 +79,14 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		}
 		open = append(open, p)
 	}
+	alive := time.NewTicker(aliveEvery)
+	defer alive.Stop()
 	var answers []json.RawMessage
 	for len(open) > 0 {
 		p := open[0]
 		select {
+		case <-alive.C:
+			d.progress.alive(cmp.Or(p.Status, "waiting for an answer to "+p.Method))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-patient.C:

@@ -76,6 +76,26 @@ func (p *progress) report(done, total float64, message string) {
 	p.emit(r)
 }
 
+// aliveStep is by how much the value grows where nothing but time has passed.
+const aliveStep = 1e-6
+
+// alive tells a client that the call goes on although nothing is further than before.
+func (p *progress) alive(message string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.waiting != nil {
+		return
+	}
+	next := p.last
+	if p.sent {
+		next = max(p.last+aliveStep, math.Nextafter(p.last, math.Inf(1)))
+	}
+	p.emit(report{done: next, message: message})
+}
+
 func (p *progress) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

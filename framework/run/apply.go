@@ -216,12 +216,15 @@ func PlanText(ctx context.Context, p *Plan) string {
 	return c.engine.PlanText(p)
 }
 
-// PlanText is what a person reads of a plan, without secrets.
-func (e *Engine) PlanText(p *Plan) string {
-	return p.Text(func(text string) string {
-		text, _ = e.opts.Redactor.Text(text)
-		return text
-	})
+// PlanText is what a person reads of a plan in a dialog, without secrets.
+func (e *Engine) PlanText(p *Plan) string { return p.Text(e.redactText) }
+
+// WholePlanText is PlanText with every row.
+func (e *Engine) WholePlanText(p *Plan) string { return p.WholeText(e.redactText) }
+
+func (e *Engine) redactText(text string) string {
+	text, _ = e.opts.Redactor.Text(text)
+	return text
 }
 
 // ApprovePlan applies a plan that FindPlan gave, in place of a run of the code

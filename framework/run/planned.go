@@ -108,6 +108,7 @@ func unplanned(err error) error {
 func (r *Run) question(p *Plan) ask.Question {
 	q := ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), p.Text(r.Redact), form)
 	q.Life = r.engine.approvals().Life // a late answer is heard, and is no yes any more
+	q.Status = "waiting for a person to decide about plan " + p.ID
 	return q
 }
 
@@ -117,16 +118,10 @@ func (r *Run) late(ctx context.Context, p *Plan, q ask.Question) bool {
 	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Asked) > r.engine.approvals().Wait
 }
 
-func unanswered(wait time.Duration) string {
-	return fmt.Sprintf("nobody answered within %d ms", wait.Milliseconds())
-}
-
-// ask asks whoever made the call, and does what the answer says.
+// ask asks whoever made the call, and does what the answer says. Where there is none,
+// or nobody is left to hear it, the plan waits for somebody else.
 func (r *Run) ask(ctx context.Context, p *Plan) error {
 	q, wait := r.question(p), r.engine.approvals().Wait
-	if r.late(ctx, p, q) {
-		return r.deny(ctx, p, unanswered(wait))
-	}
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
 	answers, err := ask.All(waiting, q)
@@ -136,9 +131,10 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return err
 	case errors.Is(context.Cause(waiting), errNoAnswer):
-		return r.deny(ctx, p, unanswered(wait))
-	case ctx.Err() != nil: // the call is over, and nobody would hear of a yes
-		return errors.Join(ctx.Err(), r.deny(context.WithoutCancel(ctx), p, "the call was cancelled"))
+		return r.undecided(p, fmt.Sprintf("nobody answered within %d ms", wait.Milliseconds()))
+	case ctx.Err() != nil: // the call is over
+		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+		return ctx.Err()
 	default:
 		return r.unasked(ctx, p, err)
 	}
@@ -152,10 +148,19 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 			return fault.New(fault.Internal, "").Because(err)
 		}
 	}
-	if !given.Approve {
+	switch {
+	case !given.Approve:
 		return r.deny(ctx, p, "")
+	case r.late(ctx, p, q):
+		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
 	}
 	return r.agree(ctx, p, r.approver())
+}
+
+// undecided ends a run that nobody agreed to in time. Its plan goes on waiting.
+func (r *Run) undecided(p *Plan, why string) error {
+	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+	return requiredSince(p, why)
 }
 
 // unasked is what becomes of a run whose client cannot be asked, or that answers with
@@ -256,7 +261,10 @@ func (r *Run) concluded(ctx context.Context, err error) {
 
 // required is the fault of a run that somebody has to agree to and whose client
 // cannot be asked.
-func required(p *Plan) *fault.Fault {
+func required(p *Plan) *fault.Fault { return requiredSince(p, "") }
+
+// requiredSince is required, with the reason why the client's own person did not decide.
+func requiredSince(p *Plan, why string) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
 	message := "a person has to agree to what this run changes; nothing has been kept yet"
 	if p.Call != nil {
@@ -264,8 +272,11 @@ func required(p *Plan) *fault.Fault {
 		message = "a person has to agree to the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been kept yet"
 	}
 	if len(p.Differs) > 0 {
-		details["differs"] = p.Differs[:min(len(p.Differs), shownDiffers)]
+		details["differs"] = p.Differs[:min(len(p.Differs), dialogBounds.differs)]
 		message = "the data has changed since somebody agreed to this plan, and it would do something else now"
+	}
+	if why != "" {
+		message += " (" + why + ")"
 	}
 	return fault.New(fault.ApprovalRequired, message).
 		WithHint("Have somebody run `approve %s` with the app's command line, or call koan.code.execute with this planId as a principal who may approve.", p.ID).WithDetails(details)

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/journal"
 )
 
 var todoShape = &catalog.Resource{
@@ -94,53 +92,9 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// A text is shortened after its secrets were taken out: the half of one has no shape.
-func TestAPlanShowsNoHalfOfASecret(t *testing.T) {
-	var redactor *journal.Redactor
-	secret, row := "4111 1111 1111 1111", strings.Repeat("x", shownValue-16)+" "
-	p := Plan{
-		Changes: []Change{{Action: Create, Entity: "Todo", Set: "default", ID: "1", After: json.RawMessage(`{"title":"` + row + secret + `"}`)}},
-		Request: Planned{Tool: "t"},
-		Call:    &PlannedCall{Tool: "o", Input: json.RawMessage(`{"text":"` + strings.Repeat("x", shownInput-30) + " " + secret + `"}`)},
-	}
-	text := p.Text(func(s string) string { s, _ = redactor.Text(s); return s })
-	require.NotContains(t, text, "4111")
-	require.Contains(t, text, "xxx [redac")
-}
-
-// Whatever rows hold, their shape is found and a person can read of them.
-func FuzzShape(f *testing.F) {
-	f.Add("1", `{"title":"a\u202e","labels":["1"],"parentId":"1"}`, `{"title":{"deep":[1e400]},"version":null}`)
-	f.Add("\x00\n", `[]`, `{"labels":"1","parentId":["1",{}]}`)
-	f.Fuzz(func(t *testing.T, id, before, after string) {
-		changes := []Change{
-			{Entity: "Todo", Set: "default", ID: id, Action: Update, Before: json.RawMessage(before), After: json.RawMessage(after)},
-			{Entity: "Todo", Set: "default", ID: id + "x", Action: Create, After: json.RawMessage(after)},
-			{Entity: "Note", Set: "default", ID: id, Action: Delete, Before: json.RawMessage(before)},
-		}
-		s := shapeOf(changes, describe)
-		require.Len(t, s.lines, len(changes))
-		require.Equal(t, s.digest, shapeOf(changes, describe).digest)
-		require.Empty(t, s.differences(s))
-		p := Plan{Changes: changes, Request: Planned{Tool: "t"}, Call: &PlannedCall{Tool: "o", Input: json.RawMessage(after)}}
-		text := p.Text(func(s string) string { return s })
-		require.LessOrEqual(t, utf8.RuneCountInString(text), shownText+1)
-		for _, line := range strings.Split(text, "\n") {
-			require.Equal(t, line, plain(line), "nothing that a terminal acts on")
-		}
-	})
-}
-
 // A row that the caller may not see has no id, not an empty one.
 func TestAChangeWithoutAnID(t *testing.T) {
 	raw, err := json.Marshal(Change{Entity: "Audit", Set: "default", Action: Create})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"entity":"Audit","set":"default","action":"create"}`, string(raw))
-}
-
-func TestCallsThatNeededNoAgreementAreCounted(t *testing.T) {
-	plain := func(text string) string { return text }
-	one, two := &Plan{Made: make([]CallRecord, 1)}, &Plan{Made: make([]CallRecord, 3), Agreed: make([]PlannedCall, 1)}
-	require.Contains(t, one.Text(plain), "\n1 call outside needed no agreement and was made already.\n")
-	require.Contains(t, two.Text(plain), "\n2 calls outside needed no agreement and were made already.\n")
 }

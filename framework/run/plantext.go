@@ -4,215 +4,221 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Bounds of what a person is shown, in rows, lines and characters.
-const (
-	shownRows    = 12
-	shownFields  = 8
-	shownDiffers = 10
-	shownValue   = 60
-	shownInput   = 600
-	shownText    = 6000
+// textBounds are how much of a plan a text shows, in rows, lines and characters.
+// How many rows of which kind are deleted, changed and created, and which calls left
+// the house, is always said whole.
+type textBounds struct {
+	rows, fields, tableLines, calls, differs int
+	value, input                             int
+	text                                     int // no row begins beyond it
+}
+
+var (
+	// dialogBounds fit a client's dialog and a model's context.
+	dialogBounds = textBounds{rows: 12, fields: 8, tableLines: 20, calls: 3, differs: 10, value: 60, input: 600, text: 4500}
+	// terminalBounds are for a person who can scroll.
+	terminalBounds = textBounds{rows: 100_000, fields: 1000, tableLines: 10_000, calls: 10_000, differs: 10_000, value: 500, input: 20_000, text: 64 << 20}
 )
 
-// Text is what a person reads before deciding: what is asked for, how many rows
-// change, the first of them with before and after, and calls outside. Values are
-// quoted, so that none of them can pass for a line of this text, and go through
-// redact before they are shortened: half a secret is one that no pattern knows.
-func (p *Plan) Text(redact func(string) string) string {
-	b := planText{redact: redact}
-	switch {
-	case p.Call != nil:
-		effect := p.Call.effect()
-		if effect != "" {
-			effect += " that cannot be undone"
-		}
-		fmt.Fprintf(&b.Builder, "%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, b.input(p.Call.Input))
-	default:
-		fmt.Fprintf(&b.Builder, "%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
+// Text is what a person reads before deciding, short enough for a dialog: what is
+// asked for, what is destroyed and what leaves the house, how many rows change, the
+// first of them with before and after. Values are quoted, so that none of them can
+// pass for a line of this text, and go through redact before they are shortened:
+// half a secret is one that no pattern knows.
+func (p *Plan) Text(redact func(string) string) string { return p.text(redact, dialogBounds) }
+
+// WholeText is Text with every row.
+func (p *Plan) WholeText(redact func(string) string) string { return p.text(redact, terminalBounds) }
+
+func (p *Plan) text(redact func(string) string, bounds textBounds) string {
+	t := planText{redact: redact, bounds: bounds}
+	p.writeRequest(&t)
+	t.WriteString("\n")
+	counts := p.Counts()
+	if deleted := countKinds(counts, func(c ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
+		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
 	}
-	if len(p.Differs) > 0 {
-		b.WriteString("\nThis is not what was agreed to before; the data has changed since:\n")
-		for i, d := range p.Differs {
-			if i == shownDiffers {
-				fmt.Fprintf(&b.Builder, "  … and %d more differences\n", len(p.Differs)-i)
-				break
+	p.writeCalls(&t)
+	p.writeDifferences(&t)
+	t.writeCounts(p, counts)
+	t.writeRows(p.Changes)
+	return redact(t.String())
+}
+
+// Summary says in a few words what the plan asks for: deletions and calls first.
+func (p *Plan) Summary() string {
+	counts := p.Counts()
+	var parts []string
+	add := func(verb string, of func(ChangeCount) int) {
+		if kinds := countKinds(counts, of); len(kinds) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d (%s)", verb, kinds.total(), kinds))
+		}
+	}
+	add("deletes", func(c ChangeCount) int { return c.Deleted })
+	if p.Call != nil {
+		parts = append(parts, "calls "+p.Call.Tool)
+	}
+	add("updates", func(c ChangeCount) int { return c.Updated })
+	add("creates", func(c ChangeCount) int { return c.Created })
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
+
+func (p *Plan) writeRequest(t *planText) {
+	if p.Call == nil {
+		t.printf("%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
+		return
+	}
+	effect := p.Call.effect()
+	if effect != "" {
+		effect += " that cannot be undone"
+	}
+	t.printf("%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, t.input(p.Call.Input))
+}
+
+// writeCalls lists what has left the house already, which no answer takes back.
+func (p *Plan) writeCalls(t *planText) {
+	if len(p.Agreed) > 0 {
+		var rest kinds
+		t.WriteString("Left the house already, after a yes:\n")
+		for i, c := range p.Agreed {
+			if i < t.bounds.calls {
+				t.printf("  %s %s\n", c.Tool, t.input(c.Input))
+			} else {
+				rest.add(c.Tool, 1)
 			}
-			fmt.Fprintf(&b.Builder, "  %s\n", redact(d))
+		}
+		if len(rest) > 0 {
+			t.printf("  … and %s: %s\n", quantity(rest.total(), "more call"), rest)
 		}
 	}
-	p.writeRows(&b)
-	p.writeMade(&b)
-	return clipped(redact(b.String()), shownText)
+	var unasked kinds
+	for _, c := range p.Made {
+		unasked.add(c.ToolName, 1)
+	}
+	for _, c := range p.Agreed {
+		unasked.add(c.Tool, -1)
+	}
+	if unasked = unasked.present(); len(unasked) > 0 {
+		t.printf("Left the house already, without being asked about: %s.\n", unasked)
+	}
+}
+
+func (p *Plan) writeDifferences(t *planText) {
+	if len(p.Differs) == 0 {
+		return
+	}
+	t.WriteString("\nThis is not what was agreed to before; the data has changed since:\n")
+	for i, d := range p.Differs {
+		if i == t.bounds.differs {
+			t.printf("  … and %s\n", quantity(len(p.Differs)-i, "more difference"))
+			break
+		}
+		t.printf("  %s\n", t.redact(d))
+	}
 }
 
 // planText is the text while it is written.
 type planText struct {
 	strings.Builder
 	redact func(string) string
+	bounds textBounds
 }
 
-// Summary says in a few words what the plan asks for.
-func (p *Plan) Summary() string {
-	var parts []string
-	for _, c := range p.Counts() {
-		parts = append(parts, c.Entity+": "+counted(c))
-	}
-	if p.Call != nil {
-		parts = append(parts, "call of "+p.Call.Tool)
-	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return clipped(strings.Join(parts, "; "), 2*shownValue)
-}
-
-func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
-
-// writeMade lists what has left the house, which no answer takes back.
-func (p *Plan) writeMade(b *planText) {
-	if len(p.Agreed) > 0 {
-		b.WriteString("\nAgreed to and made already:\n")
-		for _, c := range p.Agreed {
-			fmt.Fprintf(&b.Builder, "  %s %s\n", c.Tool, b.input(c.Input))
-		}
-	}
-	switch other := len(p.Made) - len(p.Agreed); {
-	case other == 1:
-		b.WriteString("\n1 call outside needed no agreement and was made already.\n")
-	case other > 1:
-		fmt.Fprintf(&b.Builder, "\n%d calls outside needed no agreement and were made already.\n", other)
-	}
-}
-
-func (p *Plan) writeRows(b *planText) {
-	counts := p.Counts()
-	switch {
-	case len(counts) == 0 && p.Call != nil:
-		b.WriteString("\nNo data has been changed so far.\n")
-		return
-	case len(counts) == 0:
-		b.WriteString("\nIt changes no data.\n")
-		return
-	case p.Call != nil:
-		b.WriteString("\nChanged so far, and not kept yet:\n")
-	default:
-		b.WriteString("\n")
-	}
-	b.writeCounts(counts)
-	b.WriteString("\n")
-	for i, c := range p.Changes {
-		if i == shownRows {
-			fmt.Fprintf(&b.Builder, "… and %d more rows\n", len(p.Changes)-i)
-			break
-		}
-		fmt.Fprintf(&b.Builder, "%s %s %s\n", c.Action, c.Entity, or(b.id(c.ID), "(a row that the caller does not see)"))
-		b.writeFields(c)
-	}
-}
-
-// writeCounts is a table of how many rows of what are made, changed and removed.
-func (b *planText) writeCounts(counts []ChangeCount) {
-	table := [][]string{{"entity", "set", "created", "updated", "deleted"}}
-	for _, c := range counts {
-		table = append(table, []string{c.Entity, plain(clipped(c.Set, shownValue)), strconv.Itoa(c.Created), strconv.Itoa(c.Updated), strconv.Itoa(c.Deleted)})
-	}
-	widths := make([]int, len(table[0]))
-	for _, line := range table {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, line := range table {
-		for i, cell := range line {
-			if pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)); i < 2 { // names
-				b.WriteString("  " + cell + pad)
-			} else {
-				b.WriteString("  " + pad + cell)
-			}
-		}
-		b.WriteString("\n")
-	}
-}
-
-func counted(c ChangeCount) string {
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{c.Created, "created"}, {c.Updated, "updated"}, {c.Deleted, "deleted"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// writeFields shows what changed in a row: all that it has where it comes or goes.
-func (b *planText) writeFields(c Change) {
-	var before, after map[string]json.RawMessage
-	_ = json.Unmarshal(c.Before, &before) // of our own making; nil where it is absent
-	_ = json.Unmarshal(c.After, &after)
-	names, width := []string{}, 0
-	all := maps.Clone(before)
-	if all == nil {
-		all = map[string]json.RawMessage{}
-	}
-	maps.Copy(all, after)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if bytes.Equal(before[name], after[name]) || string(all[name]) == "null" && c.Action != Update || name == "id" {
-			continue
-		}
-		names = append(names, name)
-	}
-	for i, name := range names {
-		if i == shownFields {
-			names = names[:i:i]
-			break
-		}
-		width = max(width, len(name))
-	}
-	for _, name := range names {
-		switch c.Action {
-		case Create:
-			fmt.Fprintf(&b.Builder, "    %-*s  %s\n", width, name, b.value(after[name]))
-		case Delete:
-			fmt.Fprintf(&b.Builder, "    %-*s  %s\n", width, name, b.value(before[name]))
-		case Update:
-			fmt.Fprintf(&b.Builder, "    %-*s  %s -> %s\n", width, name, b.value(before[name]), b.value(after[name]))
-		}
-	}
-	if more := len(all) - len(names); len(names) == shownFields && more > 0 {
-		b.WriteString("    …\n")
-	}
-}
+func (t *planText) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, format, args...) }
 
 // value is one value for reading: short, on one line, and with nothing in it that a
 // terminal or a dialog would act on.
-func (b *planText) value(raw json.RawMessage) string {
+func (t *planText) value(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "none"
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return strconv.Quote(clipped(b.redact(text), shownValue))
+		return strconv.Quote(clipped(t.redact(text), t.bounds.value))
 	}
-	return plain(clipped(b.redact(string(raw)), shownValue))
+	return plain(clipped(t.redact(string(raw)), t.bounds.value))
 }
 
 // input is a call's input for reading.
-func (b *planText) input(raw json.RawMessage) string {
+func (t *planText) input(raw json.RawMessage) string {
 	var short bytes.Buffer
 	if json.Compact(&short, raw) != nil {
 		return "{}"
 	}
-	return plain(clipped(b.redact(short.String()), shownInput))
+	return plain(clipped(t.redact(short.String()), t.bounds.input))
+}
+
+func (t *planText) id(id string) string { return plain(clipped(t.redact(id), t.bounds.value)) }
+
+// kinds are numbers by name, in the order of first appearance.
+type kinds []struct {
+	name string
+	n    int
+}
+
+func (k *kinds) add(name string, n int) {
+	for i := range *k {
+		if (*k)[i].name == name {
+			(*k)[i].n += n
+			return
+		}
+	}
+	*k = append(*k, struct {
+		name string
+		n    int
+	}{name, n})
+}
+
+func (k kinds) present() (out kinds) {
+	for _, kind := range k {
+		if kind.n > 0 {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+func (k kinds) total() (n int) {
+	for _, kind := range k {
+		n += kind.n
+	}
+	return n
+}
+
+// String lists every kind: "280 Shop, 21 Member".
+func (k kinds) String() string {
+	parts := make([]string, len(k))
+	for i, kind := range k {
+		parts[i] = fmt.Sprintf("%d %s", kind.n, plain(kind.name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// countKinds sums one column of counts by entity.
+func countKinds(counts []ChangeCount, of func(ChangeCount) int) kinds {
+	var out kinds
+	for _, c := range counts {
+		out.add(c.Entity, of(c))
+	}
+	return out.present()
+}
+
+// quantity is a number and a noun: "1 row", "3 rows".
+func quantity(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // plain takes out of a text what is not printable.
@@ -228,8 +234,6 @@ func plain(s string) string {
 		return '·'
 	}, s)
 }
-
-func (b *planText) id(id string) string { return plain(clipped(b.redact(id), shownValue)) }
 
 func clipped(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {

@@ -71,7 +71,7 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	list := a.exec("", "approve", "--list")
 	require.Zero(t, list.status, list.stderr)
 	require.Contains(t, list.stdout, asked.PlanID)
-	require.Contains(t, list.stdout, "Todo: 1 created")
+	require.Contains(t, list.stdout, "creates 1 (1 Todo)")
 	for _, wrong := range [][]string{{"approve"}, {"approve", asked.PlanID}, {"approve", asked.PlanID, "--yes", "--deny"}, {"approve", asked.PlanID, "--list"}} {
 		require.Equal(t, 2, a.exec("yes\n", wrong...).status, wrong)
 	}
@@ -180,15 +180,26 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	var seen struct {
 		Asked                                           []string
 		Yes, No, Declined, Read, Tool, Mute, Own, Shown answer
+		Progress                                        []struct {
+			Progress float64
+			Message  string
+		}
+		GaveUp int
 	}
 	require.NoError(t, json.Unmarshal(out, &seen), string(out))
 	require.False(t, seen.Yes.IsError, "waiting counts against no time-out: %+v", seen.Yes)
 	require.Equal(t, "yes", seen.Yes.Body.Answer)
-	require.Len(t, seen.Asked, 4)
-	require.Contains(t, seen.Asked[0], "  entity  set      created  updated  deleted\n  Todo    default        1        0        0\n")
+	require.GreaterOrEqual(t, len(seen.Progress), 3, "one a second")
+	for i, p := range seen.Progress {
+		require.Contains(t, p.Message, "waiting for a person to decide about plan ")
+		require.True(t, i == 0 || p.Progress > seen.Progress[i-1].Progress, "%v", seen.Progress)
+	}
+	require.Equal(t, -32001, seen.GaveUp)
+	require.Len(t, seen.Asked, 5)
+	require.Contains(t, seen.Asked[0], "  entity  set      deleted  updated  created\n  Todo    default        0        0        1\n")
 	require.Contains(t, seen.Asked[0], `"yes"`)
-	require.Contains(t, seen.Asked[2], "todo.delete")
-	require.Contains(t, seen.Asked[2], `"Write tests"`)
+	require.Contains(t, seen.Asked[3], "todo.delete")
+	require.Contains(t, seen.Asked[3], `"Write tests"`)
 	require.Equal(t, string(fault.ApprovalDenied), seen.No.Body.Error.Code)
 	require.Equal(t, string(fault.ApprovalDenied), seen.Declined.Body.Error.Code)
 	require.EqualValues(t, 2, seen.Read.Body.Count)
@@ -197,6 +208,15 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	require.Equal(t, string(fault.ApprovalRequired), seen.Own.Body.Error.Code, "an agent does not agree to what it wants itself")
 	require.Equal(t, "waiting", seen.Shown.Body.Result.State)
 	require.Contains(t, seen.Shown.Body.Result.Text, `"mute"`)
+
+	// A client that gave up left its plan to whoever may approve.
+	var left string
+	for _, line := range strings.Split(a.exec("", "approve", "--list").stdout, "\n")[1:] {
+		if id, _, _ := strings.Cut(line, " "); id != "" && strings.Contains(a.exec("", "approve", id, "--yes").stderr, `"gave up"`) {
+			left = id
+		}
+	}
+	require.NotEmpty(t, left)
 
 	// Once somebody has agreed, the agent gets what came of it.
 	plan := seen.Mute.Body.Error.Details.(map[string]any)["planId"].(string)

@@ -15,8 +15,8 @@ const connect = async (capabilities) => {
     : new StdioClientTransport({ command, args, env: process.env, stderr: "ignore" });
   const client = new Client({ name: "approving", version: "1.0.0" }, { capabilities });
   await client.connect(transport);
-  const call = async (name, input) => {
-    const r = await client.callTool({ name, arguments: input });
+  const call = async (name, input, options) => {
+    const r = await client.callTool({ name, arguments: input }, undefined, options);
     return { isError: r.isError === true, body: r.structuredContent };
   };
   return { client, call, end: async () => { await transport.terminateSession?.(); await client.close(); } };
@@ -31,8 +31,12 @@ client.setRequestHandler(ElicitRequestSchema, async (request) => {
   return approve === null ? { action: "decline" } : { action: "accept", content: { approve } };
 });
 const script = { code: "const t = SDK.Entities.Todo.upsert({ title: SDK.args.title }); SDK.Out.answer(t.title)" };
-wait = 1500; // longer than the script and the tool may take
-seen.yes = await call("koan.code.execute", { ...script, args: { title: "yes" } });
+wait = 3500; // longer than the script, the tool and, without progress, the client's request may take
+const progress = [];
+const patient = { timeout: 2000, resetTimeoutOnProgress: true, onprogress: (p) => progress.push(p) };
+seen.yes = await call("koan.code.execute", { ...script, args: { title: "yes" } }, patient);
+seen.progress = progress;
+seen.gaveUp = await call("koan.code.execute", { ...script, args: { title: "gave up" } }, { timeout: 500 }).then(() => "", (e) => e.code);
 wait = 0;
 approve = false;
 seen.no = await call("koan.code.execute", { ...script, args: { title: "no" } });

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/journal"
+)
+
+func unredacted(text string) string { return text }
+
+// change returns a change of one entity in the set default.
+func changeOf(action Action, entity, id, before, after string) Change {
+	return Change{Entity: entity, Set: "default", ID: id, Action: action, Before: json.RawMessage(before), After: json.RawMessage(after)}
+}
+
+// However many harmless rows come first, a person sees that something is deleted, how
+// many rows of which kinds, and the first of them.
+func TestPlanTextPutsDeletionsFirst(t *testing.T) {
+	p := Plan{Request: Planned{Tool: "koan.code.execute"}}
+	for i := range 300 {
+		p.Changes = append(p.Changes, changeOf(Update, "Todo", fmt.Sprint(i), `{"title":"a"}`, `{"title":"b"}`))
+	}
+	for i := range 30 {
+		p.Changes = append(p.Changes, changeOf(Delete, "Invoice", fmt.Sprint("inv", i), `{"total":"9"}`, ""))
+	}
+	p.Changes = append(p.Changes, changeOf(Delete, "Customer", "ada", `{"name":"Ada"}`, ""))
+	text := p.Text(unredacted)
+	headline := "Deletes 31 rows: 30 Invoice, 1 Customer.\n"
+	require.Contains(t, text, headline)
+	require.Less(t, strings.Index(text, headline), strings.Index(text, "Todo"))
+	require.Contains(t, text, "\ndelete Invoice inv0\n    total  \"9\"\n")
+	require.NotContains(t, text, "update Todo 0")
+	require.Contains(t, text, "  entity    set      deleted  updated  created\n  Invoice   default       30        0        0\n  Customer  default        1        0        0\n  Todo      default        0      300        0\n")
+	require.Contains(t, text, "… and 319 more rows: 18 Invoice, 1 Customer deleted; 300 Todo updated\n")
+	require.Equal(t, "deletes 31 (30 Invoice, 1 Customer); updates 300 (300 Todo)", p.Summary())
+
+	whole := p.WholeText(unredacted)
+	require.Contains(t, whole, "delete Customer ada")
+	require.Contains(t, whole, "update Todo 299")
+	require.NotContains(t, whole, "more rows")
+}
+
+// A list of sets that is too long for a dialog is summed up, and its deletions with it.
+func TestPlanTextSumsUpManySets(t *testing.T) {
+	var p Plan
+	for i := range 1000 {
+		c := changeOf(Create, "Todo", "1", "", `{"title":"t"}`)
+		if i%2 == 0 {
+			c.Action = Delete
+		}
+		c.Set = fmt.Sprint("tenant-", i)
+		p.Changes = append(p.Changes, c)
+	}
+	text := p.Text(unredacted)
+	require.Less(t, len(text), 8000)
+	require.Contains(t, text, "Deletes 500 rows: 500 Todo.\n")
+	require.Contains(t, text, "  (others)  981 more       481        0      500\n")
+	require.NotContains(t, p.WholeText(unredacted), "(others)")
+}
+
+func TestPlanTextListsCallsThatWereMade(t *testing.T) {
+	var p Plan
+	for i := range 5 {
+		p.Agreed = append(p.Agreed, PlannedCall{Tool: "mail.send", Input: json.RawMessage(fmt.Sprintf(`{"to":"%d"}`, i))})
+	}
+	for _, tool := range []string{"mail.send", "sms.send", "mail.send", "mail.send", "mail.send", "mail.send", "sms.send"} {
+		p.Made = append(p.Made, CallRecord{ToolName: tool})
+	}
+	p.Changes = []Change{changeOf(Create, "Todo", "1", "", `{}`)}
+	text := p.Text(unredacted)
+	require.Contains(t, text, "Left the house already, after a yes:\n  mail.send {\"to\":\"0\"}\n")
+	require.Contains(t, text, "  … and 2 more calls: 2 mail.send\n")
+	require.Contains(t, text, "Left the house already, without being asked about: 2 sms.send.\n")
+	require.Less(t, strings.Index(text, "sms.send"), strings.Index(text, "create Todo"))
+}
+
+// A text is shortened after its secrets were taken out: the half of one has no shape.
+func TestAPlanShowsNoHalfOfASecret(t *testing.T) {
+	var redactor *journal.Redactor
+	secret, row := "4111 1111 1111 1111", strings.Repeat("x", dialogBounds.value-16)+" "
+	p := Plan{
+		Changes: []Change{{Action: Create, Entity: "Todo", Set: "default", ID: "1", After: json.RawMessage(`{"title":"` + row + secret + `"}`)}},
+		Request: Planned{Tool: "t"},
+		Call:    &PlannedCall{Tool: "o", Input: json.RawMessage(`{"text":"` + strings.Repeat("x", dialogBounds.input-30) + " " + secret + `"}`)},
+	}
+	text := p.Text(func(s string) string { s, _ = redactor.Text(s); return s })
+	require.NotContains(t, text, "4111")
+	require.Contains(t, text, "xxx [redac")
+}
+
+// Whatever rows hold, their shape is found and a person can read of them.
+func FuzzShape(f *testing.F) {
+	f.Add("1", `{"title":"a\u202e","labels":["1"],"parentId":"1"}`, `{"title":{"deep":[1e400]},"version":null}`)
+	f.Add("\x00\n", `[]`, `{"labels":"1","parentId":["1",{}]}`)
+	f.Fuzz(func(t *testing.T, id, before, after string) {
+		changes := []Change{
+			{Entity: "Todo", Set: "default", ID: id, Action: Update, Before: json.RawMessage(before), After: json.RawMessage(after)},
+			{Entity: "Todo", Set: "default", ID: id + "x", Action: Create, After: json.RawMessage(after)},
+			{Entity: "Note", Set: "default", ID: id, Action: Delete, Before: json.RawMessage(before)},
+		}
+		s := shapeOf(changes, describe)
+		require.Len(t, s.lines, len(changes))
+		require.Equal(t, s.digest, shapeOf(changes, describe).digest)
+		require.Empty(t, s.differences(s))
+		p := Plan{Changes: changes, Request: Planned{Tool: "t"}, Call: &PlannedCall{Tool: "o", Input: json.RawMessage(after)}}
+		text := p.Text(func(s string) string { return s })
+		require.LessOrEqual(t, utf8.RuneCountInString(text), 8000)
+		for _, line := range strings.Split(text, "\n") {
+			require.Equal(t, line, plain(line), "nothing that a terminal acts on")
+		}
+	})
+}
