@@ -34,12 +34,12 @@ type queryInput struct {
 }
 
 // decodeByQuery checks the input of update-by-query, or with changing false of
-// delete-by-query. A filter has to be given: a query that forgets it would be
-// about everything.
+// delete-by-query. A filter has to be given, and one without a condition only with
+// `all` or `maxAffected`: a query that forgets its condition would be about everything.
 func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
-	known := []string{"filter", "changes", "maxAffected", "set"}
+	known := []string{"filter", "changes", "maxAffected", "all", "set"}
 	if !changing {
 		known = slices.Delete(known, 1, 2)
 	}
@@ -47,12 +47,20 @@ func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.Ra
 	if members == nil {
 		return nil, d.err()
 	}
+	all := d.flag(members, "all")
+	if all {
+		in.maxAffected = mostAffected
+	}
+	most, bounded := members["maxAffected"]
 	if v, ok := members["filter"]; ok {
 		tree, details := filter.Check(v, seen, g, "/filter")
 		in.filter = tree
 		d.details = append(d.details, details...)
+		if len(details) == 0 && tree.MatchesAll() && !all && !bounded {
+			d.fail("/filter", "the filter has no condition, so every %s is meant; say so with all: true, or say with maxAffected how many that may be at most", k.name())
+		}
 	} else {
-		d.fail("/filter", "filter is needed; {} means every %s", k.name())
+		d.fail("/filter", "filter is needed; {} with all: true means every %s", k.name())
 	}
 	if changing {
 		if v, ok := d.need(members, "changes"); ok {
@@ -63,10 +71,10 @@ func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.Ra
 			}
 		}
 	}
-	if v, ok := members["maxAffected"]; ok {
-		n, ok := filter.Integer(v)
+	if bounded {
+		n, ok := filter.Integer(most)
 		if !ok || n < 1 || n > mostAffected {
-			d.wrong("/maxAffected", fmt.Sprintf("an integer from 1 to %d", mostAffected), v)
+			d.wrong("/maxAffected", fmt.Sprintf("an integer from 1 to %d", mostAffected), most)
 		}
 		in.maxAffected = int(n)
 	}
@@ -113,8 +121,9 @@ var (
 
 func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
 	matching := read.FilterByName(k.Entity, e.app.Graph)
-	p["filter"] = described(matching, matching["description"].(string)+" {} is every one.")
+	p["filter"] = described(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
 	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
+	p["all"] = object{"type": "boolean", "default": false, "description": "Every match is meant, however many."}
 	p["set"] = read.SetSchema(&k.Entity.Resource)
 	return input(p, required...)
 }

@@ -43,8 +43,8 @@ func TestUpdatesByQuery(t *testing.T) {
 
 	require.EqualValues(t, 3, a.call("Todo.update-by-query", `{"filter":{"priority":"high"},"changes":{"priority":"low"}}`)["updated"], "a change may end the match")
 	require.EqualValues(t, 0, a.call("Todo.update-by-query", `{"filter":{"priority":"high"},"changes":{"priority":"low"}}`)["updated"])
-	require.EqualValues(t, 6, a.call("Todo.update-by-query", `{"filter":{},"changes":{"priority":"high"}}`)["updated"], "{} is every one")
-	require.EqualValues(t, 0, a.call("Todo.update-by-query", `{"filter":{},"changes":{"priority":"high"},"set":"archive"}`)["updated"], "sets are separate")
+	require.EqualValues(t, 6, a.call("Todo.update-by-query", `{"filter":{},"all":true,"changes":{"priority":"high"}}`)["updated"], "{} is every one")
+	require.EqualValues(t, 0, a.call("Todo.update-by-query", `{"filter":{},"all":true,"changes":{"priority":"high"},"set":"archive"}`)["updated"], "sets are separate")
 }
 
 func TestDeletesByQuery(t *testing.T) {
@@ -59,8 +59,8 @@ func TestDeletesByQuery(t *testing.T) {
 	require.JSONEq(t, `{"deleted":2}`, string(raw))
 	require.ElementsMatch(t, []string{"delete Todo t0000", "delete Step s1", "delete Todo t0002"}, said(out.Changes), "cascades are among the changes")
 	require.EqualValues(t, 1, a.call("Step.delete-by-query", `{"filter":{"todo":{"title":"Todo 1"}}}`)["deleted"])
-	require.EqualValues(t, 2, a.call("Todo.delete-by-query", `{"filter":{}}`)["deleted"])
-	require.EqualValues(t, 0, a.call("Todo.delete-by-query", `{"filter":{}}`)["deleted"])
+	require.EqualValues(t, 2, a.call("Todo.delete-by-query", `{"filter":{},"all":true}`)["deleted"])
+	require.EqualValues(t, 0, a.call("Todo.delete-by-query", `{"filter":{},"all":true}`)["deleted"])
 }
 
 func TestNothingBeyondMaxAffected(t *testing.T) {
@@ -74,9 +74,9 @@ func TestNothingBeyondMaxAffected(t *testing.T) {
 		matched, max int
 	}{
 		{"Todo.update-by-query", `{"filter":{"priority":"low"},"changes":{"title":"x"},"maxAffected":500}`, 501, 500},
-		{"Todo.update-by-query", `{"filter":{},"changes":{"title":"x"}}`, 1001, 1000},
+		{"Todo.update-by-query", `{"filter":{"id":{"$ne":"none"}},"changes":{"title":"x"}}`, 1001, 1000},
 		{"Todo.delete-by-query", `{"filter":{"title":{"$ne":"x"}},"maxAffected":1}`, 1001, 1},
-		{"Todo.delete-by-query", `{"filter":{}}`, 1001, 1000},
+		{"Todo.delete-by-query", `{"filter":{"id":{"$ne":"none"}}}`, 1001, 1000},
 	} {
 		f := a.fails(fault.InvalidPayload, c.op, c.input)
 		require.Equal(t, "/maxAffected", f.Path)
@@ -100,27 +100,34 @@ func TestRefusesBadQueries(t *testing.T) {
 		code            fault.Code
 		path, says      string
 	}{
-		{"no filter", "Todo.update-by-query", `{"changes":{"title":"x"}}`, fault.InvalidPayload, "/filter", "{} means every Todo"},
-		{"no filter to delete", "Todo.delete-by-query", `{}`, fault.InvalidPayload, "/filter", "{} means every Todo"},
+		{"no filter", "Todo.update-by-query", `{"changes":{"title":"x"}}`, fault.InvalidPayload, "/filter", "{} with all: true means every Todo"},
+		{"no filter to delete", "Todo.delete-by-query", `{}`, fault.InvalidPayload, "/filter", "{} with all: true means every Todo"},
 		{"null is no filter", "Todo.delete-by-query", `{"filter":null}`, fault.InvalidPayload, "/filter", "object"},
 		{"unknown field", "Todo.delete-by-query", `{"filter":{"titel":"x"}}`, fault.InvalidPayload, "/filter/titel", `did you mean "title"`},
 		{"filter of a secret", "Todo.delete-by-query", `{"filter":{"secret":"x"}}`, fault.InvalidPayload, "/filter/secret", "unknown field"},
-		{"no changes", "Todo.update-by-query", `{"filter":{}}`, fault.InvalidPayload, "/changes", "needed"},
-		{"nothing to change", "Todo.update-by-query", `{"filter":{},"changes":{}}`, fault.InvalidPayload, "/changes", "nothing to change"},
-		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes", "nothing to change"},
-		{"changes of the id", "Todo.update-by-query", `{"filter":{},"changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "does not change"},
-		{"unknown change", "Todo.update-by-query", `{"filter":{},"changes":{"priorty":"low"}}`, fault.InvalidPayload, "/changes/priorty", `did you mean "priority"`},
-		{"limit of a field", "Todo.update-by-query", `{"filter":{},"changes":{"title":""}}`, fault.InvalidPayload, "/changes/title", "at least 1"},
-		{"changes when deleting", "Todo.delete-by-query", `{"filter":{},"changes":{}}`, fault.InvalidPayload, "/changes", "unknown input"},
+		{"no condition", "Todo.update-by-query", `{"filter":{},"changes":{"title":"x"}}`, fault.InvalidPayload, "/filter", "all: true"},
+		{"no condition to delete", "Todo.delete-by-query", `{"filter":{}}`, fault.InvalidPayload, "/filter", "all: true"},
+		{"all false", "Todo.delete-by-query", `{"filter":{},"all":false}`, fault.InvalidPayload, "/filter", "all: true"},
+		{"all of another kind", "Todo.delete-by-query", `{"filter":{},"all":"yes"}`, fault.InvalidPayload, "/all", "true or false"},
+		{"not in an empty list", "Todo.delete-by-query", `{"filter":{"id":{"$nin":[]}}}`, fault.InvalidPayload, "/filter", "no condition"},
+		{"an empty text", "Todo.delete-by-query", `{"filter":{"title":{"$contains":""}}}`, fault.InvalidPayload, "/filter", "no condition"},
+		{"empty groups", "Todo.delete-by-query", `{"filter":{"$and":[{},{"$or":[{"title":"x"},{}]}]}}`, fault.InvalidPayload, "/filter", "no condition"},
+		{"no changes", "Todo.update-by-query", `{"filter":{},"all":true}`, fault.InvalidPayload, "/changes", "needed"},
+		{"nothing to change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "nothing to change"},
+		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes", "nothing to change"},
+		{"changes of the id", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "does not change"},
+		{"unknown change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"priorty":"low"}}`, fault.InvalidPayload, "/changes/priorty", `did you mean "priority"`},
+		{"limit of a field", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"title":""}}`, fault.InvalidPayload, "/changes/title", "at least 1"},
+		{"changes when deleting", "Todo.delete-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "unknown input"},
 		{"maxAffected 0", "Todo.delete-by-query", `{"filter":{},"maxAffected":0}`, fault.InvalidPayload, "/maxAffected", "from 1 to 100000"},
 		{"maxAffected too large", "Todo.delete-by-query", `{"filter":{},"maxAffected":100001}`, fault.InvalidPayload, "/maxAffected", "from 1 to 100000"},
 		{"maxAffected of text", "Todo.delete-by-query", `{"filter":{},"maxAffected":"5"}`, fault.InvalidPayload, "/maxAffected", "integer"},
-		{"reference to nothing", "Todo.update-by-query", `{"filter":{},"changes":{"assignedUserId":"nobody"}}`, fault.InvalidPayload, "/changes/assignedUserId", "no Person"},
-		{"unique", "Person.update-by-query", `{"filter":{},"changes":{"email":"same"}}`, fault.Conflict, "/changes/email", `Person "bob": another Person already has this email`},
-		{"app's own rule", "Person.update-by-query", `{"filter":{},"changes":{"name":"root"}}`, fault.InvalidPayload, "/changes", "nobody is called root"},
-		{"unknown set", "Todo.delete-by-query", `{"filter":{},"set":"archiv"}`, fault.UnknownSet, "/set", `did you mean "archive"`},
-		{"read-only", "AuditLog.delete-by-query", `{"filter":{}}`, fault.ToolNotFound, "", ""},
-		{"read-only update", "AuditLog.update-by-query", `{"filter":{},"changes":{"message":"x"}}`, fault.ToolNotFound, "", ""},
+		{"reference to nothing", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"assignedUserId":"nobody"}}`, fault.InvalidPayload, "/changes/assignedUserId", "no Person"},
+		{"unique", "Person.update-by-query", `{"filter":{},"all":true,"changes":{"email":"same"}}`, fault.Conflict, "/changes/email", `Person "bob": another Person already has this email`},
+		{"app's own rule", "Person.update-by-query", `{"filter":{},"all":true,"changes":{"name":"root"}}`, fault.InvalidPayload, "/changes", "nobody is called root"},
+		{"unknown set", "Todo.delete-by-query", `{"filter":{},"all":true,"set":"archiv"}`, fault.UnknownSet, "/set", `did you mean "archive"`},
+		{"read-only", "AuditLog.delete-by-query", `{"filter":{},"all":true}`, fault.ToolNotFound, "", ""},
+		{"read-only update", "AuditLog.update-by-query", `{"filter":{},"all":true,"changes":{"message":"x"}}`, fault.ToolNotFound, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := *a
@@ -153,13 +160,13 @@ func TestHooksHoldForQueries(t *testing.T) {
 		return next.Mutate(ctx, m)
 	})))
 	todos(a, 5)
-	raw, out, err := a.try("Todo.update-by-query", `{"filter":{},"changes":{"notes":"n"}}`)
+	raw, out, err := a.try("Todo.update-by-query", `{"filter":{},"all":true,"changes":{"notes":"n"}}`)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"updated":3}`, string(raw), "t0001 was kept as it is, t0003 was gone")
 	require.Equal(t, []string{"update Todo t0000", "update Todo t0002", "delete Todo t0003", "update Todo t0004"}, said(out.Changes))
 	require.EqualValues(t, 3, a.call("Todo.count", `{"filter":{"notes":"n"}}`)["count"])
 
-	raw, out, err = a.try("Todo.delete-by-query", `{"filter":{}}`)
+	raw, out, err = a.try("Todo.delete-by-query", `{"filter":{},"all":true}`)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"deleted":3}`, string(raw), "t0000 was marked instead")
 	require.Equal(t, []string{"update Todo t0000", "delete Todo t0001", "delete Todo t0002", "delete Todo t0004"}, said(out.Changes))

@@ -107,7 +107,7 @@ func TestFailingInterceptorsRefuse(t *testing.T) {
 	require.Contains(t, o.fails(fault.Forbidden, "Folder.collection", `{}`).Message, "a predicate that cannot be")
 	require.Contains(t, o.people["bob"].fails(fault.Forbidden, "Person.collection", `{}`).Message, "no tenant office is open")
 	require.Len(t, o.call("Person.collection", `{}`)["items"], 2)
-	o.call("Document.delete-by-query", `{"filter":{}}`)
+	o.call("Document.delete-by-query", `{"filter":{},"all":true}`)
 	require.Len(t, o.call("Person.collection", `{}`)["items"], 0)
 }
 

@@ -163,8 +163,8 @@ func TestPoliciesThatRefuseSayWhy(t *testing.T) {
 		{"Folder.collection", `{"with":"documents"}`},
 		{"Folder.count", `{"filter":{"documents":{"$exists":true}}}`},
 		{"Folder.get-by-id", `{"id":"f","fields":"documents.id"}`},
-		{"Document.update-by-query", `{"filter":{},"changes":{"pages":3}}`},
-		{"Document.delete-by-query", `{"filter":{}}`},
+		{"Document.update-by-query", `{"filter":{},"all":true,"changes":{"pages":3}}`},
+		{"Document.delete-by-query", `{"filter":{},"all":true}`},
 		{"Document.patch", `{"id":"a1","changes":{"pages":3}}`},
 		{"Document.delete", `{"id":"a1"}`},
 	} {
@@ -288,7 +288,7 @@ func TestDeletesThatOnlyMark(t *testing.T) {
 	o := openOffice(t)
 	require.EqualValues(t, 1, o.call("Document.delete", `{"id":"a1"}`)["deleted"])
 	require.EqualValues(t, 0, o.call("Document.delete", `{"id":"a1"}`)["deleted"])
-	require.EqualValues(t, 1, o.call("Document.delete-by-query", `{"filter":{}}`)["deleted"])
+	require.EqualValues(t, 1, o.call("Document.delete-by-query", `{"filter":{},"all":true}`)["deleted"])
 	require.EqualValues(t, 0, o.call("Document.count", `{}`)["count"])
 	require.EqualValues(t, 2, o.people["bob"].call("Document.count", `{}`)["count"])
 }

@@ -118,6 +118,7 @@ var inputs = []struct {
 	{"replace", text("boolean")},
 	{"ifVersion", text("number")},
 	{"maxAffected", text("number")},
+	{"all", text("boolean")},
 	{"set", func(t typeNames) string { return t.set }},
 }
 

@@ -27,7 +27,7 @@ func entityOps(r *catalog.Resource) []*catalog.Operation {
 		"collection": "filter q sort page pageSize cursor count fields with set", "get-by-id": "id set with fields", "new": "set",
 		"upsert": "model replace ifVersion set", "upsert-many": "models set", "patch": "id changes ifVersion set",
 		"delete": "id ifVersion set", "delete-many": "ids set", "count": "filter set", "aggregate": "filter groupBy count sum avg min max having sort limit set",
-		"update-by-query": "filter changes maxAffected set", "delete-by-query": "filter maxAffected set",
+		"update-by-query": "filter changes maxAffected all set", "delete-by-query": "filter maxAffected all set",
 	}
 	var out []*catalog.Operation
 	for _, op := range r.Operations {

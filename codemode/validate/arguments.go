@@ -26,7 +26,7 @@ var (
 	columns = strings.Fields("filter groupBy count sum avg min max having sort limit set")
 	setOnly = []string{"set"}
 	locked  = []string{"ifVersion", "set"}
-	bounded = []string{"maxAffected", "set"}
+	bounded = []string{"maxAffected", "all", "set"}
 )
 
 // signatures are the methods of CONTRACT section 3.

@@ -11,7 +11,7 @@ import (
 // stock fills the fixture app with todos of two people.
 const stock = `
 const { Todo, Person } = SDK.Entities;
-Todo.deleteByQuery({});
+Todo.deleteByQuery({}, { all: true });
 const [ann, bob] = Person.upsertMany([{ id: "ann", name: "Ann", email: "a" }, { id: "bob", name: "Bob", email: "b" }]);
 Todo.upsertMany([
   { id: "a1", title: "one", effort: 2, dueDate: "2026-01-31T23:30:00-01:00", assignedUserId: ann.id },
@@ -95,7 +95,7 @@ try { Todo.deleteByQuery({}, { maxAffected: 2 }) } catch (err) { caught = { code
 	e = p.execute("SDK.Entities.Todo.deleteByQuery()")
 	require.False(t, e.Success)
 	require.Equal(t, "/filter", e.Error.Path)
-	require.Contains(t, e.Error.Message, "{} means every Todo")
+	require.Contains(t, e.Error.Message, "{} with all: true means every Todo")
 	e = p.execute("typeof SDK.Entities.AuditLog.updateByQuery + typeof SDK.Entities.AuditLog.deleteByQuery + typeof SDK.Entities.AuditLog.aggregate")
 	require.Equal(t, "undefinedundefinedfunction", e.Result)
 }
@@ -124,7 +124,7 @@ for (const row of rows) console.log(row.priority, row["sumEffort"]);
 SDK.Entities.Todo.aggregate({ groupBy: "assignedUser" });
 SDK.Entities.Label.aggregate();
 SDK.Entities.AuditLog.aggregate({ groupBy: { field: "createdAt", by: "day" } });
-const n: number = SDK.Entities.Todo.updateByQuery({ completed: true }, { notes: null }, { maxAffected: 5 }) + SDK.Entities.Todo.deleteByQuery({}, "archive");
+const n: number = SDK.Entities.Todo.updateByQuery({ completed: true }, { notes: null }, { maxAffected: 5 }) + SDK.Entities.Todo.deleteByQuery({}, { all: true, set: "archive" });
 console.log(n);
 `)
 	out, err := typecheck(t, a.dir, "koan.d.ts", "good.ts")
