@@ -43,6 +43,10 @@ type App struct {
 	Description string
 	// Exposure is the app's default mode, where the configuration leaves it open.
 	Exposure exposure.Mode
+	// Defaults replace the defaults of configuration keys, written as in the
+	// environment: {"approval.mode": "destructive"}. A key that does not exist or a value
+	// that it does not take panics when the app starts.
+	Defaults map[string]string
 	// Providers start in this order and stop in the reverse one.
 	Providers []Provider
 }
@@ -111,6 +115,10 @@ func (a App) Settings() []catalog.Setting {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
 		}
+	}
+	out, problems := config.WithDefaults(out, a.Defaults)
+	if len(problems) > 0 {
+		panic("framework: App.Defaults of " + a.Name + ": " + problems.Error())
 	}
 	return out
 }

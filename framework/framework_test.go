@@ -144,3 +144,14 @@ func TestModes(t *testing.T) {
 	require.Equal(t, exposure.Full, i.Mode())
 	require.False(t, i.Negotiated())
 }
+
+func TestAppDefaults(t *testing.T) {
+	defaults := func(values map[string]string) framework.App { return framework.App{Name: "a", Defaults: values} }
+	i, err := framework.New(t.Context(), defaults(map[string]string{"run.maxAttempts": "3"}), framework.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, i.Stop(t.Context())) }()
+	require.Equal(t, 3, i.Values().Int("run.maxAttempts"))
+	require.PanicsWithValue(t, "framework: App.Defaults of a: configuration: default of run.attempts: there is no such key", func() {
+		defaults(map[string]string{"run.attempts": "3"}).Settings()
+	})
+}

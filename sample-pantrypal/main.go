@@ -21,6 +21,8 @@ func app() framework.App {
 	return framework.App{
 		Name:        "pantrypal",
 		Description: "What is in the house, what can be cooked from it, and what is missing.",
+		// Somebody in the household agrees before anything is thrown away.
+		Defaults: map[string]string{"approval.mode": "destructive"},
 		Providers: []framework.Provider{
 			entities.Provide(ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)), entities.Options{}),
 			plugins.Provide(plugins.Options{}),

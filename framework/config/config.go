@@ -61,6 +61,7 @@ func (p Problems) Error() string {
 // Load merges and checks. The error is Problems.
 func Load(settings []catalog.Setting, src Source) (*Config, error) {
 	c := &Config{settings: map[string]catalog.Setting{}, state: state{values: map[string]any{}, origin: map[string]string{}, free: map[string]string{}}}
+	settings, problems := WithDefaults(settings, src.Defaults)
 	for _, s := range settings {
 		if _, twice := c.settings[s.Key]; twice {
 			panic("config: " + s.Key + " is declared twice")
@@ -70,9 +71,6 @@ func Load(settings []catalog.Setting, src Source) (*Config, error) {
 			c.values[s.Key] = s.Default
 		}
 	}
-	var problems Problems
-	problems = append(problems, c.flags(src.Defaults, "default of ")...)
-	clear(c.origin)
 	problems = append(problems, c.file(src)...)
 	problems = append(problems, c.environment(src.Env)...)
 	problems = append(problems, c.flags(src.Flags, "--")...)
@@ -81,6 +79,27 @@ func Load(settings []catalog.Setting, src Source) (*Config, error) {
 	}
 	c.now.Store(&c.state)
 	return c, nil
+}
+
+// WithDefaults returns settings with other defaults, by key, written as in the
+// environment.
+func WithDefaults(settings []catalog.Setting, defaults map[string]string) ([]catalog.Setting, Problems) {
+	settings = slices.Clone(settings)
+	var problems Problems
+	for _, key := range slices.Sorted(maps.Keys(defaults)) {
+		i := slices.IndexFunc(settings, func(s catalog.Setting) bool { return s.Key == key && !s.Open })
+		if i < 0 {
+			problems = append(problems, "default of "+key+": there is no such key")
+			continue
+		}
+		v, err := convert(settings[i], defaults[key])
+		if err != nil {
+			problems = append(problems, "default of "+key+": "+key+" "+err.Error())
+			continue
+		}
+		settings[i].Default = v
+	}
+	return settings, problems
 }
 
 // flags takes values by key, in the order of the keys.

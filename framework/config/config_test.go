@@ -158,3 +158,19 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestWithDefaultsReplacesDeclaredDefaults(t *testing.T) {
+	got, problems := config.WithDefaults(settings, map[string]string{"exposure": "code", "sandbox.cpuMs": "7"})
+	require.Empty(t, problems)
+	c, err := config.Load(got, config.Source{Env: []string{"KOAN_SANDBOX_CPUMS=8"}})
+	require.NoError(t, err)
+	require.Equal(t, "code", c.String("exposure"))
+	require.Equal(t, 8, c.Int("sandbox.cpuMs"))
+	require.Equal(t, "auto", settings[0].Default, "the declared ones stay as they are")
+
+	_, problems = config.WithDefaults(settings, map[string]string{"exposure": "loud", "sandbox.cpu": "7"})
+	require.Equal(t, config.Problems{
+		`default of exposure: exposure must be one of auto, code, not "loud"`,
+		"default of sandbox.cpu: there is no such key",
+	}, problems)
+}

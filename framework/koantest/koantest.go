@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
@@ -33,13 +34,17 @@ type Kit struct {
 type Setting struct{ Key, Value string }
 
 // New starts the app with an empty data folder of its own. It stops with the
-// test. Outside of a test binary it panics.
+// test. Nobody has to agree to what runs change, unless settings say so. Outside of a
+// test binary it panics.
 func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	tb.Helper()
 	if !testing.Testing() {
 		panic("koantest: only tests may use it")
 	}
-	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
+	flags := map[string]string{
+		"replay.keep":   "none",                 // files that a test has no use for
+		"approval.mode": string(approval.Never), // nobody is there to be asked
+	}
 	for _, s := range app.Settings() {
 		if s.Key == "database" {
 			flags["database"] = "sqlite://" + tb.TempDir()

@@ -40,6 +40,12 @@ func TestNewApp(t *testing.T) {
 	require.Contains(t, out, `"answer":{"open":1,"titles":["Buy milk"],"holidays":2}`)
 	require.Contains(t, do(home, app, "sdk", "--database", "sqlite://data"), `type TodoSet = "default" | "archive"`)
 
+	remove := exec.Command(app, "run", "-", "--database", "sqlite://data")
+	remove.Dir, remove.Stdin = home, strings.NewReader(`SDK.Entities.Todo.deleteByQuery({}, { all: true })`)
+	line, err := remove.Output()
+	require.Error(t, err, "a person agrees before rows are deleted")
+	require.Contains(t, string(line), `"approval_state":"REQUIRED"`)
+
 	cmd := exec.Command(app, "serve", "--database", "sqlite://data")
 	cmd.Dir = home
 	p := start(t, cmd)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,4 +203,27 @@ func TestPluginIsMissing(t *testing.T) {
 	l := oneLine(t, result{stdout: string(out)})
 	require.False(t, l.Result.OK)
 	require.NotEmpty(t, l.Result.Error.Message)
+}
+
+// In the sample a person agrees before rows are deleted, unless it is configured
+// otherwise; everything else it does as it is asked.
+func TestPantryAsksBeforeItDeletes(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	run := func(code string, more ...string) planLine {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), append([]string{"run", "-", "--database", "sqlite://" + data}, more...)...)
+		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(code)
+		out, _ := cmd.Output() // the line says how it went
+		var l planLine
+		require.NoError(t, json.Unmarshal(out, &l), string(out))
+		return l
+	}
+	made := run(`SDK.Entities.PantryItem.upsert({ name: "Salt", quantity: 1, unit: "kg" }).id`)
+	require.True(t, made.Result.OK, made.Result.Error)
+	remove := fmt.Sprintf("SDK.Entities.PantryItem.delete(%q)", made.Result.Data)
+	asked := run(remove)
+	require.Equal(t, "REQUIRED", asked.ApprovalState)
+	require.NotEmpty(t, asked.PlanID)
+	require.True(t, run(remove, "--approval.mode", "never").Result.OK)
 }
