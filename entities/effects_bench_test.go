@@ -62,3 +62,21 @@ func BenchmarkEffects(b *testing.B) {
 	b.Run("Recorded", func(b *testing.B) { compare(b, ten(run.Spec{Atomic: true, Record: true}), whole) })
 	b.Run("Dry", func(b *testing.B) { compare(b, ten(run.Spec{DryRun: true}), whole) })
 }
+
+// BenchmarkRecordedBulk is what it costs to keep before and after of 1,000 rows that
+// one call changes, as every run does of which a policy may ask.
+func BenchmarkRecordedBulk(b *testing.B) {
+	if forEach(b, BenchmarkRecordedBulk) {
+		return
+	}
+	a, _ := filled(b)
+	update := func(spec run.Spec) func(i int) {
+		op := body(spec, func(ctx context.Context, r *run.Attempt) error {
+			_, err := r.Invoke(ctx, r.Next(), catalog.EntityID("Todo", "update-by-query"), json.RawMessage(`{"filter":{"views":{"$lt":1000}},"changes":{"notes":"Changed again"}}`))
+			return err
+		})
+		runs := a.runs(op)
+		return func(int) { runs() }
+	}
+	compare(b, update(run.Spec{Atomic: true, Record: true}), update(atomic))
+}
