@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-ugrcNmj39juX7Vgd/qRklRIvxYYGTQPQmw1uiH5eALg=
+// integrity of what follows this line: sha256-n2V5+1feGWMHb+r0OCE+u4eSk3viJNKyum19Vt1tMKU=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -56,8 +56,8 @@ declare namespace SDK {
     /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];
     patch(id: Id, changes: Input<I>, options?: { ifVersion?: number; set?: S } | S): T;
-    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; set?: S } | S): number;
-    deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; set?: S } | S): number;
+    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
+    deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
     /** how many were deleted */ delete(id: Id, options?: { ifVersion?: number; set?: S } | S): number;
     deleteMany(ids: Id[], options?: { set?: S } | S): number;
   }

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-99KKQ6U+VJH7c5HQ661RXarJ5/8dGu+uPx651In8yIg=
+// integrity of what follows this line: sha256-wRJ+BqgndRAENy5NkR4FG5KvHJQW735gN5cF3vKDAXQ=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -159,8 +159,8 @@ declare namespace SDK {
     /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];
     patch(id: Id, changes: Input<I>, options?: { ifVersion?: number; set?: S } | S): T;
-    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; set?: S } | S): number;
-    deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; set?: S } | S): number;
+    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
+    deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
     /** how many were deleted */ delete(id: Id, options?: { ifVersion?: number; set?: S } | S): number;
     deleteMany(ids: Id[], options?: { set?: S } | S): number;
   }
