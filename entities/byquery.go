@@ -56,7 +56,7 @@ func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.Ra
 		tree, details := filter.Check(v, seen, g, "/filter")
 		in.filter = tree
 		d.details = append(d.details, details...)
-		if len(details) == 0 && tree.MatchesAll() && !all && !bounded {
+		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
 			d.fail("/filter", "the filter has no condition, so every %s is meant; say so with all: true, or say with maxAffected how many that may be at most", k.name())
 		}
 	} else {

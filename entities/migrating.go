@@ -157,7 +157,7 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 		}
 	}
 	if len(sets) == 0 {
-		in.Out.Printf("there are no sets in %s yet; each is made at its first use\n", b.Place())
+		in.Out.Printf("there are no sets in %s yet; each is made by what is written to it first\n", b.Place())
 	}
 	broken := 0
 	for _, set := range sets {

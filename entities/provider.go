@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/dialect"
@@ -114,7 +115,7 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
-	}}, append(migrationSettings(), journalSettings()...)...)
+	}}, slices.Concat(migrationSettings(), journalSettings(), setSettings())...)
 }
 
 // Start implements catalog.Provider. It opens the data folder, and the default
@@ -142,6 +143,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	}
 	p.store = s
 	if owner, ok := s.backend.(backend.Owner); ok {
+		s.quota = &setQuota{backend: s.backend, owner: owner, most: host.Settings().Int(settingSets), log: host.Log()}
 		p.keys = &keys{store: s, owner: owner, log: host.Log()}
 		p.tapes = &tapes{store: s, owner: owner, log: host.Log()}
 		if err := p.startJournal(ctx, host, owner); err != nil {
@@ -242,5 +244,5 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if p.keys != nil {
 		err = errors.Join(err, p.keys.close(), p.tapes.close(ctx))
 	}
-	return errors.Join(err, p.store.backend.Close())
+	return errors.Join(err, p.store.quota.close(), p.store.backend.Close())
 }

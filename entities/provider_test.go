@@ -58,8 +58,29 @@ func start(tb testing.TB, shimmed *shim.App, more ...*catalog.Operation) *app {
 
 func startIn(tb testing.TB, place string, shimmed *shim.App, more ...*catalog.Operation) *app {
 	tb.Helper()
+	return startOn(tb, host{place}, shimmed, more...)
+}
+
+// configured is a host with other values for some keys that take a number.
+type configured struct {
+	host
+	numbers map[string]int
+}
+
+func (h configured) Settings() catalog.Values { return numbered{values(h.host), h.numbers} }
+
+type numbered struct {
+	values
+	numbers map[string]int
+}
+
+func (v numbered) Int(key string) int { return v.numbers[key] }
+
+func startOn(tb testing.TB, h catalog.Host, shimmed *shim.App, more ...*catalog.Operation) *app {
+	tb.Helper()
+	place := h.Settings().String("database")
 	p := entities.Provide(shimmed, entities.Options{})
-	require.NoError(tb, p.Start(context.Background(), host{place}))
+	require.NoError(tb, p.Start(context.Background(), h))
 	tb.Cleanup(func() { require.NoError(tb, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: more})
 	require.NoError(tb, err)

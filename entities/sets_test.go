@@ -53,6 +53,7 @@ func TestManySets(t *testing.T) {
 	}
 	for n := range 100 {
 		write(fmt.Sprintf("tenant-%d", n), n)
+		a.call("Note.count", fmt.Sprintf(`{"set":"tenant-%d"}`, n))
 	}
 	files, memory := descriptors(), heap()
 	each(100, write)

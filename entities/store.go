@@ -23,6 +23,7 @@ type store struct {
 	engine  *engine
 	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
 	backend backend.Backend
+	quota   *setQuota // nil where the app sees to its sets
 }
 
 var (
@@ -68,24 +69,35 @@ func (s *store) SpansSets() bool { return s.backend.SpansSets() }
 
 // Begin implements run.Store.
 func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
-	d, client, release, err := s.backend.Use(ctx, set)
-	if err != nil {
-		return nil, err
-	}
+	t := &tx{store: s, attempt: a, set: set}
 	write := a.WriteFirst()
 	if write && a.Number() > 1 {
 		known, err := a.Tape().Value("", writes, func() (any, error) { return nil, errNoWrites })
 		write = err == nil && known == set
 	}
-	inner, err := d.Begin(ctx, a, write)
+	d, client, release, err := s.draft(ctx, set)
+	if err == nil && d == nil {
+		d, client, release, err = s.backend.Use(ctx, set)
+	}
 	if err != nil {
-		release()
 		return nil, err
 	}
-	if a.Observed() {
-		inner = observed(inner, a)
+	return t, t.begin(ctx, d, client, release, write)
+}
+
+// draft returns a set that does not exist, nil for one that does. It comes into being
+// with the first commit that wrote to it, so that neither reading nor a dry run leaves
+// anything behind. The default set exists from the app's start.
+func (s *store) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
+	drafter, ok := s.backend.(backend.Drafter)
+	if !ok || set == defaultSet {
+		return nil, nil, nil, nil
 	}
-	return &tx{store: s, attempt: a, set: set, sql: inner, client: client.(shim.Client), release: release}, nil
+	d, client, release, err := drafter.Draft(ctx, set)
+	if d == nil {
+		return nil, nil, nil, err
+	}
+	return d, client, release, err
 }
 
 // tx is one set's transaction in one attempt.
@@ -96,6 +108,7 @@ type tx struct {
 	sql     backend.Tx
 	client  shim.Client
 	release func()
+	draft   backend.Draft // nil for a set that exists
 
 	driver  *backend.TxDriver
 	ent     shim.Tx // nil until the first write, or until rules are asked
@@ -117,8 +130,47 @@ type slot struct {
 
 var _ run.Tx = (*tx)(nil)
 
+// begin begins the transaction in an open set, which is let go where that fails.
+func (t *tx) begin(ctx context.Context, d backend.Database, client any, release func(), write bool) error {
+	inner, err := d.Begin(ctx, t.attempt, write)
+	if err != nil {
+		release()
+		return err
+	}
+	if t.attempt.Observed() {
+		inner = observed(inner, t.attempt)
+	}
+	t.sql, t.client, t.release = inner, client.(shim.Client), release
+	t.draft, _ = d.(backend.Draft)
+	return nil
+}
+
+// makeSet makes the set for a call that commits by itself: it could not be repeated if
+// somebody else made the set at the same time. Nothing was done in its draft.
+func (t *tx) makeSet(ctx context.Context) error {
+	if err := t.Rollback(ctx); err != nil {
+		return err
+	}
+	d, client, release, err := t.store.backend.Use(ctx, t.set)
+	if err != nil {
+		return err
+	}
+	t.store.quota.note(ctx, t.set)
+	return t.begin(ctx, d, client, release, false)
+}
+
 // Write implements run.Tx.
 func (t *tx) Write(ctx context.Context) error {
+	if t.draft != nil {
+		if err := t.store.quota.admit(ctx, t.set); err != nil {
+			return err
+		}
+		if !t.attempt.Run().Spec().Atomic {
+			if err := t.makeSet(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	if _, err := t.attempt.Tape().Value("", writes, func() (any, error) { return t.set, nil }); err != nil {
 		return err
 	}
@@ -194,8 +246,16 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
 			return t.unwritten(err)
 		}
+		if t.draft != nil {
+			if err := t.draft.Publish(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
+	if err == nil && t.draft != nil && t.touched {
+		t.store.quota.note(ctx, t.set)
+	}
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}

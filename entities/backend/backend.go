@@ -46,8 +46,8 @@ type Backend interface {
 	Place() string
 	// Sets are the names of the sets that have data, sorted.
 	Sets(ctx context.Context) ([]string, error)
-	// Use gives a set, creating and migrating it at its first use, and what Attach
-	// made for it. release must be called when it is not used any more. It ends in
+	// Use gives a set, creating it where it does not exist and migrating it at its first
+	// use, and what Attach made for it. release must be called when it is not used any more. It ends in
 	// unknown_set for a name that cannot be one, in service_unavailable where the
 	// set cannot be opened.
 	Use(ctx context.Context, set string) (d Database, attached any, release func(), err error)
@@ -74,6 +74,22 @@ type Backend interface {
 	Trouble(set string, err error) (fault error, mine bool)
 	// Close ends all use.
 	Close() error
+}
+
+// Drafter is a Backend whose sets come into being by what is written to them.
+type Drafter interface {
+	// Draft returns a set that does not exist, as it would be made; nil where it exists.
+	// It is for one transaction: nobody else sees it, and after release nothing is left
+	// of it, unless it was published.
+	Draft(ctx context.Context, set string) (d Draft, attached any, release func(), err error)
+}
+
+// Draft is a set that does not exist yet.
+type Draft interface {
+	Database
+	// Publish has the open transaction's commit bring the set into being. Either then
+	// ends in run.ErrStale where somebody else was faster.
+	Publish(ctx context.Context) error
 }
 
 // Owner is a Backend that has a place for what is the app's and no set's.

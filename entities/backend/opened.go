@@ -75,6 +75,30 @@ func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any,
 	return e.database, e.attached, func() { once.Do(func() { o.release(e) }) }, nil
 }
 
+// Has reports whether a set is open or being opened.
+func (o *Opened) Has(set string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.entries[set]
+	return ok
+}
+
+// Adopt takes over a set that was opened elsewhere. ok is false where it is open
+// already.
+func (o *Opened) Adopt(set string, d Database, attached any) (ok bool) {
+	e := &opened{ready: make(chan struct{}), database: d, attached: attached, users: 1}
+	close(e.ready)
+	o.mu.Lock()
+	if _, there := o.entries[set]; there {
+		o.mu.Unlock()
+		return false
+	}
+	o.entries[set] = e
+	o.mu.Unlock()
+	o.release(e)
+	return true
+}
+
 // forget takes out a set that could not be opened.
 func (o *Opened) forget(set string, e *opened) {
 	o.mu.Lock()

@@ -15,6 +15,7 @@ type Database struct {
 	server *Server
 	set    string
 	schema string // its name
+	draft  *Draft // nil for a set that exists
 }
 
 var _ backend.Database = (*Database)(nil)
@@ -24,6 +25,9 @@ var _ backend.Database = (*Database)(nil)
 func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
 	t := &Tx{d: d, c: d.server.join(a)}
 	t.c.members++
+	if d.draft != nil {
+		d.draft.begin(t)
+	}
 	if write || t.c.persistent() {
 		if err := t.Write(ctx); err != nil {
 			return nil, err

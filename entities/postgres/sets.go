@@ -22,7 +22,10 @@ func (s *Server) open(ctx context.Context, set string) (backend.Database, any, e
 	d := s.database(set)
 	current, err := s.current(ctx, s.keeper, d)
 	if err == nil && !current {
-		err = s.alone(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) })
+		prepare := func() error { return s.alone(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) }) }
+		if err = prepare(); madeMeanwhile(err) { // by a run's first write
+			err = prepare()
+		}
 	}
 	if err != nil {
 		return nil, nil, s.trouble(set, err)

@@ -18,24 +18,25 @@ import (
 // The server's codes that mean something here
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const (
-	serialization  = "40001"
-	deadlock       = "40P01"
-	outdatedPlan   = "0A000" // "cached plan must not change result type": the set was migrated
-	canceled       = "57014"
-	lockNotGiven   = "55P03"
-	unique         = "23505"
-	foreignKey     = "23503"
-	notNull        = "23502"
-	check          = "23514"
-	tooLong        = "22001"
-	outOfRange     = "22003"
-	noSuchText     = "22P05" // an escape in JSON that no text can hold: \u0000
-	notInEncoding  = "22021"
-	noPrivilege    = "42501"
-	readOnlyServer = "25006"
-	noTable        = "42P01"
-	noSchema       = "3F000"
-	spoiltBefore   = "25P02"
+	serialization   = "40001"
+	deadlock        = "40P01"
+	outdatedPlan    = "0A000" // "cached plan must not change result type": the set was migrated
+	canceled        = "57014"
+	lockNotGiven    = "55P03"
+	unique          = "23505"
+	foreignKey      = "23503"
+	notNull         = "23502"
+	check           = "23514"
+	tooLong         = "22001"
+	outOfRange      = "22003"
+	noSuchText      = "22P05" // an escape in JSON that no text can hold: \u0000
+	notInEncoding   = "22021"
+	noPrivilege     = "42501"
+	readOnlyServer  = "25006"
+	noTable         = "42P01"
+	noSchema        = "3F000"
+	duplicateSchema = "42P06"
+	spoiltBefore    = "25P02"
 )
 
 // again tells that an error means: the same once more, on newer data.

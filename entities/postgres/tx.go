@@ -24,9 +24,17 @@ var _ backend.Tx = (*Tx)(nil)
 
 var errEnded = errors.New("postgres: the transaction has ended")
 
+// draft is the set that the transaction makes, nil for one that exists.
+func (t *Tx) draft() *Draft {
+	if t.d == nil {
+		return nil
+	}
+	return t.d.draft
+}
+
 // Single implements backend.Tx.
 func (t *Tx) Single() {
-	if t.c.state == idle {
+	if t.c.state == idle && t.draft() == nil {
 		t.c.state = single
 	}
 }
@@ -44,7 +52,7 @@ func (t *Tx) Ended() bool { return t.ended || t.c.state == over }
 // out whether they were in each other's way. A later attempt, and a call that
 // commits by itself and so cannot be repeated, takes the lock alone and before it
 // reads: then nobody can be in its way.
-func (t *Tx) Write(context.Context) error {
+func (t *Tx) Write(ctx context.Context) error {
 	switch {
 	case t.Ended():
 		return errEnded
@@ -52,6 +60,10 @@ func (t *Tx) Write(context.Context) error {
 		return nil
 	case t.c.stale:
 		return run.ErrStale
+	}
+	if d := t.draft(); d != nil { // it is nobody else's, and needs no lock
+		t.writing = true
+		return d.make(ctx)
 	}
 	mode := "ROW EXCLUSIVE"
 	if t.c.fresh() && t.c.alone() {
@@ -68,6 +80,11 @@ func (t *Tx) Write(context.Context) error {
 func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error) {
 	if t.Ended() {
 		return nil, errEnded
+	}
+	if d := t.draft(); d != nil { // before the savepoint: rolling back to it leaves the draft
+		if err := d.make(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if t.c.state == single || read && !t.c.careful {
 		return func(bool) error { return nil }, nil
@@ -124,6 +141,14 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 func (t *Tx) Commit(ctx context.Context) error {
 	if t.Ended() {
 		return errEnded
+	}
+	if d := t.draft(); d != nil {
+		if !d.published && t.c.members == 1 { // nothing else is in the transaction
+			return t.Rollback(ctx)
+		}
+		if err := d.finish(ctx); err != nil {
+			return err
+		}
 	}
 	if t.c.members > 1 {
 		t.c.members--

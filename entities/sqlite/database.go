@@ -9,10 +9,12 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -38,22 +40,35 @@ type Database struct {
 	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
 	queue queue   // of this process's writers
 	turns turns   // of all processes'
+
+	file  atomic.Pointer[string] // where new connections lead
+	draft *Draft                 // nil for a set that exists
 }
 
 // open opens a set's file; turns is where its processes take turns, "" where there is
 // only one.
-func open(path, set, turns string) (*Database, error) {
+func open(path, set, turns string) *Database {
 	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
-	var err error
-	if d.db, err = sql.Open("sqlite3", dsn(path, busyTimeout, "_journal_mode=WAL", "_synchronous=NORMAL")); err != nil {
-		return nil, err
-	}
-	if d.runs, err = sql.Open("sqlite3", dsn(path, busyStep, "_journal_mode=WAL", "_synchronous=NORMAL")); err != nil {
-		return nil, errors.Join(err, d.db.Close())
-	}
+	d.file.Store(&path)
+	d.db, d.runs = sql.OpenDB(connector{d, busyTimeout}), sql.OpenDB(connector{d, busyStep})
 	d.runs.SetMaxIdleConns(idleConns)
-	return d, nil
+	return d
 }
+
+// connector connects to where a database's file lies now: that of a draft moves when
+// its set comes into being.
+type connector struct {
+	d    *Database
+	busy time.Duration
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	return c.Driver().Open(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+}
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
 // dsn names a file with the settings that every connection has.
 func dsn(path string, busy time.Duration, more ...string) string {

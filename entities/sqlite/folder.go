@@ -54,6 +54,7 @@ func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 		return nil, unwritable(path, err)
 	}
 	f := &Folder{path: path, schema: schema}
+	f.removeAbandoned()
 	f.opened = backend.NewOpened(maxOpen, f.open, func(d backend.Database) error { return d.(*Database).close() })
 	return f, nil
 }
@@ -114,18 +115,28 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 	if err := f.prepare(ctx, set); err != nil {
 		return nil, nil, f.trouble(set, err)
 	}
-	d, err := open(f.file(set), set, filepath.Join(f.path, "."+set))
+	d := open(f.file(set), set, f.turns(set))
+	attached, err := f.attach(d)
 	if err != nil {
-		return nil, nil, f.trouble(set, err)
-	}
-	var attached any
-	if f.schema.Attach != nil {
-		if attached, err = f.schema.Attach(d); err != nil {
-			_ = d.close()
-			return nil, nil, err
-		}
+		return nil, nil, err
 	}
 	return d, attached, nil
+}
+
+// turns is where the processes that write to a set take turns.
+func (f *Folder) turns(set string) string { return filepath.Join(f.path, "."+set) }
+
+// attach makes what the schema keeps with an open set, which is closed where that
+// fails.
+func (f *Folder) attach(d *Database) (any, error) {
+	if f.schema.Attach == nil {
+		return nil, nil
+	}
+	attached, err := f.schema.Attach(d)
+	if err != nil {
+		_ = d.close()
+	}
+	return attached, err
 }
 
 // trouble says what stands in the way of opening a set.
@@ -191,30 +202,34 @@ func (f *Folder) create(ctx context.Context, set string) error {
 	if there, err := f.exists(set); err != nil || there {
 		return err // somebody was faster
 	}
-	empty, err := f.empty(ctx)
-	if err != nil {
-		return err
-	}
 	draft := f.draft(set)
 	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
 		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := os.WriteFile(draft, empty, 0o600); err != nil {
-		return err
-	}
-	if f.schema.Fill != nil {
-		if err := f.fill(ctx, set, draft); err != nil {
-			_ = os.Remove(draft)
-			return err
-		}
-	}
-	if err := logged(ctx, draft); err != nil {
+	if err := f.compose(ctx, set, draft); err != nil {
 		_ = os.Remove(draft)
 		return err
 	}
 	return os.Rename(draft, f.file(set))
+}
+
+// compose writes a new set's file, with the app's first data in it.
+func (f *Folder) compose(ctx context.Context, set, file string) error {
+	empty, err := f.empty(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, empty, 0o600); err != nil {
+		return err
+	}
+	if f.schema.Fill != nil {
+		if err := f.fill(ctx, set, file); err != nil {
+			return err
+		}
+	}
+	return logged(ctx, file)
 }
 
 // logged puts a file into WAL mode for good. Connections that found it in another

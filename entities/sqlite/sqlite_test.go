@@ -400,3 +400,38 @@ func TestOneSlowMigrationHoldsUpNoOtherSet(t *testing.T) {
 	require.NoError(t, <-slow)
 	use(t, other, "slow")
 }
+
+// What a process leaves that dies over a draft is removed by a later start, and a
+// draft that may be in use is not.
+func TestAbandonedDraftsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	f := opened(t, dir, things())
+	d, _, release, err := f.Draft(t.Context(), "tenant-1")
+	require.NoError(t, err)
+	defer release()
+	old := filepath.Join(dir, ".draft-1")
+	require.NoError(t, os.Mkdir(old, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(old, "x.db"), nil, 0o600))
+	require.NoError(t, os.Chtimes(old, time.Now(), time.Now().Add(-25*time.Hour)))
+	opened(t, dir, things())
+	require.NoDirExists(t, old)
+	require.DirExists(t, d.(*Draft).dir)
+}
+
+// A draft whose connections are still in use does not move: what they wrote would stay
+// behind.
+func TestDraftInUseDoesNotMove(t *testing.T) {
+	f := opened(t, t.TempDir(), things())
+	d, _, release, err := f.Draft(t.Context(), "tenant-1")
+	require.NoError(t, err)
+	defer release()
+	tx, err := d.Begin(t.Context(), nil, true)
+	require.NoError(t, err)
+	require.NoError(t, insert(t.Context(), tx.(*Tx)))
+	require.NoError(t, d.Publish(t.Context()))
+	other, err := d.(*Draft).db.Conn(t.Context())
+	require.NoError(t, err)
+	defer other.Close()
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(tx.Commit(t.Context())))
+	require.NoFileExists(t, f.file("tenant-1"))
+}

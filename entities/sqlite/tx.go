@@ -174,6 +174,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 			return unusable(t.d.set, t.d.busy(err))
 		}
 	}
+	committed := err == nil && statement == "COMMIT" && t.state == writing
 	t.state = ended
 	if t.conn != nil {
 		if err != nil && !autocommit(t.conn) {
@@ -185,6 +186,9 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	if t.queued {
 		t.queued = false
 		t.d.unlock()
+	}
+	if committed && t.d.draft != nil {
+		return t.d.draft.move(ctx)
 	}
 	return nil
 }
