@@ -387,9 +387,9 @@ func (m *model) apply(k *kind, w shim.Write, creating bool) error {
 		var err error
 		switch {
 		case f.value != nil:
-			err = k.Set(w.Mutation, f.column.Ent, f.value)
+			err = k.Set(w.Mutation, f.column.Name, f.value)
 		case !creating:
-			err = w.Mutation.ClearField(f.column.Ent)
+			err = w.Mutation.ClearField(f.column.Name)
 		}
 		if err != nil {
 			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(f.field.Name), Message: err.Error()})

@@ -127,7 +127,7 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	out := make(write.Row, 0, len(k.Entity.Columns)+1)
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
-		if v, ok := m.Field(c.Ent); ok {
+		if v, ok := m.Field(c.Name); ok {
 			arg, err := argument(c, v)
 			if err != nil {
 				return nil, err
@@ -135,11 +135,11 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 			out = append(out, write.Value{Column: c.Name, V: arg})
 			continue
 		}
-		if m.FieldCleared(c.Ent) {
+		if m.FieldCleared(c.Name) {
 			out = append(out, write.Value{Column: c.Name})
 			continue
 		}
-		if v, ok := m.AddedField(c.Ent); ok {
+		if v, ok := m.AddedField(c.Name); ok {
 			out = append(out, write.Value{Column: c.Name, V: v, Add: true})
 		}
 	}

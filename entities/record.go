@@ -86,9 +86,9 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 			}
 		}
 	}
-	for _, name := range k.Generated {
-		if v, ok := m.Field(name); ok {
-			if err := recall(name, v, func(v any) error { return k.Set(m, name, v) }); err != nil {
+	for _, column := range k.Generated {
+		if v, ok := m.Field(column); ok {
+			if err := recall(column, v, func(v any) error { return k.Set(m, column, v) }); err != nil {
 				return forget, err
 			}
 		}

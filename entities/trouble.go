@@ -107,7 +107,7 @@ func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fa
 			continue
 		}
 		w := k.Update(t.ent, id)
-		if k.Set(w.Mutation, f.column.Ent, f.value) != nil {
+		if k.Set(w.Mutation, f.column.Name, f.value) != nil {
 			continue
 		}
 		if err := w.Check(); err != nil && e.app.Trait(err).Invalid {

@@ -25,11 +25,19 @@ const (
 	Held    Storage = "held" // as the app's own type keeps it: compared as a whole, through the column's form
 )
 
-// Column joins a field of the resource with its column.
+// Column joins the names of a field. Everything that addresses a field goes by one
+// of these three.
 type Column struct {
-	Field    string // JSON name, as in catalog.Field.Name
-	Ent      string // ent's field name: "expires_at"
-	Name     string // column name
+	// Field is the JSON name, as in catalog.Field.Name.
+	Field string
+	// Ent is the name in the ent schema. Errors of ent's validators have it, and
+	// nothing else: ent.Mutation does not know it.
+	Ent string
+	// Name is the column: field.StorageKey, or else what ent makes of the name
+	// ("nickName" is nick_name). It is also the name that the methods of ent.Mutation
+	// take and give (Field, SetField, ClearField, AddedField, Fields, ...), and
+	// shim.Kind.Set with them.
+	Name     string
 	Storage  Storage
 	Nullable bool
 	// Single tells that numbers are kept with the precision of a float32.
@@ -76,7 +84,7 @@ const (
 // Edge joins an edge of the resource with its tables.
 type Edge struct {
 	Name     string // JSON name, as in catalog.Edge.Name
-	Ent      string // ent's edge name
+	Ent      string // ent's edge name, which ent.Mutation takes: columns have names of their own below
 	Target   string // resource name
 	Relation Relation
 	Inverse  bool

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
 	"entgo.io/ent/entc/load"
@@ -322,6 +324,47 @@ func TestNamesTypesThatCannotBeExposed(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// Elsewhere lies in a schema of the database, by annotation.
+type Elsewhere struct{ ent.Schema }
+
+func (Elsewhere) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{}, entsql.Schema("archive")}
+}
+
+// Unexposed lies there as well, and nobody is served from it.
+type Unexposed struct{ ent.Schema }
+
+func (Unexposed) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Schema("archive")}
+}
+
+func TestTablesInOtherSchemasAreRefused(t *testing.T) {
+	_, err := newModel(graph(t, Elsewhere{}, Unexposed{}))
+	require.ErrorContains(t, err, "koan: 1 problem in the ent schema:\n  Elsewhere: it is annotated with the database schema \"archive\"")
+}
+
+// Renamed has a field whose column has another name, and one that ent renames.
+type Renamed struct{ ent.Schema }
+
+func (Renamed) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Renamed) Fields() []ent.Field {
+	return []ent.Field{field.String("color").StorageKey("colour"), field.Time("seenAt").Default(time.Now)}
+}
+
+func TestFieldsAreSetByTheirColumns(t *testing.T) {
+	m, err := newModel(graph(t, Renamed{}))
+	require.NoError(t, err)
+	k := m.kinds[0]
+	require.Equal(t, descriptor.Column{Field: "color", Ent: "color", Name: "colour", Storage: descriptor.Text}, *k.Entity.Column("color"))
+	require.Equal(t, "seen_at", k.Entity.Column("seenAt").Name)
+	require.Equal(t, []string{"seen_at"}, k.Generated)
+	src, err := m.render()
+	require.NoError(t, err)
+	require.Contains(t, string(src), "case \"colour\":\n\t\treturn shim.Text(v, x.SetColor)")
+	require.Contains(t, string(src), "case \"seen_at\":\n\t\treturn shim.Time(v, x.SetSeenAt)")
 }
 
 func TestHashFollowsTheTables(t *testing.T) {

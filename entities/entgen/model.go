@@ -54,7 +54,7 @@ func (k kind) Forms() (out []setter) {
 		out = append(out, k.IDForm)
 	}
 	for _, s := range k.SetFields {
-		if s.Column != "" {
+		if s.Field != "" {
 			out = append(out, s)
 		}
 	}
@@ -71,11 +71,11 @@ func (k kind) ScannerPackage() string { return scannerPackage(k.Type) }
 
 // setter is one case of the generated Set.
 type setter struct {
-	Name     string // ent's
+	Column   string // by which ent's mutation knows the field
 	Call     string // "shim.Text(v, x.SetTitle)"
 	FormName string // the variable of its form, "" where it has none
 	Form     string // its value
-	Column   string // JSON name of the column that the form is for, "" where only setting needs it
+	Field    string // JSON name of the column that the form is for, "" where only setting needs it
 }
 
 type edgeSetter struct {
@@ -140,11 +140,11 @@ func (m *model) readKind(n *gen.Type) kind {
 	k := kind{Type: n, SetID: n.ID.UserDefined}
 	var own string
 	if k.IDs, own = m.ids(n); own != "" {
-		k.IDForm = setter{FormName: formName(n, n.ID), Form: own, Column: "id"}
+		k.IDForm = setter{FormName: formName(n, n.ID), Form: own, Field: "id"}
 	}
 	for _, f := range n.Fields {
 		if f.Default && f.DefaultFunc() || f.UpdateDefault {
-			k.Generated = append(k.Generated, f.Name)
+			k.Generated = append(k.Generated, f.StorageKey())
 		}
 		if s, problem := m.setter(n, f); problem == "" { // readField reports a problem
 			k.SetFields = append(k.SetFields, s)
@@ -192,11 +192,11 @@ func (m *model) setter(n *gen.Type, f *gen.Field) (out setter, problem string) {
 		return out, problem
 	}
 	if s.Seen == "" {
-		return setter{Name: f.Name, Call: fmt.Sprintf("shim.%s(v, x.%s)", s.Convert, f.MutationSet())}, ""
+		return setter{Column: f.StorageKey(), Call: fmt.Sprintf("shim.%s(v, x.%s)", s.Convert, f.MutationSet())}, ""
 	}
-	out = setter{Name: f.Name, Call: fmt.Sprintf("%s.Set(v, x.%s)", formName(n, f), f.MutationSet()), FormName: formName(n, f), Form: formExpr(n, f, s)}
+	out = setter{Column: f.StorageKey(), Call: fmt.Sprintf("%s.Set(v, x.%s)", formName(n, f), f.MutationSet()), FormName: formName(n, f), Form: formExpr(n, f, s)}
 	if !s.Kept {
-		out.Column = camel(f.Name)
+		out.Field = camel(f.Name)
 	}
 	return out, ""
 }
@@ -270,6 +270,11 @@ func (m *model) checkVersion(n *gen.Type, name string, f *gen.Field) {
 }
 
 func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
+	// The engine's statements name tables only: they would miss one in another
+	// schema, or find one of the same name.
+	if at := n.EntSQL(); at != nil && at.Schema != "" {
+		m.problem("%s: it is annotated with the database schema %q, but entities lie where the connection's search_path leads: leave the annotation out and set the search_path", n.Name, at.Schema)
+	}
 	for _, s := range a.Sets {
 		if !setPattern.MatchString(s) {
 			m.problem("%s: %q is not a set: names match [a-z0-9_-]{1,48}, patterns end in *", n.Name, s)

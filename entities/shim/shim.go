@@ -67,8 +67,8 @@ type Kind struct {
 	Type string
 	// Entity is its descriptor, nil where the schema is not exposed.
 	Entity *descriptor.Entity
-	// Generated are the ent names of fields whose value a function makes, at
-	// creation or at an update. They go on the tape.
+	// Generated are the columns of fields whose value a function makes, at creation
+	// or at an update. They go on the tape.
 	Generated []string
 	// SettableID tells that a caller may choose the id of a new entity.
 	SettableID bool
@@ -95,9 +95,9 @@ type Kind struct {
 	IDs func(ctx context.Context, m ent.Mutation) ([]any, error)
 	// SetID chooses the id of a new entity.
 	SetID func(m ent.Mutation, id any) error
-	// Set sets a field by its ent name. See the converters of this package for what
-	// each type takes.
-	Set func(m ent.Mutation, field string, value any) error
+	// Set sets a field by its column, the name by which the methods of ent.Mutation
+	// know it too. See the converters of this package for what each type takes.
+	Set func(m ent.Mutation, column string, value any) error
 	// Edge changes an edge by its ent name.
 	Edge func(m ent.Mutation, edge string, change EdgeChange, ids []any) error
 	// Bump counts the version up; nil where the entity has none.
@@ -131,7 +131,8 @@ type Write struct {
 type Trait struct {
 	NotFound   bool
 	Constraint bool
-	// Field is the ent name of the field or edge that a validator refused.
+	// Field is ent's name of the field or edge that a validator refused, as in
+	// descriptor.Column.Ent.
 	Field string
 	// Invalid tells that it is a validation error.
 	Invalid bool

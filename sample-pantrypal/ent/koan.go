@@ -252,9 +252,9 @@ func koanKindDetection() *shim.Kind {
 	}
 }
 
-func koanSetDetection(m stdent.Mutation, field string, v any) error {
+func koanSetDetection(m stdent.Mutation, column string, v any) error {
 	x := m.(*DetectionMutation)
-	switch field {
+	switch column {
 	case "box":
 		return shim.JSON(v, x.SetBox)
 	case "kind":
@@ -272,7 +272,7 @@ func koanSetDetection(m stdent.Mutation, field string, v any) error {
 	case "pantry_item_id":
 		return shim.Text(v, x.SetPantryItemID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeDetection(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -382,9 +382,9 @@ func koanKindHouseholdProfile() *shim.Kind {
 	}
 }
 
-func koanSetHouseholdProfile(m stdent.Mutation, field string, v any) error {
+func koanSetHouseholdProfile(m stdent.Mutation, column string, v any) error {
 	x := m.(*HouseholdProfileMutation)
-	switch field {
+	switch column {
 	case "size":
 		return shim.Int(v, x.SetSize)
 	case "diet":
@@ -404,7 +404,7 @@ func koanSetHouseholdProfile(m stdent.Mutation, field string, v any) error {
 	case "weekly_budget":
 		return shim.Float(v, x.SetWeeklyBudget)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeHouseholdProfile(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -495,9 +495,9 @@ func koanKindMealPlan() *shim.Kind {
 	}
 }
 
-func koanSetMealPlan(m stdent.Mutation, field string, v any) error {
+func koanSetMealPlan(m stdent.Mutation, column string, v any) error {
 	x := m.(*MealPlanMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "start":
@@ -507,7 +507,7 @@ func koanSetMealPlan(m stdent.Mutation, field string, v any) error {
 	case "status":
 		return shim.Text(v, x.SetStatus)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeMealPlan(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -610,9 +610,9 @@ func koanKindPantryEvent() *shim.Kind {
 	}
 }
 
-func koanSetPantryEvent(m stdent.Mutation, field string, v any) error {
+func koanSetPantryEvent(m stdent.Mutation, column string, v any) error {
 	x := m.(*PantryEventMutation)
-	switch field {
+	switch column {
 	case "item_id":
 		return shim.Text(v, x.SetItemID)
 	case "item_name":
@@ -628,7 +628,7 @@ func koanSetPantryEvent(m stdent.Mutation, field string, v any) error {
 	case "at":
 		return shim.Time(v, x.SetAt)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePantryEvent(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -745,9 +745,9 @@ func koanKindPantryItem() *shim.Kind {
 	}
 }
 
-func koanSetPantryItem(m stdent.Mutation, field string, v any) error {
+func koanSetPantryItem(m stdent.Mutation, column string, v any) error {
 	x := m.(*PantryItemMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "quantity":
@@ -777,7 +777,7 @@ func koanSetPantryItem(m stdent.Mutation, field string, v any) error {
 	case "detection_id":
 		return shim.Text(v, x.SetDetectionID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePantryItem(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -894,9 +894,9 @@ func koanKindPantryPhoto() *shim.Kind {
 	}
 }
 
-func koanSetPantryPhoto(m stdent.Mutation, field string, v any) error {
+func koanSetPantryPhoto(m stdent.Mutation, column string, v any) error {
 	x := m.(*PantryPhotoMutation)
-	switch field {
+	switch column {
 	case "file_name":
 		return shim.Text(v, x.SetFileName)
 	case "sha256":
@@ -912,7 +912,7 @@ func koanSetPantryPhoto(m stdent.Mutation, field string, v any) error {
 	case "added_at":
 		return shim.Time(v, x.SetAddedAt)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePantryPhoto(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1022,9 +1022,9 @@ func koanKindPlannedMeal() *shim.Kind {
 	}
 }
 
-func koanSetPlannedMeal(m stdent.Mutation, field string, v any) error {
+func koanSetPlannedMeal(m stdent.Mutation, column string, v any) error {
 	x := m.(*PlannedMealMutation)
-	switch field {
+	switch column {
 	case "scheduled_for":
 		return shim.Time(v, x.SetScheduledFor)
 	case "meal_type":
@@ -1042,7 +1042,7 @@ func koanSetPlannedMeal(m stdent.Mutation, field string, v any) error {
 	case "recipe_id":
 		return shim.Text(v, x.SetRecipeID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePlannedMeal(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1162,9 +1162,9 @@ func koanKindProduct() *shim.Kind {
 	}
 }
 
-func koanSetProduct(m stdent.Mutation, field string, v any) error {
+func koanSetProduct(m stdent.Mutation, column string, v any) error {
 	x := m.(*ProductMutation)
-	switch field {
+	switch column {
 	case "gtin":
 		return shim.Text(v, x.SetGtin)
 	case "name":
@@ -1182,7 +1182,7 @@ func koanSetProduct(m stdent.Mutation, field string, v any) error {
 	case "allergens":
 		return shim.JSON(v, x.SetAllergens)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeProduct(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1319,9 +1319,9 @@ func koanKindRecipe() *shim.Kind {
 	}
 }
 
-func koanSetRecipe(m stdent.Mutation, field string, v any) error {
+func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 	x := m.(*RecipeMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "description":
@@ -1361,7 +1361,7 @@ func koanSetRecipe(m stdent.Mutation, field string, v any) error {
 	case "times_cooked":
 		return shim.Int(v, x.SetTimesCooked)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeRecipe(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1476,9 +1476,9 @@ func koanKindRecipeIngredient() *shim.Kind {
 	}
 }
 
-func koanSetRecipeIngredient(m stdent.Mutation, field string, v any) error {
+func koanSetRecipeIngredient(m stdent.Mutation, column string, v any) error {
 	x := m.(*RecipeIngredientMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "amount":
@@ -1492,7 +1492,7 @@ func koanSetRecipeIngredient(m stdent.Mutation, field string, v any) error {
 	case "recipe_id":
 		return shim.Text(v, x.SetRecipeID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeRecipeIngredient(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1601,9 +1601,9 @@ func koanKindShoppingItem() *shim.Kind {
 	}
 }
 
-func koanSetShoppingItem(m stdent.Mutation, field string, v any) error {
+func koanSetShoppingItem(m stdent.Mutation, column string, v any) error {
 	x := m.(*ShoppingItemMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "quantity":
@@ -1621,7 +1621,7 @@ func koanSetShoppingItem(m stdent.Mutation, field string, v any) error {
 	case "product_id":
 		return shim.Text(v, x.SetProductID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeShoppingItem(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1730,9 +1730,9 @@ func koanKindShoppingList() *shim.Kind {
 	}
 }
 
-func koanSetShoppingList(m stdent.Mutation, field string, v any) error {
+func koanSetShoppingList(m stdent.Mutation, column string, v any) error {
 	x := m.(*ShoppingListMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "status":
@@ -1740,7 +1740,7 @@ func koanSetShoppingList(m stdent.Mutation, field string, v any) error {
 	case "created_at":
 		return shim.Time(v, x.SetCreatedAt)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeShoppingList(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

@@ -210,13 +210,13 @@ func koanKindDiary() *shim.Kind {
 	}
 }
 
-func koanSetDiary(m stdent.Mutation, field string, v any) error {
+func koanSetDiary(m stdent.Mutation, column string, v any) error {
 	x := m.(*DiaryMutation)
-	switch field {
+	switch column {
 	case "text":
 		return shim.Text(v, x.SetText)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeDiary(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -298,13 +298,13 @@ func koanKindEvent() *shim.Kind {
 	}
 }
 
-func koanSetEvent(m stdent.Mutation, field string, v any) error {
+func koanSetEvent(m stdent.Mutation, column string, v any) error {
 	x := m.(*EventMutation)
-	switch field {
+	switch column {
 	case "title":
 		return shim.Text(v, x.SetTitle)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeEvent(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -404,15 +404,15 @@ func koanKindMember() *shim.Kind {
 	}
 }
 
-func koanSetMember(m stdent.Mutation, field string, v any) error {
+func koanSetMember(m stdent.Mutation, column string, v any) error {
 	x := m.(*MemberMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "phone":
 		return shim.Text(v, x.SetPhone)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeMember(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -501,13 +501,13 @@ func koanKindPoll() *shim.Kind {
 	}
 }
 
-func koanSetPoll(m stdent.Mutation, field string, v any) error {
+func koanSetPoll(m stdent.Mutation, column string, v any) error {
 	x := m.(*PollMutation)
-	switch field {
+	switch column {
 	case "question":
 		return shim.Text(v, x.SetQuestion)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePoll(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -583,13 +583,13 @@ func koanKindScore() *shim.Kind {
 	}
 }
 
-func koanSetScore(m stdent.Mutation, field string, v any) error {
+func koanSetScore(m stdent.Mutation, column string, v any) error {
 	x := m.(*ScoreMutation)
-	switch field {
+	switch column {
 	case "game":
 		return shim.Text(v, x.SetGame)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeScore(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -665,13 +665,13 @@ func koanKindTrophy() *shim.Kind {
 	}
 }
 
-func koanSetTrophy(m stdent.Mutation, field string, v any) error {
+func koanSetTrophy(m stdent.Mutation, column string, v any) error {
 	x := m.(*TrophyMutation)
-	switch field {
+	switch column {
 	case "title":
 		return shim.Text(v, x.SetTitle)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeTrophy(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

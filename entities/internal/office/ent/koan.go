@@ -229,9 +229,9 @@ func koanKindBadge() *shim.Kind {
 	}
 }
 
-func koanSetBadge(m stdent.Mutation, field string, v any) error {
+func koanSetBadge(m stdent.Mutation, column string, v any) error {
 	x := m.(*BadgeMutation)
-	switch field {
+	switch column {
 	case "number":
 		return shim.Text(v, x.SetNumber)
 	case "floor":
@@ -249,7 +249,7 @@ func koanSetBadge(m stdent.Mutation, field string, v any) error {
 	case "note":
 		return shim.Text(v, x.SetNote)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeBadge(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -350,9 +350,9 @@ func koanKindDocument() *shim.Kind {
 	}
 }
 
-func koanSetDocument(m stdent.Mutation, field string, v any) error {
+func koanSetDocument(m stdent.Mutation, column string, v any) error {
 	x := m.(*DocumentMutation)
-	switch field {
+	switch column {
 	case "deleted_at":
 		return shim.Time(v, x.SetDeletedAt)
 	case "tenant":
@@ -368,7 +368,7 @@ func koanSetDocument(m stdent.Mutation, field string, v any) error {
 	case "version":
 		return shim.Int(v, x.SetVersion)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeDocument(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -480,13 +480,13 @@ func koanKindEntry() *shim.Kind {
 	}
 }
 
-func koanSetEntry(m stdent.Mutation, field string, v any) error {
+func koanSetEntry(m stdent.Mutation, column string, v any) error {
 	x := m.(*EntryMutation)
-	switch field {
+	switch column {
 	case "text":
 		return shim.Text(v, x.SetText)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeEntry(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -571,13 +571,13 @@ func koanKindFolder() *shim.Kind {
 	}
 }
 
-func koanSetFolder(m stdent.Mutation, field string, v any) error {
+func koanSetFolder(m stdent.Mutation, column string, v any) error {
 	x := m.(*FolderMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeFolder(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -690,9 +690,9 @@ func koanKindPerson() *shim.Kind {
 	}
 }
 
-func koanSetPerson(m stdent.Mutation, field string, v any) error {
+func koanSetPerson(m stdent.Mutation, column string, v any) error {
 	x := m.(*PersonMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "email":
@@ -704,7 +704,7 @@ func koanSetPerson(m stdent.Mutation, field string, v any) error {
 	case "grade":
 		return shim.Text(v, x.SetGrade)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePerson(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

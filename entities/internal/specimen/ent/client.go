@@ -22,8 +22,10 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -45,10 +47,14 @@ type Client struct {
 	Like *LikeClient
 	// Locker is the client for interacting with the Locker builders.
 	Locker *LockerClient
+	// NickName is the client for interacting with the NickName builders.
+	NickName *NickNameClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
 	// Parcel is the client for interacting with the Parcel builders.
 	Parcel *ParcelClient
+	// Renamed is the client for interacting with the Renamed builders.
+	Renamed *RenamedClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
@@ -73,8 +79,10 @@ func (c *Client) init() {
 	c.Label = NewLabelClient(c.config)
 	c.Like = NewLikeClient(c.config)
 	c.Locker = NewLockerClient(c.config)
+	c.NickName = NewNickNameClient(c.config)
 	c.Ownership = NewOwnershipClient(c.config)
 	c.Parcel = NewParcelClient(c.config)
+	c.Renamed = NewRenamedClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
 	c.Visit = NewVisitClient(c.config)
@@ -176,8 +184,10 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Locker:    NewLockerClient(cfg),
+		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
+		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
@@ -206,8 +216,10 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Locker:    NewLockerClient(cfg),
+		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
+		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
@@ -241,8 +253,8 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.Ownership, c.Parcel, c.Slot,
-		c.Specimen, c.Visit, c.Visitor,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
+		c.Parcel, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Use(hooks...)
 	}
@@ -252,8 +264,8 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.Ownership, c.Parcel, c.Slot,
-		c.Specimen, c.Visit, c.Visitor,
+		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
+		c.Parcel, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -272,10 +284,14 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Like.mutate(ctx, m)
 	case *LockerMutation:
 		return c.Locker.mutate(ctx, m)
+	case *NickNameMutation:
+		return c.NickName.mutate(ctx, m)
 	case *OwnershipMutation:
 		return c.Ownership.mutate(ctx, m)
 	case *ParcelMutation:
 		return c.Parcel.mutate(ctx, m)
+	case *RenamedMutation:
+		return c.Renamed.mutate(ctx, m)
 	case *SlotMutation:
 		return c.Slot.mutate(ctx, m)
 	case *SpecimenMutation:
@@ -1145,6 +1161,171 @@ func (c *LockerClient) mutate(ctx context.Context, m *LockerMutation) (Value, er
 	}
 }
 
+// NickNameClient is a client for the NickName schema.
+type NickNameClient struct {
+	config
+}
+
+// NewNickNameClient returns a client for the NickName from the given config.
+func NewNickNameClient(c config) *NickNameClient {
+	return &NickNameClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `nickname.Hooks(f(g(h())))`.
+func (c *NickNameClient) Use(hooks ...Hook) {
+	c.hooks.NickName = append(c.hooks.NickName, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `nickname.Intercept(f(g(h())))`.
+func (c *NickNameClient) Intercept(interceptors ...Interceptor) {
+	c.inters.NickName = append(c.inters.NickName, interceptors...)
+}
+
+// Create returns a builder for creating a NickName entity.
+func (c *NickNameClient) Create() *NickNameCreate {
+	mutation := newNickNameMutation(c.config, OpCreate)
+	return &NickNameCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of NickName entities.
+func (c *NickNameClient) CreateBulk(builders ...*NickNameCreate) *NickNameCreateBulk {
+	return &NickNameCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *NickNameClient) MapCreateBulk(slice any, setFunc func(*NickNameCreate, int)) *NickNameCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &NickNameCreateBulk{err: fmt.Errorf("calling to NickNameClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*NickNameCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &NickNameCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for NickName.
+func (c *NickNameClient) Update() *NickNameUpdate {
+	mutation := newNickNameMutation(c.config, OpUpdate)
+	return &NickNameUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *NickNameClient) UpdateOne(_m *NickName) *NickNameUpdateOne {
+	mutation := newNickNameMutation(c.config, OpUpdateOne, withNickName(_m))
+	return &NickNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *NickNameClient) UpdateOneID(id int) *NickNameUpdateOne {
+	mutation := newNickNameMutation(c.config, OpUpdateOne, withNickNameID(id))
+	return &NickNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for NickName.
+func (c *NickNameClient) Delete() *NickNameDelete {
+	mutation := newNickNameMutation(c.config, OpDelete)
+	return &NickNameDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *NickNameClient) DeleteOne(_m *NickName) *NickNameDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *NickNameClient) DeleteOneID(id int) *NickNameDeleteOne {
+	builder := c.Delete().Where(nickname.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &NickNameDeleteOne{builder}
+}
+
+// Query returns a query builder for NickName.
+func (c *NickNameClient) Query() *NickNameQuery {
+	return &NickNameQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeNickName},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a NickName entity by its id.
+func (c *NickNameClient) Get(ctx context.Context, id int) (*NickName, error) {
+	return c.Query().Where(nickname.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *NickNameClient) GetX(ctx context.Context, id int) *NickName {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryOwnerItem queries the ownerItem edge of a NickName.
+func (c *NickNameClient) QueryOwnerItem(_m *NickName) *RenamedQuery {
+	query := (&RenamedClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(nickname.Table, nickname.FieldID, id),
+			sqlgraph.To(renamed.Table, renamed.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, nickname.OwnerItemTable, nickname.OwnerItemColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryKnownItems queries the knownItems edge of a NickName.
+func (c *NickNameClient) QueryKnownItems(_m *NickName) *RenamedQuery {
+	query := (&RenamedClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(nickname.Table, nickname.FieldID, id),
+			sqlgraph.To(renamed.Table, renamed.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, true, nickname.KnownItemsTable, nickname.KnownItemsPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *NickNameClient) Hooks() []Hook {
+	return c.hooks.NickName
+}
+
+// Interceptors returns the client interceptors.
+func (c *NickNameClient) Interceptors() []Interceptor {
+	return c.inters.NickName
+}
+
+func (c *NickNameClient) mutate(ctx context.Context, m *NickNameMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&NickNameCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&NickNameUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&NickNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&NickNameDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown NickName mutation op: %q", m.Op())
+	}
+}
+
 // OwnershipClient is a client for the Ownership schema.
 type OwnershipClient struct {
 	config
@@ -1440,6 +1621,219 @@ func (c *ParcelClient) mutate(ctx context.Context, m *ParcelMutation) (Value, er
 		return (&ParcelDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Parcel mutation op: %q", m.Op())
+	}
+}
+
+// RenamedClient is a client for the Renamed schema.
+type RenamedClient struct {
+	config
+}
+
+// NewRenamedClient returns a client for the Renamed from the given config.
+func NewRenamedClient(c config) *RenamedClient {
+	return &RenamedClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `renamed.Hooks(f(g(h())))`.
+func (c *RenamedClient) Use(hooks ...Hook) {
+	c.hooks.Renamed = append(c.hooks.Renamed, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `renamed.Intercept(f(g(h())))`.
+func (c *RenamedClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Renamed = append(c.inters.Renamed, interceptors...)
+}
+
+// Create returns a builder for creating a Renamed entity.
+func (c *RenamedClient) Create() *RenamedCreate {
+	mutation := newRenamedMutation(c.config, OpCreate)
+	return &RenamedCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Renamed entities.
+func (c *RenamedClient) CreateBulk(builders ...*RenamedCreate) *RenamedCreateBulk {
+	return &RenamedCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RenamedClient) MapCreateBulk(slice any, setFunc func(*RenamedCreate, int)) *RenamedCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RenamedCreateBulk{err: fmt.Errorf("calling to RenamedClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RenamedCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RenamedCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Renamed.
+func (c *RenamedClient) Update() *RenamedUpdate {
+	mutation := newRenamedMutation(c.config, OpUpdate)
+	return &RenamedUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RenamedClient) UpdateOne(_m *Renamed) *RenamedUpdateOne {
+	mutation := newRenamedMutation(c.config, OpUpdateOne, withRenamed(_m))
+	return &RenamedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RenamedClient) UpdateOneID(id int) *RenamedUpdateOne {
+	mutation := newRenamedMutation(c.config, OpUpdateOne, withRenamedID(id))
+	return &RenamedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Renamed.
+func (c *RenamedClient) Delete() *RenamedDelete {
+	mutation := newRenamedMutation(c.config, OpDelete)
+	return &RenamedDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RenamedClient) DeleteOne(_m *Renamed) *RenamedDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RenamedClient) DeleteOneID(id int) *RenamedDeleteOne {
+	builder := c.Delete().Where(renamed.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RenamedDeleteOne{builder}
+}
+
+// Query returns a query builder for Renamed.
+func (c *RenamedClient) Query() *RenamedQuery {
+	return &RenamedQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRenamed},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Renamed entity by its id.
+func (c *RenamedClient) Get(ctx context.Context, id int) (*Renamed, error) {
+	return c.Query().Where(renamed.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RenamedClient) GetX(ctx context.Context, id int) *Renamed {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryParentItem queries the parentItem edge of a Renamed.
+func (c *RenamedClient) QueryParentItem(_m *Renamed) *RenamedQuery {
+	query := (&RenamedClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(renamed.Table, renamed.FieldID, id),
+			sqlgraph.To(renamed.Table, renamed.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, renamed.ParentItemTable, renamed.ParentItemColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryChildItems queries the childItems edge of a Renamed.
+func (c *RenamedClient) QueryChildItems(_m *Renamed) *RenamedQuery {
+	query := (&RenamedClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(renamed.Table, renamed.FieldID, id),
+			sqlgraph.To(renamed.Table, renamed.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, renamed.ChildItemsTable, renamed.ChildItemsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryNickNames queries the nickNames edge of a Renamed.
+func (c *RenamedClient) QueryNickNames(_m *Renamed) *NickNameQuery {
+	query := (&NickNameClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(renamed.Table, renamed.FieldID, id),
+			sqlgraph.To(nickname.Table, nickname.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, renamed.NickNamesTable, renamed.NickNamesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryMainName queries the mainName edge of a Renamed.
+func (c *RenamedClient) QueryMainName(_m *Renamed) *NickNameQuery {
+	query := (&NickNameClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(renamed.Table, renamed.FieldID, id),
+			sqlgraph.To(nickname.Table, nickname.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, renamed.MainNameTable, renamed.MainNameColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryKnownAs queries the knownAs edge of a Renamed.
+func (c *RenamedClient) QueryKnownAs(_m *Renamed) *NickNameQuery {
+	query := (&NickNameClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(renamed.Table, renamed.FieldID, id),
+			sqlgraph.To(nickname.Table, nickname.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, renamed.KnownAsTable, renamed.KnownAsPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *RenamedClient) Hooks() []Hook {
+	return c.hooks.Renamed
+}
+
+// Interceptors returns the client interceptors.
+func (c *RenamedClient) Interceptors() []Interceptor {
+	return c.inters.Renamed
+}
+
+func (c *RenamedClient) mutate(ctx context.Context, m *RenamedMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RenamedCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RenamedUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RenamedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RenamedDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Renamed mutation op: %q", m.Op())
 	}
 }
 
@@ -2186,11 +2580,11 @@ func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Like, Locker, Ownership, Parcel, Slot, Specimen, Visit,
-		Visitor []ent.Hook
+		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Renamed,
+		Slot, Specimen, Visit, Visitor []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Like, Locker, Ownership, Parcel, Slot, Specimen, Visit,
-		Visitor []ent.Interceptor
+		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Renamed,
+		Slot, Specimen, Visit, Visitor []ent.Interceptor
 	}
 )

@@ -17,8 +17,10 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -88,8 +90,10 @@ func checkColumn(t, c string) error {
 			label.Table:     label.ValidColumn,
 			like.Table:      like.ValidColumn,
 			locker.Table:    locker.ValidColumn,
+			nickname.Table:  nickname.ValidColumn,
 			ownership.Table: ownership.ValidColumn,
 			parcel.Table:    parcel.ValidColumn,
+			renamed.Table:   renamed.ValidColumn,
 			slot.Table:      slot.ValidColumn,
 			specimen.Table:  specimen.ValidColumn,
 			visit.Table:     visit.ValidColumn,

@@ -16,6 +16,7 @@ import (
 	owned "github.com/koan-go/koan/entities/internal/specimen/owned"
 
 	"github.com/koan-go/koan/entities/internal/specimen/ent/migrate"
+	koannickname "github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	koanspecimen "github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 
@@ -52,7 +53,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1311695622,
+		SchemaHash: 295710187,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -85,7 +86,7 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
+	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "NickName": len(c.NickName.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Renamed": len(c.Renamed.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
@@ -93,8 +94,10 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.hooked["Counter"] = len(c.Counter.Hooks()) > before["Counter"]
 	c.hooked["Label"] = len(c.Label.Hooks()) > before["Label"]
 	c.hooked["Locker"] = len(c.Locker.Hooks()) > before["Locker"]
+	c.hooked["NickName"] = len(c.NickName.Hooks()) > before["NickName"]
 	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
 	c.hooked["Parcel"] = len(c.Parcel.Hooks()) > before["Parcel"]
+	c.hooked["Renamed"] = len(c.Renamed.Hooks()) > before["Renamed"]
 	c.hooked["Slot"] = len(c.Slot.Hooks()) > before["Slot"]
 	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
 	c.hooked["Visit"] = len(c.Visit.Hooks()) > before["Visit"]
@@ -107,9 +110,13 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.ruled["Label"] = len(c.Label.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Label", c.Label.Interceptors())...)
 	c.ruled["Locker"] = len(c.Locker.Interceptors()) > 0
+	c.ruled["NickName"] = len(c.NickName.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("NickName", c.NickName.Interceptors())...)
 	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
 	c.ruled["Parcel"] = len(c.Parcel.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Parcel", c.Parcel.Interceptors())...)
+	c.ruled["Renamed"] = len(c.Renamed.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Renamed", c.Renamed.Interceptors())...)
 	c.ruled["Slot"] = len(c.Slot.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Slot", c.Slot.Interceptors())...)
 	c.ruled["Specimen"] = len(c.Specimen.Interceptors()) > 0
@@ -151,7 +158,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindOwnership(), koanKindParcel(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
+	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
 var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -259,9 +266,9 @@ func koanKindCabinet() *shim.Kind {
 	}
 }
 
-func koanSetCabinet(m stdent.Mutation, field string, v any) error {
+func koanSetCabinet(m stdent.Mutation, column string, v any) error {
 	x := m.(*CabinetMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "rev":
@@ -269,7 +276,7 @@ func koanSetCabinet(m stdent.Mutation, field string, v any) error {
 	case "beside_id":
 		return koanFormCabinetBesideID.Set(v, x.SetBesideID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeCabinet(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -402,13 +409,13 @@ func koanKindCounter() *shim.Kind {
 	}
 }
 
-func koanSetCounter(m stdent.Mutation, field string, v any) error {
+func koanSetCounter(m stdent.Mutation, column string, v any) error {
 	x := m.(*CounterMutation)
-	switch field {
+	switch column {
 	case "owner":
 		return shim.UUID(v, x.SetOwner)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeCounter(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -492,13 +499,13 @@ func koanKindLabel() *shim.Kind {
 	}
 }
 
-func koanSetLabel(m stdent.Mutation, field string, v any) error {
+func koanSetLabel(m stdent.Mutation, column string, v any) error {
 	x := m.(*LabelMutation)
-	switch field {
+	switch column {
 	case "text":
 		return shim.Text(v, x.SetText)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeLabel(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -594,8 +601,8 @@ func koanKindLocker() *shim.Kind {
 	}
 }
 
-func koanSetLocker(m stdent.Mutation, field string, v any) error {
-	return fmt.Errorf("the field %q cannot be set", field)
+func koanSetLocker(m stdent.Mutation, column string, v any) error {
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeLocker(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -627,6 +634,163 @@ func koanEdgeLocker(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 			x.RemoveKeyIDs(shim.IDs[int](ids)...)
 		case shim.Clear:
 			x.ClearKeys()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+var koanFormNickNameTheWords = shim.NewForm((*NickNameMutation).SetTheWords, shim.AsKept, nil)
+var koanFormNickNameTheBig = shim.NewForm((*NickNameMutation).SetTheBig, shim.AsText, &koannickname.ValueScanner.TheBig)
+var koanFormNickNameTheLink = shim.NewForm((*NickNameMutation).SetTheLink, shim.AsKept, &koannickname.ValueScanner.TheLink)
+var koanFormNickNameTheHidden = shim.NewForm((*NickNameMutation).SetTheHidden, shim.AsIs, &koannickname.ValueScanner.TheHidden)
+
+func koanKindNickName() *shim.Kind {
+	return &shim.Kind{
+		Type: "NickName",
+		Entity: descriptor.WithForms(&descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "NickName",
+				Description: "A name of several words.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Fields: []catalog.Field{
+					{Name: "theWords", Type: "json", Nullable: true},
+					{Name: "theBig", Type: "string", Nullable: true, Opaque: true},
+					{Name: "theLink", Type: "string", Nullable: true},
+					{Name: "theHidden", Type: "string", Nullable: true, Opaque: true},
+					{Name: "serialNo", Type: "string", Required: true},
+					{Name: "homeURL", Type: "string", Nullable: true},
+					{Name: "editCount", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+					{Name: "isPublic", Type: "bool", Nullable: true},
+					{Name: "otherForms", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "madeAt", Type: "time", Generated: true},
+				},
+				Edges: []catalog.Edge{
+					{Name: "ownerItem", Target: "Renamed"},
+					{Name: "knownItems", Target: "Renamed", Many: true},
+				},
+				Versioned: true,
+			},
+			Table: "nick_names",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "theWords", Ent: "TheWords", Name: "col_words", Storage: "json", Nullable: true},
+				{Field: "theBig", Ent: "the_big", Name: "col_big", Storage: "held", Nullable: true},
+				{Field: "theLink", Ent: "theLink", Name: "col_link", Storage: "text", Nullable: true},
+				{Field: "theHidden", Ent: "TheHidden", Name: "col_hidden", Storage: "held", Nullable: true},
+				{Field: "serialNo", Ent: "serialNo", Name: "serial_no", Storage: "text"},
+				{Field: "homeURL", Ent: "homeURL", Name: "home_url", Storage: "text", Nullable: true},
+				{Field: "editCount", Ent: "EditCount", Name: "edit_count", Storage: "int"},
+				{Field: "isPublic", Ent: "isPublic", Name: "is_public", Storage: "bool", Nullable: true},
+				{Field: "otherForms", Ent: "otherForms", Name: "other_forms", Storage: "json", Nullable: true},
+				{Field: "madeAt", Ent: "madeAt", Name: "made_at", Storage: "time"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "ownerItem", Ent: "ownerItem", Target: "Renamed", Relation: "m2o", Inverse: true, OwnKey: "ofWhom"},
+				{Name: "knownItems", Ent: "knownItems", Target: "Renamed", Relation: "m2m", Inverse: true, JoinTable: "Known As", JoinOwn: "asWhat", JoinTarget: "who"},
+			},
+			UpsertBy:      []string{"serialNo"},
+			VersionColumn: "edit_count",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Renamed", Column: "chief", SetNull: true},
+			},
+		}, map[string]descriptor.Form{"theBig": koanFormNickNameTheBig, "theLink": koanFormNickNameTheLink, "theHidden": koanFormNickNameTheHidden}),
+		Generated: []string{"made_at"},
+		IDForm:    shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).NickName.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).NickName.Create()
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).NickName.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.NickName(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).NickName.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.NickName(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*NickNameMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*NickNameMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*NickNameMutation).SetID(id.(int))
+			return nil
+		},
+		Set:  koanSetNickName,
+		Edge: koanEdgeNickName,
+		Bump: func(m stdent.Mutation) { m.(*NickNameMutation).AddEditCount(1) },
+	}
+}
+
+func koanSetNickName(m stdent.Mutation, column string, v any) error {
+	x := m.(*NickNameMutation)
+	switch column {
+	case "col_words":
+		return koanFormNickNameTheWords.Set(v, x.SetTheWords)
+	case "col_big":
+		return koanFormNickNameTheBig.Set(v, x.SetTheBig)
+	case "col_link":
+		return koanFormNickNameTheLink.Set(v, x.SetTheLink)
+	case "col_hidden":
+		return koanFormNickNameTheHidden.Set(v, x.SetTheHidden)
+	case "serial_no":
+		return shim.Text(v, x.SetSerialNo)
+	case "home_url":
+		return shim.Text(v, x.SetHomeURL)
+	case "edit_count":
+		return shim.Int(v, x.SetEditCount)
+	case "is_public":
+		return shim.Bool(v, x.SetIsPublic)
+	case "other_forms":
+		return shim.JSON(v, x.SetOtherForms)
+	case "made_at":
+		return shim.Time(v, x.SetMadeAt)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeNickName(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*NickNameMutation)
+	switch edge {
+	case "ownerItem":
+		switch change {
+		case shim.Link:
+			x.SetOwnerItemID(ids[0].(int))
+		case shim.Clear:
+			x.ClearOwnerItem()
+		}
+		return nil
+	case "knownItems":
+		switch change {
+		case shim.Link:
+			x.AddKnownItemIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveKnownItemIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearKnownItems()
 		}
 		return nil
 	}
@@ -684,15 +848,15 @@ func koanKindOwnership() *shim.Kind {
 	}
 }
 
-func koanSetOwnership(m stdent.Mutation, field string, v any) error {
+func koanSetOwnership(m stdent.Mutation, column string, v any) error {
 	x := m.(*OwnershipMutation)
-	switch field {
+	switch column {
 	case "visitor_id":
 		return shim.Int(v, x.SetVisitorID)
 	case "label_id":
 		return shim.Text(v, x.SetLabelID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeOwnership(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -780,16 +944,362 @@ func koanKindParcel() *shim.Kind {
 	}
 }
 
-func koanSetParcel(m stdent.Mutation, field string, v any) error {
+func koanSetParcel(m stdent.Mutation, column string, v any) error {
 	x := m.(*ParcelMutation)
-	switch field {
+	switch column {
 	case "text":
 		return shim.Text(v, x.SetText)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeParcel(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+var koanFormRenamedLevelID = shim.NewForm((*RenamedMutation).SetLevelID, shim.AsKept, nil)
+var koanFormRenamedTheSecret = shim.NewForm((*RenamedMutation).SetTheSecret, shim.AsIs, nil)
+var koanFormRenamedThePhone = shim.NewForm((*RenamedMutation).SetThePhone, shim.AsKept, nil)
+var koanFormRenamedThePrice = shim.NewForm((*RenamedMutation).SetThePrice, shim.AsText, nil)
+var koanFormRenamedCostID = shim.NewForm((*RenamedMutation).SetCostID, shim.AsText, nil)
+var koanFormRenamedTheAmount = shim.NewForm((*RenamedMutation).SetTheAmount, shim.AsText, nil)
+var koanFormRenamedThePoint = shim.NewForm((*RenamedMutation).SetThePoint, shim.AsJSON, nil)
+var koanFormRenamedSeenID = shim.NewForm((*RenamedMutation).SetSeenID, shim.AsKept, nil)
+
+func koanKindRenamed() *shim.Kind {
+	return &shim.Kind{
+		Type: "Renamed",
+		Entity: descriptor.WithForms(&descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Renamed",
+				Description: "A column of another name for every type.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Fields: []catalog.Field{
+					{Name: "theYes", Type: "bool", Nullable: true},
+					{Name: "theI8", Type: "int", Nullable: true, Min: new(float64(-128)), Max: new(float64(127))},
+					{Name: "i16ID", Type: "int", Nullable: true, Min: new(float64(-32768)), Max: new(float64(32767))},
+					{Name: "theI32", Type: "int", Nullable: true, Min: new(float64(-2.147483648e+09)), Max: new(float64(2.147483647e+09))},
+					{Name: "theI64", Type: "int", Nullable: true},
+					{Name: "theI", Type: "int", Default: json.RawMessage("7")},
+					{Name: "u8ID", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(255))},
+					{Name: "theU16", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(65535))},
+					{Name: "theU32", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(4.294967295e+09))},
+					{Name: "theU64", Type: "int", Nullable: true},
+					{Name: "uID", Type: "int", Nullable: true},
+					{Name: "theF32", Type: "float", Nullable: true},
+					{Name: "theF64", Type: "float", Nullable: true},
+					{Name: "theText", Type: "string", Nullable: true, MaxLength: new(int(40))},
+					{Name: "longID", Type: "text", Nullable: true},
+					{Name: "theBytes", Type: "bytes", Nullable: true},
+					{Name: "theAt", Type: "time", Nullable: true},
+					{Name: "theRef", Type: "uuid", Nullable: true},
+					{Name: "stateID", Type: "enum", Enum: []string{"on", "off"}, Default: json.RawMessage(`"on"`)},
+					{Name: "theTags", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "theNumbers", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"integer"}}`)},
+					{Name: "theWeights", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"number"}}`)},
+					{Name: "anyID", Type: "json", Nullable: true, Schema: json.RawMessage("true")},
+					{Name: "theRaw", Type: "json", Nullable: true},
+					{Name: "theAddress", Type: "json", Nullable: true},
+					{Name: "theSite", Type: "json", Nullable: true},
+					{Name: "dictID", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"object","additionalProperties":{"type":"integer"}}`)},
+					{Name: "theHistory", Type: "json", Default: json.RawMessage("[]")},
+					{Name: "theCents", Type: "int", Default: json.RawMessage("5")},
+					{Name: "theRatio", Type: "float", Nullable: true},
+					{Name: "flagID", Type: "bool", Default: json.RawMessage("false")},
+					{Name: "theBlob", Type: "bytes", Nullable: true},
+					{Name: "theSlug", Type: "string", Nullable: true},
+					{Name: "theColor", Type: "enum", Enum: []string{"red", "green", "blue"}, Default: json.RawMessage(`"red"`)},
+					{Name: "levelID", Type: "enum", Enum: []string{"LOW", "HIGH"}, Nullable: true},
+					{Name: "theSecret", Type: "string", Nullable: true, Opaque: true},
+					{Name: "thePhone", Type: "string", Nullable: true},
+					{Name: "thePrice", Type: "decimal", Nullable: true},
+					{Name: "costID", Type: "decimal", Nullable: true},
+					{Name: "theAmount", Type: "decimal", Nullable: true},
+					{Name: "thePoint", Description: "Kept in a form that says nothing.", Type: "json", Nullable: true, Opaque: true},
+					{Name: "seenID", Type: "time", Nullable: true},
+					{Name: "serialNo", Type: "string", Required: true},
+					{Name: "editCount", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+					{Name: "title", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(30))},
+					{Name: "changedAt", Type: "time", Generated: true},
+					{Name: "parentID", Type: "id", Nullable: true, Edge: "parentItem"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "parentItem", Target: "Renamed", Reference: "parentID"},
+					{Name: "childItems", Target: "Renamed", Many: true},
+					{Name: "nickNames", Target: "NickName", Many: true},
+					{Name: "mainName", Target: "NickName"},
+					{Name: "knownAs", Target: "NickName", Many: true},
+				},
+				Versioned:  true,
+				Searchable: true,
+			},
+			Table: "Renamed Things",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "Row No", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "theYes", Ent: "theYes", Name: "col_yes", Storage: "bool", Nullable: true},
+				{Field: "theI8", Ent: "TheI8", Name: "col_i8", Storage: "int", Nullable: true},
+				{Field: "i16ID", Ent: "i16ID", Name: "col_i16", Storage: "int", Nullable: true},
+				{Field: "theI32", Ent: "the_i32", Name: "col_i32", Storage: "int", Nullable: true},
+				{Field: "theI64", Ent: "theI64", Name: "col_i64", Storage: "int", Nullable: true},
+				{Field: "theI", Ent: "TheI", Name: "col_i", Storage: "int"},
+				{Field: "u8ID", Ent: "u8ID", Name: "col_u8", Storage: "int", Nullable: true},
+				{Field: "theU16", Ent: "the_u16", Name: "col_u16", Storage: "int", Nullable: true},
+				{Field: "theU32", Ent: "theU32", Name: "col_u32", Storage: "int", Nullable: true},
+				{Field: "theU64", Ent: "TheU64", Name: "col_u64", Storage: "int", Nullable: true},
+				{Field: "uID", Ent: "uID", Name: "col_u", Storage: "int", Nullable: true},
+				{Field: "theF32", Ent: "the_f32", Name: "col_f32", Storage: "float", Nullable: true, Single: true},
+				{Field: "theF64", Ent: "theF64", Name: "col_f64", Storage: "float", Nullable: true},
+				{Field: "theText", Ent: "TheText", Name: "col_text", Storage: "text", Nullable: true},
+				{Field: "longID", Ent: "longID", Name: "col_long", Storage: "text", Nullable: true},
+				{Field: "theBytes", Ent: "the_bytes", Name: "col_bytes", Storage: "bytes", Nullable: true},
+				{Field: "theAt", Ent: "theAt", Name: "col_at", Storage: "time", Nullable: true},
+				{Field: "theRef", Ent: "TheRef", Name: "col_ref", Storage: "uuid", Nullable: true},
+				{Field: "stateID", Ent: "stateID", Name: "col_state", Storage: "text"},
+				{Field: "theTags", Ent: "the_tags", Name: "col_tags", Storage: "json", Nullable: true},
+				{Field: "theNumbers", Ent: "theNumbers", Name: "col_numbers", Storage: "json", Nullable: true},
+				{Field: "theWeights", Ent: "TheWeights", Name: "col_weights", Storage: "json", Nullable: true},
+				{Field: "anyID", Ent: "anyID", Name: "col_any", Storage: "json", Nullable: true},
+				{Field: "theRaw", Ent: "the_raw", Name: "col_raw", Storage: "json", Nullable: true},
+				{Field: "theAddress", Ent: "theAddress", Name: "col_address", Storage: "json", Nullable: true},
+				{Field: "theSite", Ent: "TheSite", Name: "col_site", Storage: "json", Nullable: true},
+				{Field: "dictID", Ent: "dictID", Name: "col_dict", Storage: "json", Nullable: true},
+				{Field: "theHistory", Ent: "the_history", Name: "col_history", Storage: "json"},
+				{Field: "theCents", Ent: "theCents", Name: "col_cents", Storage: "int"},
+				{Field: "theRatio", Ent: "TheRatio", Name: "col_ratio", Storage: "float", Nullable: true, Single: true},
+				{Field: "flagID", Ent: "flagID", Name: "col_flag", Storage: "bool"},
+				{Field: "theBlob", Ent: "the_blob", Name: "col_blob", Storage: "bytes", Nullable: true},
+				{Field: "theSlug", Ent: "theSlug", Name: "col_slug", Storage: "text", Nullable: true},
+				{Field: "theColor", Ent: "TheColor", Name: "col_color", Storage: "text"},
+				{Field: "levelID", Ent: "levelID", Name: "col_level", Storage: "text", Nullable: true},
+				{Field: "theSecret", Ent: "the_secret", Name: "col_secret", Storage: "held", Nullable: true},
+				{Field: "thePhone", Ent: "thePhone", Name: "col_phone", Storage: "text", Nullable: true},
+				{Field: "thePrice", Ent: "ThePrice", Name: "col_price", Storage: "decimal", Nullable: true},
+				{Field: "costID", Ent: "costID", Name: "col_cost", Storage: "decimal", Nullable: true},
+				{Field: "theAmount", Ent: "the_amount", Name: "col_amount", Storage: "decimal", Nullable: true},
+				{Field: "thePoint", Ent: "thePoint", Name: "col_point", Storage: "json", Nullable: true},
+				{Field: "seenID", Ent: "seenID", Name: "col_seen", Storage: "time", Nullable: true},
+				{Field: "serialNo", Ent: "serialNo", Name: "sn", Storage: "text"},
+				{Field: "editCount", Ent: "editCount", Name: "revision", Storage: "int"},
+				{Field: "title", Ent: "title", Name: "headline", Storage: "text", Nullable: true},
+				{Field: "changedAt", Ent: "changedAt", Name: "touched", Storage: "time"},
+				{Field: "parentID", Ent: "parentID", Name: "up", Storage: "int", Nullable: true, Refers: "Renamed"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "parentItem", Ent: "parentItem", Target: "Renamed", Relation: "m2o", Inverse: true, OwnKey: "up"},
+				{Name: "childItems", Ent: "childItems", Target: "Renamed", Relation: "o2m", TargetKey: "up", SetNull: true},
+				{Name: "nickNames", Ent: "nickNames", Target: "NickName", Relation: "o2m", TargetKey: "ofWhom", SetNull: true},
+				{Name: "mainName", Ent: "mainName", Target: "NickName", Relation: "m2o", OwnKey: "chief"},
+				{Name: "knownAs", Ent: "knownAs", Target: "NickName", Relation: "m2m", JoinTable: "Known As", JoinOwn: "who", JoinTarget: "asWhat"},
+			},
+			UpsertBy:      []string{"serialNo"},
+			VersionColumn: "revision",
+			Referrers: []descriptor.Referrer{
+				{Entity: "NickName", Column: "ofWhom", SetNull: true},
+				{Entity: "Renamed", Column: "up", SetNull: true},
+			},
+		}, map[string]descriptor.Form{"levelID": koanFormRenamedLevelID, "theSecret": koanFormRenamedTheSecret, "thePhone": koanFormRenamedThePhone, "thePrice": koanFormRenamedThePrice, "costID": koanFormRenamedCostID, "theAmount": koanFormRenamedTheAmount, "thePoint": koanFormRenamedThePoint}),
+		Generated: []string{"touched"},
+		IDForm:    shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Renamed.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "Row No", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Renamed.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Renamed.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Renamed(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Renamed.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Renamed(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*RenamedMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*RenamedMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*RenamedMutation).SetID(id.(int))
+			return nil
+		},
+		Set:  koanSetRenamed,
+		Edge: koanEdgeRenamed,
+		Bump: func(m stdent.Mutation) { m.(*RenamedMutation).AddEditCount(1) },
+	}
+}
+
+func koanSetRenamed(m stdent.Mutation, column string, v any) error {
+	x := m.(*RenamedMutation)
+	switch column {
+	case "col_yes":
+		return shim.Bool(v, x.SetTheYes)
+	case "col_i8":
+		return shim.Int(v, x.SetTheI8)
+	case "col_i16":
+		return shim.Int(v, x.SetI16ID)
+	case "col_i32":
+		return shim.Int(v, x.SetTheI32)
+	case "col_i64":
+		return shim.Int(v, x.SetTheI64)
+	case "col_i":
+		return shim.Int(v, x.SetTheI)
+	case "col_u8":
+		return shim.Int(v, x.SetU8ID)
+	case "col_u16":
+		return shim.Int(v, x.SetTheU16)
+	case "col_u32":
+		return shim.Int(v, x.SetTheU32)
+	case "col_u64":
+		return shim.Int(v, x.SetTheU64)
+	case "col_u":
+		return shim.Int(v, x.SetUID)
+	case "col_f32":
+		return shim.Float(v, x.SetTheF32)
+	case "col_f64":
+		return shim.Float(v, x.SetTheF64)
+	case "col_text":
+		return shim.Text(v, x.SetTheText)
+	case "col_long":
+		return shim.Text(v, x.SetLongID)
+	case "col_bytes":
+		return shim.Bytes(v, x.SetTheBytes)
+	case "col_at":
+		return shim.Time(v, x.SetTheAt)
+	case "col_ref":
+		return shim.UUID(v, x.SetTheRef)
+	case "col_state":
+		return shim.Text(v, x.SetStateID)
+	case "col_tags":
+		return shim.JSON(v, x.SetTheTags)
+	case "col_numbers":
+		return shim.JSON(v, x.SetTheNumbers)
+	case "col_weights":
+		return shim.JSON(v, x.SetTheWeights)
+	case "col_any":
+		return shim.JSON(v, x.SetAnyID)
+	case "col_raw":
+		return shim.JSON(v, x.SetTheRaw)
+	case "col_address":
+		return shim.JSON(v, x.SetTheAddress)
+	case "col_site":
+		return shim.JSON(v, x.SetTheSite)
+	case "col_dict":
+		return shim.JSON(v, x.SetDictID)
+	case "col_history":
+		return shim.JSON(v, x.SetTheHistory)
+	case "col_cents":
+		return shim.Int(v, x.SetTheCents)
+	case "col_ratio":
+		return shim.Float(v, x.SetTheRatio)
+	case "col_flag":
+		return shim.Bool(v, x.SetFlagID)
+	case "col_blob":
+		return shim.Bytes(v, x.SetTheBlob)
+	case "col_slug":
+		return shim.Text(v, x.SetTheSlug)
+	case "col_color":
+		return shim.Text(v, x.SetTheColor)
+	case "col_level":
+		return koanFormRenamedLevelID.Set(v, x.SetLevelID)
+	case "col_secret":
+		return koanFormRenamedTheSecret.Set(v, x.SetTheSecret)
+	case "col_phone":
+		return koanFormRenamedThePhone.Set(v, x.SetThePhone)
+	case "col_price":
+		return koanFormRenamedThePrice.Set(v, x.SetThePrice)
+	case "col_cost":
+		return koanFormRenamedCostID.Set(v, x.SetCostID)
+	case "col_amount":
+		return koanFormRenamedTheAmount.Set(v, x.SetTheAmount)
+	case "col_point":
+		return koanFormRenamedThePoint.Set(v, x.SetThePoint)
+	case "col_seen":
+		return koanFormRenamedSeenID.Set(v, x.SetSeenID)
+	case "sn":
+		return shim.Text(v, x.SetSerialNo)
+	case "revision":
+		return shim.Int(v, x.SetEditCount)
+	case "headline":
+		return shim.Text(v, x.SetTitle)
+	case "touched":
+		return shim.Time(v, x.SetChangedAt)
+	case "up":
+		return shim.Int(v, x.SetParentID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeRenamed(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*RenamedMutation)
+	switch edge {
+	case "parentItem":
+		switch change {
+		case shim.Link:
+			x.SetParentItemID(ids[0].(int))
+		case shim.Clear:
+			x.ClearParentItem()
+		}
+		return nil
+	case "childItems":
+		switch change {
+		case shim.Link:
+			x.AddChildItemIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveChildItemIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearChildItems()
+		}
+		return nil
+	case "nickNames":
+		switch change {
+		case shim.Link:
+			x.AddNickNameIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveNickNameIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearNickNames()
+		}
+		return nil
+	case "mainName":
+		switch change {
+		case shim.Link:
+			x.SetMainNameID(ids[0].(int))
+		case shim.Clear:
+			x.ClearMainName()
+		}
+		return nil
+	case "knownAs":
+		switch change {
+		case shim.Link:
+			x.AddKnownAIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveKnownAIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearKnownAs()
+		}
+		return nil
+	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
@@ -878,9 +1388,9 @@ func koanKindSlot() *shim.Kind {
 	}
 }
 
-func koanSetSlot(m stdent.Mutation, field string, v any) error {
+func koanSetSlot(m stdent.Mutation, column string, v any) error {
 	x := m.(*SlotMutation)
-	switch field {
+	switch column {
 	case "shelf":
 		return shim.Text(v, x.SetShelf)
 	case "place":
@@ -892,7 +1402,7 @@ func koanSetSlot(m stdent.Mutation, field string, v any) error {
 	case "rev":
 		return shim.Int(v, x.SetRev)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeSlot(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1099,9 +1609,9 @@ func koanKindSpecimen() *shim.Kind {
 	}
 }
 
-func koanSetSpecimen(m stdent.Mutation, field string, v any) error {
+func koanSetSpecimen(m stdent.Mutation, column string, v any) error {
 	x := m.(*SpecimenMutation)
-	switch field {
+	switch column {
 	case "yes":
 		return shim.Bool(v, x.SetYes)
 	case "i8":
@@ -1195,7 +1705,7 @@ func koanSetSpecimen(m stdent.Mutation, field string, v any) error {
 	case "hidden":
 		return koanFormSpecimenHidden.Set(v, x.SetHidden)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeSpecimen(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1309,9 +1819,9 @@ func koanKindVisit() *shim.Kind {
 	}
 }
 
-func koanSetVisit(m stdent.Mutation, field string, v any) error {
+func koanSetVisit(m stdent.Mutation, column string, v any) error {
 	x := m.(*VisitMutation)
-	switch field {
+	switch column {
 	case "reason":
 		return shim.Text(v, x.SetReason)
 	case "visitor_id":
@@ -1319,7 +1829,7 @@ func koanSetVisit(m stdent.Mutation, field string, v any) error {
 	case "cabinet_id":
 		return koanFormVisitCabinetID.Set(v, x.SetCabinetID)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeVisit(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -1422,13 +1932,13 @@ func koanKindVisitor() *shim.Kind {
 	}
 }
 
-func koanSetVisitor(m stdent.Mutation, field string, v any) error {
+func koanSetVisitor(m stdent.Mutation, column string, v any) error {
 	x := m.(*VisitorMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeVisitor(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

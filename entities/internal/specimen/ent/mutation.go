@@ -20,9 +20,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -44,8 +46,10 @@ const (
 	TypeLabel     = "Label"
 	TypeLike      = "Like"
 	TypeLocker    = "Locker"
+	TypeNickName  = "NickName"
 	TypeOwnership = "Ownership"
 	TypeParcel    = "Parcel"
+	TypeRenamed   = "Renamed"
 	TypeSlot      = "Slot"
 	TypeSpecimen  = "Specimen"
 	TypeVisit     = "Visit"
@@ -3009,6 +3013,1165 @@ func (m *LockerMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Locker edge %s", name)
 }
 
+// NickNameMutation represents an operation that mutates the NickName nodes in the graph.
+type NickNameMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *int
+	_TheWords         *owned.Words
+	the_big           **big.Int
+	theLink           **url.URL
+	_TheHidden        *string
+	serialNo          *string
+	homeURL           *string
+	_EditCount        *int
+	add_EditCount     *int
+	isPublic          *bool
+	otherForms        *[]string
+	appendotherForms  []string
+	madeAt            *time.Time
+	clearedFields     map[string]struct{}
+	ownerItem         *int
+	clearedownerItem  bool
+	knownItems        map[int]struct{}
+	removedknownItems map[int]struct{}
+	clearedknownItems bool
+	done              bool
+	oldValue          func(context.Context) (*NickName, error)
+	predicates        []predicate.NickName
+}
+
+var _ ent.Mutation = (*NickNameMutation)(nil)
+
+// nicknameOption allows management of the mutation configuration using functional options.
+type nicknameOption func(*NickNameMutation)
+
+// newNickNameMutation creates new mutation for the NickName entity.
+func newNickNameMutation(c config, op Op, opts ...nicknameOption) *NickNameMutation {
+	m := &NickNameMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeNickName,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withNickNameID sets the ID field of the mutation.
+func withNickNameID(id int) nicknameOption {
+	return func(m *NickNameMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *NickName
+		)
+		m.oldValue = func(ctx context.Context) (*NickName, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().NickName.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withNickName sets the old NickName of the mutation.
+func withNickName(node *NickName) nicknameOption {
+	return func(m *NickNameMutation) {
+		m.oldValue = func(context.Context) (*NickName, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m NickNameMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m NickNameMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of NickName entities.
+func (m *NickNameMutation) SetID(id int) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *NickNameMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *NickNameMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().NickName.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetTheWords sets the "TheWords" field.
+func (m *NickNameMutation) SetTheWords(o owned.Words) {
+	m._TheWords = &o
+}
+
+// TheWords returns the value of the "TheWords" field in the mutation.
+func (m *NickNameMutation) TheWords() (r owned.Words, exists bool) {
+	v := m._TheWords
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheWords returns the old "TheWords" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldTheWords(ctx context.Context) (v owned.Words, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheWords is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheWords requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheWords: %w", err)
+	}
+	return oldValue.TheWords, nil
+}
+
+// ClearTheWords clears the value of the "TheWords" field.
+func (m *NickNameMutation) ClearTheWords() {
+	m._TheWords = nil
+	m.clearedFields[nickname.FieldTheWords] = struct{}{}
+}
+
+// TheWordsCleared returns if the "TheWords" field was cleared in this mutation.
+func (m *NickNameMutation) TheWordsCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldTheWords]
+	return ok
+}
+
+// ResetTheWords resets all changes to the "TheWords" field.
+func (m *NickNameMutation) ResetTheWords() {
+	m._TheWords = nil
+	delete(m.clearedFields, nickname.FieldTheWords)
+}
+
+// SetTheBig sets the "the_big" field.
+func (m *NickNameMutation) SetTheBig(b *big.Int) {
+	m.the_big = &b
+}
+
+// TheBig returns the value of the "the_big" field in the mutation.
+func (m *NickNameMutation) TheBig() (r *big.Int, exists bool) {
+	v := m.the_big
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheBig returns the old "the_big" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldTheBig(ctx context.Context) (v *big.Int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheBig is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheBig requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheBig: %w", err)
+	}
+	return oldValue.TheBig, nil
+}
+
+// ClearTheBig clears the value of the "the_big" field.
+func (m *NickNameMutation) ClearTheBig() {
+	m.the_big = nil
+	m.clearedFields[nickname.FieldTheBig] = struct{}{}
+}
+
+// TheBigCleared returns if the "the_big" field was cleared in this mutation.
+func (m *NickNameMutation) TheBigCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldTheBig]
+	return ok
+}
+
+// ResetTheBig resets all changes to the "the_big" field.
+func (m *NickNameMutation) ResetTheBig() {
+	m.the_big = nil
+	delete(m.clearedFields, nickname.FieldTheBig)
+}
+
+// SetTheLink sets the "theLink" field.
+func (m *NickNameMutation) SetTheLink(u *url.URL) {
+	m.theLink = &u
+}
+
+// TheLink returns the value of the "theLink" field in the mutation.
+func (m *NickNameMutation) TheLink() (r *url.URL, exists bool) {
+	v := m.theLink
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheLink returns the old "theLink" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldTheLink(ctx context.Context) (v *url.URL, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheLink is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheLink requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheLink: %w", err)
+	}
+	return oldValue.TheLink, nil
+}
+
+// ClearTheLink clears the value of the "theLink" field.
+func (m *NickNameMutation) ClearTheLink() {
+	m.theLink = nil
+	m.clearedFields[nickname.FieldTheLink] = struct{}{}
+}
+
+// TheLinkCleared returns if the "theLink" field was cleared in this mutation.
+func (m *NickNameMutation) TheLinkCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldTheLink]
+	return ok
+}
+
+// ResetTheLink resets all changes to the "theLink" field.
+func (m *NickNameMutation) ResetTheLink() {
+	m.theLink = nil
+	delete(m.clearedFields, nickname.FieldTheLink)
+}
+
+// SetTheHidden sets the "TheHidden" field.
+func (m *NickNameMutation) SetTheHidden(s string) {
+	m._TheHidden = &s
+}
+
+// TheHidden returns the value of the "TheHidden" field in the mutation.
+func (m *NickNameMutation) TheHidden() (r string, exists bool) {
+	v := m._TheHidden
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheHidden returns the old "TheHidden" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldTheHidden(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheHidden is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheHidden requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheHidden: %w", err)
+	}
+	return oldValue.TheHidden, nil
+}
+
+// ClearTheHidden clears the value of the "TheHidden" field.
+func (m *NickNameMutation) ClearTheHidden() {
+	m._TheHidden = nil
+	m.clearedFields[nickname.FieldTheHidden] = struct{}{}
+}
+
+// TheHiddenCleared returns if the "TheHidden" field was cleared in this mutation.
+func (m *NickNameMutation) TheHiddenCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldTheHidden]
+	return ok
+}
+
+// ResetTheHidden resets all changes to the "TheHidden" field.
+func (m *NickNameMutation) ResetTheHidden() {
+	m._TheHidden = nil
+	delete(m.clearedFields, nickname.FieldTheHidden)
+}
+
+// SetSerialNo sets the "serialNo" field.
+func (m *NickNameMutation) SetSerialNo(s string) {
+	m.serialNo = &s
+}
+
+// SerialNo returns the value of the "serialNo" field in the mutation.
+func (m *NickNameMutation) SerialNo() (r string, exists bool) {
+	v := m.serialNo
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSerialNo returns the old "serialNo" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldSerialNo(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSerialNo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSerialNo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSerialNo: %w", err)
+	}
+	return oldValue.SerialNo, nil
+}
+
+// ResetSerialNo resets all changes to the "serialNo" field.
+func (m *NickNameMutation) ResetSerialNo() {
+	m.serialNo = nil
+}
+
+// SetHomeURL sets the "homeURL" field.
+func (m *NickNameMutation) SetHomeURL(s string) {
+	m.homeURL = &s
+}
+
+// HomeURL returns the value of the "homeURL" field in the mutation.
+func (m *NickNameMutation) HomeURL() (r string, exists bool) {
+	v := m.homeURL
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHomeURL returns the old "homeURL" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldHomeURL(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHomeURL is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHomeURL requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHomeURL: %w", err)
+	}
+	return oldValue.HomeURL, nil
+}
+
+// ClearHomeURL clears the value of the "homeURL" field.
+func (m *NickNameMutation) ClearHomeURL() {
+	m.homeURL = nil
+	m.clearedFields[nickname.FieldHomeURL] = struct{}{}
+}
+
+// HomeURLCleared returns if the "homeURL" field was cleared in this mutation.
+func (m *NickNameMutation) HomeURLCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldHomeURL]
+	return ok
+}
+
+// ResetHomeURL resets all changes to the "homeURL" field.
+func (m *NickNameMutation) ResetHomeURL() {
+	m.homeURL = nil
+	delete(m.clearedFields, nickname.FieldHomeURL)
+}
+
+// SetEditCount sets the "EditCount" field.
+func (m *NickNameMutation) SetEditCount(i int) {
+	m._EditCount = &i
+	m.add_EditCount = nil
+}
+
+// EditCount returns the value of the "EditCount" field in the mutation.
+func (m *NickNameMutation) EditCount() (r int, exists bool) {
+	v := m._EditCount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEditCount returns the old "EditCount" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldEditCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEditCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEditCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEditCount: %w", err)
+	}
+	return oldValue.EditCount, nil
+}
+
+// AddEditCount adds i to the "EditCount" field.
+func (m *NickNameMutation) AddEditCount(i int) {
+	if m.add_EditCount != nil {
+		*m.add_EditCount += i
+	} else {
+		m.add_EditCount = &i
+	}
+}
+
+// AddedEditCount returns the value that was added to the "EditCount" field in this mutation.
+func (m *NickNameMutation) AddedEditCount() (r int, exists bool) {
+	v := m.add_EditCount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEditCount resets all changes to the "EditCount" field.
+func (m *NickNameMutation) ResetEditCount() {
+	m._EditCount = nil
+	m.add_EditCount = nil
+}
+
+// SetIsPublic sets the "isPublic" field.
+func (m *NickNameMutation) SetIsPublic(b bool) {
+	m.isPublic = &b
+}
+
+// IsPublic returns the value of the "isPublic" field in the mutation.
+func (m *NickNameMutation) IsPublic() (r bool, exists bool) {
+	v := m.isPublic
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIsPublic returns the old "isPublic" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldIsPublic(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIsPublic is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIsPublic requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIsPublic: %w", err)
+	}
+	return oldValue.IsPublic, nil
+}
+
+// ClearIsPublic clears the value of the "isPublic" field.
+func (m *NickNameMutation) ClearIsPublic() {
+	m.isPublic = nil
+	m.clearedFields[nickname.FieldIsPublic] = struct{}{}
+}
+
+// IsPublicCleared returns if the "isPublic" field was cleared in this mutation.
+func (m *NickNameMutation) IsPublicCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldIsPublic]
+	return ok
+}
+
+// ResetIsPublic resets all changes to the "isPublic" field.
+func (m *NickNameMutation) ResetIsPublic() {
+	m.isPublic = nil
+	delete(m.clearedFields, nickname.FieldIsPublic)
+}
+
+// SetOtherForms sets the "otherForms" field.
+func (m *NickNameMutation) SetOtherForms(s []string) {
+	m.otherForms = &s
+	m.appendotherForms = nil
+}
+
+// OtherForms returns the value of the "otherForms" field in the mutation.
+func (m *NickNameMutation) OtherForms() (r []string, exists bool) {
+	v := m.otherForms
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOtherForms returns the old "otherForms" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldOtherForms(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOtherForms is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOtherForms requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOtherForms: %w", err)
+	}
+	return oldValue.OtherForms, nil
+}
+
+// AppendOtherForms adds s to the "otherForms" field.
+func (m *NickNameMutation) AppendOtherForms(s []string) {
+	m.appendotherForms = append(m.appendotherForms, s...)
+}
+
+// AppendedOtherForms returns the list of values that were appended to the "otherForms" field in this mutation.
+func (m *NickNameMutation) AppendedOtherForms() ([]string, bool) {
+	if len(m.appendotherForms) == 0 {
+		return nil, false
+	}
+	return m.appendotherForms, true
+}
+
+// ClearOtherForms clears the value of the "otherForms" field.
+func (m *NickNameMutation) ClearOtherForms() {
+	m.otherForms = nil
+	m.appendotherForms = nil
+	m.clearedFields[nickname.FieldOtherForms] = struct{}{}
+}
+
+// OtherFormsCleared returns if the "otherForms" field was cleared in this mutation.
+func (m *NickNameMutation) OtherFormsCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldOtherForms]
+	return ok
+}
+
+// ResetOtherForms resets all changes to the "otherForms" field.
+func (m *NickNameMutation) ResetOtherForms() {
+	m.otherForms = nil
+	m.appendotherForms = nil
+	delete(m.clearedFields, nickname.FieldOtherForms)
+}
+
+// SetMadeAt sets the "madeAt" field.
+func (m *NickNameMutation) SetMadeAt(t time.Time) {
+	m.madeAt = &t
+}
+
+// MadeAt returns the value of the "madeAt" field in the mutation.
+func (m *NickNameMutation) MadeAt() (r time.Time, exists bool) {
+	v := m.madeAt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMadeAt returns the old "madeAt" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldMadeAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMadeAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMadeAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMadeAt: %w", err)
+	}
+	return oldValue.MadeAt, nil
+}
+
+// ResetMadeAt resets all changes to the "madeAt" field.
+func (m *NickNameMutation) ResetMadeAt() {
+	m.madeAt = nil
+}
+
+// SetOwnerItemID sets the "ownerItem" edge to the Renamed entity by id.
+func (m *NickNameMutation) SetOwnerItemID(id int) {
+	m.ownerItem = &id
+}
+
+// ClearOwnerItem clears the "ownerItem" edge to the Renamed entity.
+func (m *NickNameMutation) ClearOwnerItem() {
+	m.clearedownerItem = true
+}
+
+// OwnerItemCleared reports if the "ownerItem" edge to the Renamed entity was cleared.
+func (m *NickNameMutation) OwnerItemCleared() bool {
+	return m.clearedownerItem
+}
+
+// OwnerItemID returns the "ownerItem" edge ID in the mutation.
+func (m *NickNameMutation) OwnerItemID() (id int, exists bool) {
+	if m.ownerItem != nil {
+		return *m.ownerItem, true
+	}
+	return
+}
+
+// OwnerItemIDs returns the "ownerItem" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// OwnerItemID instead. It exists only for internal usage by the builders.
+func (m *NickNameMutation) OwnerItemIDs() (ids []int) {
+	if id := m.ownerItem; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetOwnerItem resets all changes to the "ownerItem" edge.
+func (m *NickNameMutation) ResetOwnerItem() {
+	m.ownerItem = nil
+	m.clearedownerItem = false
+}
+
+// AddKnownItemIDs adds the "knownItems" edge to the Renamed entity by ids.
+func (m *NickNameMutation) AddKnownItemIDs(ids ...int) {
+	if m.knownItems == nil {
+		m.knownItems = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.knownItems[ids[i]] = struct{}{}
+	}
+}
+
+// ClearKnownItems clears the "knownItems" edge to the Renamed entity.
+func (m *NickNameMutation) ClearKnownItems() {
+	m.clearedknownItems = true
+}
+
+// KnownItemsCleared reports if the "knownItems" edge to the Renamed entity was cleared.
+func (m *NickNameMutation) KnownItemsCleared() bool {
+	return m.clearedknownItems
+}
+
+// RemoveKnownItemIDs removes the "knownItems" edge to the Renamed entity by IDs.
+func (m *NickNameMutation) RemoveKnownItemIDs(ids ...int) {
+	if m.removedknownItems == nil {
+		m.removedknownItems = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.knownItems, ids[i])
+		m.removedknownItems[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedKnownItems returns the removed IDs of the "knownItems" edge to the Renamed entity.
+func (m *NickNameMutation) RemovedKnownItemsIDs() (ids []int) {
+	for id := range m.removedknownItems {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// KnownItemsIDs returns the "knownItems" edge IDs in the mutation.
+func (m *NickNameMutation) KnownItemsIDs() (ids []int) {
+	for id := range m.knownItems {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetKnownItems resets all changes to the "knownItems" edge.
+func (m *NickNameMutation) ResetKnownItems() {
+	m.knownItems = nil
+	m.clearedknownItems = false
+	m.removedknownItems = nil
+}
+
+// Where appends a list predicates to the NickNameMutation builder.
+func (m *NickNameMutation) Where(ps ...predicate.NickName) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the NickNameMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *NickNameMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.NickName, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *NickNameMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *NickNameMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (NickName).
+func (m *NickNameMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *NickNameMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m._TheWords != nil {
+		fields = append(fields, nickname.FieldTheWords)
+	}
+	if m.the_big != nil {
+		fields = append(fields, nickname.FieldTheBig)
+	}
+	if m.theLink != nil {
+		fields = append(fields, nickname.FieldTheLink)
+	}
+	if m._TheHidden != nil {
+		fields = append(fields, nickname.FieldTheHidden)
+	}
+	if m.serialNo != nil {
+		fields = append(fields, nickname.FieldSerialNo)
+	}
+	if m.homeURL != nil {
+		fields = append(fields, nickname.FieldHomeURL)
+	}
+	if m._EditCount != nil {
+		fields = append(fields, nickname.FieldEditCount)
+	}
+	if m.isPublic != nil {
+		fields = append(fields, nickname.FieldIsPublic)
+	}
+	if m.otherForms != nil {
+		fields = append(fields, nickname.FieldOtherForms)
+	}
+	if m.madeAt != nil {
+		fields = append(fields, nickname.FieldMadeAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *NickNameMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case nickname.FieldTheWords:
+		return m.TheWords()
+	case nickname.FieldTheBig:
+		return m.TheBig()
+	case nickname.FieldTheLink:
+		return m.TheLink()
+	case nickname.FieldTheHidden:
+		return m.TheHidden()
+	case nickname.FieldSerialNo:
+		return m.SerialNo()
+	case nickname.FieldHomeURL:
+		return m.HomeURL()
+	case nickname.FieldEditCount:
+		return m.EditCount()
+	case nickname.FieldIsPublic:
+		return m.IsPublic()
+	case nickname.FieldOtherForms:
+		return m.OtherForms()
+	case nickname.FieldMadeAt:
+		return m.MadeAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *NickNameMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case nickname.FieldTheWords:
+		return m.OldTheWords(ctx)
+	case nickname.FieldTheBig:
+		return m.OldTheBig(ctx)
+	case nickname.FieldTheLink:
+		return m.OldTheLink(ctx)
+	case nickname.FieldTheHidden:
+		return m.OldTheHidden(ctx)
+	case nickname.FieldSerialNo:
+		return m.OldSerialNo(ctx)
+	case nickname.FieldHomeURL:
+		return m.OldHomeURL(ctx)
+	case nickname.FieldEditCount:
+		return m.OldEditCount(ctx)
+	case nickname.FieldIsPublic:
+		return m.OldIsPublic(ctx)
+	case nickname.FieldOtherForms:
+		return m.OldOtherForms(ctx)
+	case nickname.FieldMadeAt:
+		return m.OldMadeAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown NickName field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NickNameMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case nickname.FieldTheWords:
+		v, ok := value.(owned.Words)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheWords(v)
+		return nil
+	case nickname.FieldTheBig:
+		v, ok := value.(*big.Int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheBig(v)
+		return nil
+	case nickname.FieldTheLink:
+		v, ok := value.(*url.URL)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheLink(v)
+		return nil
+	case nickname.FieldTheHidden:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheHidden(v)
+		return nil
+	case nickname.FieldSerialNo:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSerialNo(v)
+		return nil
+	case nickname.FieldHomeURL:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHomeURL(v)
+		return nil
+	case nickname.FieldEditCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEditCount(v)
+		return nil
+	case nickname.FieldIsPublic:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIsPublic(v)
+		return nil
+	case nickname.FieldOtherForms:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOtherForms(v)
+		return nil
+	case nickname.FieldMadeAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMadeAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown NickName field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *NickNameMutation) AddedFields() []string {
+	var fields []string
+	if m.add_EditCount != nil {
+		fields = append(fields, nickname.FieldEditCount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *NickNameMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case nickname.FieldEditCount:
+		return m.AddedEditCount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NickNameMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case nickname.FieldEditCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEditCount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown NickName numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *NickNameMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(nickname.FieldTheWords) {
+		fields = append(fields, nickname.FieldTheWords)
+	}
+	if m.FieldCleared(nickname.FieldTheBig) {
+		fields = append(fields, nickname.FieldTheBig)
+	}
+	if m.FieldCleared(nickname.FieldTheLink) {
+		fields = append(fields, nickname.FieldTheLink)
+	}
+	if m.FieldCleared(nickname.FieldTheHidden) {
+		fields = append(fields, nickname.FieldTheHidden)
+	}
+	if m.FieldCleared(nickname.FieldHomeURL) {
+		fields = append(fields, nickname.FieldHomeURL)
+	}
+	if m.FieldCleared(nickname.FieldIsPublic) {
+		fields = append(fields, nickname.FieldIsPublic)
+	}
+	if m.FieldCleared(nickname.FieldOtherForms) {
+		fields = append(fields, nickname.FieldOtherForms)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *NickNameMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *NickNameMutation) ClearField(name string) error {
+	switch name {
+	case nickname.FieldTheWords:
+		m.ClearTheWords()
+		return nil
+	case nickname.FieldTheBig:
+		m.ClearTheBig()
+		return nil
+	case nickname.FieldTheLink:
+		m.ClearTheLink()
+		return nil
+	case nickname.FieldTheHidden:
+		m.ClearTheHidden()
+		return nil
+	case nickname.FieldHomeURL:
+		m.ClearHomeURL()
+		return nil
+	case nickname.FieldIsPublic:
+		m.ClearIsPublic()
+		return nil
+	case nickname.FieldOtherForms:
+		m.ClearOtherForms()
+		return nil
+	}
+	return fmt.Errorf("unknown NickName nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *NickNameMutation) ResetField(name string) error {
+	switch name {
+	case nickname.FieldTheWords:
+		m.ResetTheWords()
+		return nil
+	case nickname.FieldTheBig:
+		m.ResetTheBig()
+		return nil
+	case nickname.FieldTheLink:
+		m.ResetTheLink()
+		return nil
+	case nickname.FieldTheHidden:
+		m.ResetTheHidden()
+		return nil
+	case nickname.FieldSerialNo:
+		m.ResetSerialNo()
+		return nil
+	case nickname.FieldHomeURL:
+		m.ResetHomeURL()
+		return nil
+	case nickname.FieldEditCount:
+		m.ResetEditCount()
+		return nil
+	case nickname.FieldIsPublic:
+		m.ResetIsPublic()
+		return nil
+	case nickname.FieldOtherForms:
+		m.ResetOtherForms()
+		return nil
+	case nickname.FieldMadeAt:
+		m.ResetMadeAt()
+		return nil
+	}
+	return fmt.Errorf("unknown NickName field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *NickNameMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.ownerItem != nil {
+		edges = append(edges, nickname.EdgeOwnerItem)
+	}
+	if m.knownItems != nil {
+		edges = append(edges, nickname.EdgeKnownItems)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *NickNameMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case nickname.EdgeOwnerItem:
+		if id := m.ownerItem; id != nil {
+			return []ent.Value{*id}
+		}
+	case nickname.EdgeKnownItems:
+		ids := make([]ent.Value, 0, len(m.knownItems))
+		for id := range m.knownItems {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *NickNameMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.removedknownItems != nil {
+		edges = append(edges, nickname.EdgeKnownItems)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *NickNameMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case nickname.EdgeKnownItems:
+		ids := make([]ent.Value, 0, len(m.removedknownItems))
+		for id := range m.removedknownItems {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *NickNameMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearedownerItem {
+		edges = append(edges, nickname.EdgeOwnerItem)
+	}
+	if m.clearedknownItems {
+		edges = append(edges, nickname.EdgeKnownItems)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *NickNameMutation) EdgeCleared(name string) bool {
+	switch name {
+	case nickname.EdgeOwnerItem:
+		return m.clearedownerItem
+	case nickname.EdgeKnownItems:
+		return m.clearedknownItems
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *NickNameMutation) ClearEdge(name string) error {
+	switch name {
+	case nickname.EdgeOwnerItem:
+		m.ClearOwnerItem()
+		return nil
+	}
+	return fmt.Errorf("unknown NickName unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *NickNameMutation) ResetEdge(name string) error {
+	switch name {
+	case nickname.EdgeOwnerItem:
+		m.ResetOwnerItem()
+		return nil
+	case nickname.EdgeKnownItems:
+		m.ResetKnownItems()
+		return nil
+	}
+	return fmt.Errorf("unknown NickName edge %s", name)
+}
+
 // OwnershipMutation represents an operation that mutates the Ownership nodes in the graph.
 type OwnershipMutation struct {
 	config
@@ -3822,6 +4985,4518 @@ func (m *ParcelMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ParcelMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Parcel edge %s", name)
+}
+
+// RenamedMutation represents an operation that mutates the Renamed nodes in the graph.
+type RenamedMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *int
+	theYes            *bool
+	_TheI8            *int8
+	add_TheI8         *int8
+	i16ID             *int16
+	addi16ID          *int16
+	the_i32           *int32
+	addthe_i32        *int32
+	theI64            *int64
+	addtheI64         *int64
+	_TheI             *int
+	add_TheI          *int
+	u8ID              *uint8
+	addu8ID           *int8
+	the_u16           *uint16
+	addthe_u16        *int16
+	theU32            *uint32
+	addtheU32         *int32
+	_TheU64           *uint64
+	add_TheU64        *int64
+	uID               *uint
+	adduID            *int
+	the_f32           *float32
+	addthe_f32        *float32
+	theF64            *float64
+	addtheF64         *float64
+	_TheText          *string
+	longID            *string
+	the_bytes         *[]byte
+	theAt             *time.Time
+	_TheRef           *uuid.UUID
+	stateID           *renamed.StateID
+	the_tags          *[]string
+	appendthe_tags    []string
+	theNumbers        *[]int
+	appendtheNumbers  []int
+	_TheWeights       *[]float64
+	append_TheWeights []float64
+	anyID             *any
+	the_raw           *json.RawMessage
+	appendthe_raw     json.RawMessage
+	theAddress        *owned.Address
+	_TheSite          **url.URL
+	dictID            *map[string]int
+	the_history       *[]owned.Address
+	appendthe_history []owned.Address
+	theCents          *owned.Cents
+	addtheCents       *owned.Cents
+	_TheRatio         *owned.Ratio
+	add_TheRatio      *owned.Ratio
+	flagID            *owned.Flag
+	the_blob          *owned.Raw
+	theSlug           *owned.Slug
+	_TheColor         *owned.Color
+	levelID           *owned.Level
+	the_secret        *owned.Secret
+	thePhone          *owned.Phone
+	_ThePrice         *owned.Decimal
+	costID            *owned.Decimal
+	the_amount        *owned.Decimal
+	thePoint          *owned.Point
+	seenID            *sql.NullTime
+	serialNo          *string
+	editCount         *int
+	addeditCount      *int
+	title             *string
+	changedAt         *time.Time
+	clearedFields     map[string]struct{}
+	parentItem        *int
+	clearedparentItem bool
+	childItems        map[int]struct{}
+	removedchildItems map[int]struct{}
+	clearedchildItems bool
+	nickNames         map[int]struct{}
+	removednickNames  map[int]struct{}
+	clearednickNames  bool
+	mainName          *int
+	clearedmainName   bool
+	knownAs           map[int]struct{}
+	removedknownAs    map[int]struct{}
+	clearedknownAs    bool
+	done              bool
+	oldValue          func(context.Context) (*Renamed, error)
+	predicates        []predicate.Renamed
+}
+
+var _ ent.Mutation = (*RenamedMutation)(nil)
+
+// renamedOption allows management of the mutation configuration using functional options.
+type renamedOption func(*RenamedMutation)
+
+// newRenamedMutation creates new mutation for the Renamed entity.
+func newRenamedMutation(c config, op Op, opts ...renamedOption) *RenamedMutation {
+	m := &RenamedMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeRenamed,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withRenamedID sets the ID field of the mutation.
+func withRenamedID(id int) renamedOption {
+	return func(m *RenamedMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Renamed
+		)
+		m.oldValue = func(ctx context.Context) (*Renamed, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Renamed.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withRenamed sets the old Renamed of the mutation.
+func withRenamed(node *Renamed) renamedOption {
+	return func(m *RenamedMutation) {
+		m.oldValue = func(context.Context) (*Renamed, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m RenamedMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m RenamedMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Renamed entities.
+func (m *RenamedMutation) SetID(id int) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *RenamedMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *RenamedMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Renamed.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetTheYes sets the "theYes" field.
+func (m *RenamedMutation) SetTheYes(b bool) {
+	m.theYes = &b
+}
+
+// TheYes returns the value of the "theYes" field in the mutation.
+func (m *RenamedMutation) TheYes() (r bool, exists bool) {
+	v := m.theYes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheYes returns the old "theYes" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheYes(ctx context.Context) (v *bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheYes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheYes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheYes: %w", err)
+	}
+	return oldValue.TheYes, nil
+}
+
+// ClearTheYes clears the value of the "theYes" field.
+func (m *RenamedMutation) ClearTheYes() {
+	m.theYes = nil
+	m.clearedFields[renamed.FieldTheYes] = struct{}{}
+}
+
+// TheYesCleared returns if the "theYes" field was cleared in this mutation.
+func (m *RenamedMutation) TheYesCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheYes]
+	return ok
+}
+
+// ResetTheYes resets all changes to the "theYes" field.
+func (m *RenamedMutation) ResetTheYes() {
+	m.theYes = nil
+	delete(m.clearedFields, renamed.FieldTheYes)
+}
+
+// SetTheI8 sets the "TheI8" field.
+func (m *RenamedMutation) SetTheI8(i int8) {
+	m._TheI8 = &i
+	m.add_TheI8 = nil
+}
+
+// TheI8 returns the value of the "TheI8" field in the mutation.
+func (m *RenamedMutation) TheI8() (r int8, exists bool) {
+	v := m._TheI8
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheI8 returns the old "TheI8" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheI8(ctx context.Context) (v int8, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheI8 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheI8 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheI8: %w", err)
+	}
+	return oldValue.TheI8, nil
+}
+
+// AddTheI8 adds i to the "TheI8" field.
+func (m *RenamedMutation) AddTheI8(i int8) {
+	if m.add_TheI8 != nil {
+		*m.add_TheI8 += i
+	} else {
+		m.add_TheI8 = &i
+	}
+}
+
+// AddedTheI8 returns the value that was added to the "TheI8" field in this mutation.
+func (m *RenamedMutation) AddedTheI8() (r int8, exists bool) {
+	v := m.add_TheI8
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheI8 clears the value of the "TheI8" field.
+func (m *RenamedMutation) ClearTheI8() {
+	m._TheI8 = nil
+	m.add_TheI8 = nil
+	m.clearedFields[renamed.FieldTheI8] = struct{}{}
+}
+
+// TheI8Cleared returns if the "TheI8" field was cleared in this mutation.
+func (m *RenamedMutation) TheI8Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheI8]
+	return ok
+}
+
+// ResetTheI8 resets all changes to the "TheI8" field.
+func (m *RenamedMutation) ResetTheI8() {
+	m._TheI8 = nil
+	m.add_TheI8 = nil
+	delete(m.clearedFields, renamed.FieldTheI8)
+}
+
+// SetI16ID sets the "i16ID" field.
+func (m *RenamedMutation) SetI16ID(i int16) {
+	m.i16ID = &i
+	m.addi16ID = nil
+}
+
+// I16ID returns the value of the "i16ID" field in the mutation.
+func (m *RenamedMutation) I16ID() (r int16, exists bool) {
+	v := m.i16ID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldI16ID returns the old "i16ID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldI16ID(ctx context.Context) (v int16, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldI16ID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldI16ID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldI16ID: %w", err)
+	}
+	return oldValue.I16ID, nil
+}
+
+// AddI16ID adds i to the "i16ID" field.
+func (m *RenamedMutation) AddI16ID(i int16) {
+	if m.addi16ID != nil {
+		*m.addi16ID += i
+	} else {
+		m.addi16ID = &i
+	}
+}
+
+// AddedI16ID returns the value that was added to the "i16ID" field in this mutation.
+func (m *RenamedMutation) AddedI16ID() (r int16, exists bool) {
+	v := m.addi16ID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearI16ID clears the value of the "i16ID" field.
+func (m *RenamedMutation) ClearI16ID() {
+	m.i16ID = nil
+	m.addi16ID = nil
+	m.clearedFields[renamed.FieldI16ID] = struct{}{}
+}
+
+// I16IDCleared returns if the "i16ID" field was cleared in this mutation.
+func (m *RenamedMutation) I16IDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldI16ID]
+	return ok
+}
+
+// ResetI16ID resets all changes to the "i16ID" field.
+func (m *RenamedMutation) ResetI16ID() {
+	m.i16ID = nil
+	m.addi16ID = nil
+	delete(m.clearedFields, renamed.FieldI16ID)
+}
+
+// SetTheI32 sets the "the_i32" field.
+func (m *RenamedMutation) SetTheI32(i int32) {
+	m.the_i32 = &i
+	m.addthe_i32 = nil
+}
+
+// TheI32 returns the value of the "the_i32" field in the mutation.
+func (m *RenamedMutation) TheI32() (r int32, exists bool) {
+	v := m.the_i32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheI32 returns the old "the_i32" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheI32(ctx context.Context) (v int32, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheI32 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheI32 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheI32: %w", err)
+	}
+	return oldValue.TheI32, nil
+}
+
+// AddTheI32 adds i to the "the_i32" field.
+func (m *RenamedMutation) AddTheI32(i int32) {
+	if m.addthe_i32 != nil {
+		*m.addthe_i32 += i
+	} else {
+		m.addthe_i32 = &i
+	}
+}
+
+// AddedTheI32 returns the value that was added to the "the_i32" field in this mutation.
+func (m *RenamedMutation) AddedTheI32() (r int32, exists bool) {
+	v := m.addthe_i32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheI32 clears the value of the "the_i32" field.
+func (m *RenamedMutation) ClearTheI32() {
+	m.the_i32 = nil
+	m.addthe_i32 = nil
+	m.clearedFields[renamed.FieldTheI32] = struct{}{}
+}
+
+// TheI32Cleared returns if the "the_i32" field was cleared in this mutation.
+func (m *RenamedMutation) TheI32Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheI32]
+	return ok
+}
+
+// ResetTheI32 resets all changes to the "the_i32" field.
+func (m *RenamedMutation) ResetTheI32() {
+	m.the_i32 = nil
+	m.addthe_i32 = nil
+	delete(m.clearedFields, renamed.FieldTheI32)
+}
+
+// SetTheI64 sets the "theI64" field.
+func (m *RenamedMutation) SetTheI64(i int64) {
+	m.theI64 = &i
+	m.addtheI64 = nil
+}
+
+// TheI64 returns the value of the "theI64" field in the mutation.
+func (m *RenamedMutation) TheI64() (r int64, exists bool) {
+	v := m.theI64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheI64 returns the old "theI64" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheI64(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheI64 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheI64 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheI64: %w", err)
+	}
+	return oldValue.TheI64, nil
+}
+
+// AddTheI64 adds i to the "theI64" field.
+func (m *RenamedMutation) AddTheI64(i int64) {
+	if m.addtheI64 != nil {
+		*m.addtheI64 += i
+	} else {
+		m.addtheI64 = &i
+	}
+}
+
+// AddedTheI64 returns the value that was added to the "theI64" field in this mutation.
+func (m *RenamedMutation) AddedTheI64() (r int64, exists bool) {
+	v := m.addtheI64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheI64 clears the value of the "theI64" field.
+func (m *RenamedMutation) ClearTheI64() {
+	m.theI64 = nil
+	m.addtheI64 = nil
+	m.clearedFields[renamed.FieldTheI64] = struct{}{}
+}
+
+// TheI64Cleared returns if the "theI64" field was cleared in this mutation.
+func (m *RenamedMutation) TheI64Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheI64]
+	return ok
+}
+
+// ResetTheI64 resets all changes to the "theI64" field.
+func (m *RenamedMutation) ResetTheI64() {
+	m.theI64 = nil
+	m.addtheI64 = nil
+	delete(m.clearedFields, renamed.FieldTheI64)
+}
+
+// SetTheI sets the "TheI" field.
+func (m *RenamedMutation) SetTheI(i int) {
+	m._TheI = &i
+	m.add_TheI = nil
+}
+
+// TheI returns the value of the "TheI" field in the mutation.
+func (m *RenamedMutation) TheI() (r int, exists bool) {
+	v := m._TheI
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheI returns the old "TheI" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheI(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheI is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheI requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheI: %w", err)
+	}
+	return oldValue.TheI, nil
+}
+
+// AddTheI adds i to the "TheI" field.
+func (m *RenamedMutation) AddTheI(i int) {
+	if m.add_TheI != nil {
+		*m.add_TheI += i
+	} else {
+		m.add_TheI = &i
+	}
+}
+
+// AddedTheI returns the value that was added to the "TheI" field in this mutation.
+func (m *RenamedMutation) AddedTheI() (r int, exists bool) {
+	v := m.add_TheI
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTheI resets all changes to the "TheI" field.
+func (m *RenamedMutation) ResetTheI() {
+	m._TheI = nil
+	m.add_TheI = nil
+}
+
+// SetU8ID sets the "u8ID" field.
+func (m *RenamedMutation) SetU8ID(u uint8) {
+	m.u8ID = &u
+	m.addu8ID = nil
+}
+
+// U8ID returns the value of the "u8ID" field in the mutation.
+func (m *RenamedMutation) U8ID() (r uint8, exists bool) {
+	v := m.u8ID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldU8ID returns the old "u8ID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldU8ID(ctx context.Context) (v uint8, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldU8ID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldU8ID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldU8ID: %w", err)
+	}
+	return oldValue.U8ID, nil
+}
+
+// AddU8ID adds u to the "u8ID" field.
+func (m *RenamedMutation) AddU8ID(u int8) {
+	if m.addu8ID != nil {
+		*m.addu8ID += u
+	} else {
+		m.addu8ID = &u
+	}
+}
+
+// AddedU8ID returns the value that was added to the "u8ID" field in this mutation.
+func (m *RenamedMutation) AddedU8ID() (r int8, exists bool) {
+	v := m.addu8ID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearU8ID clears the value of the "u8ID" field.
+func (m *RenamedMutation) ClearU8ID() {
+	m.u8ID = nil
+	m.addu8ID = nil
+	m.clearedFields[renamed.FieldU8ID] = struct{}{}
+}
+
+// U8IDCleared returns if the "u8ID" field was cleared in this mutation.
+func (m *RenamedMutation) U8IDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldU8ID]
+	return ok
+}
+
+// ResetU8ID resets all changes to the "u8ID" field.
+func (m *RenamedMutation) ResetU8ID() {
+	m.u8ID = nil
+	m.addu8ID = nil
+	delete(m.clearedFields, renamed.FieldU8ID)
+}
+
+// SetTheU16 sets the "the_u16" field.
+func (m *RenamedMutation) SetTheU16(u uint16) {
+	m.the_u16 = &u
+	m.addthe_u16 = nil
+}
+
+// TheU16 returns the value of the "the_u16" field in the mutation.
+func (m *RenamedMutation) TheU16() (r uint16, exists bool) {
+	v := m.the_u16
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheU16 returns the old "the_u16" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheU16(ctx context.Context) (v uint16, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheU16 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheU16 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheU16: %w", err)
+	}
+	return oldValue.TheU16, nil
+}
+
+// AddTheU16 adds u to the "the_u16" field.
+func (m *RenamedMutation) AddTheU16(u int16) {
+	if m.addthe_u16 != nil {
+		*m.addthe_u16 += u
+	} else {
+		m.addthe_u16 = &u
+	}
+}
+
+// AddedTheU16 returns the value that was added to the "the_u16" field in this mutation.
+func (m *RenamedMutation) AddedTheU16() (r int16, exists bool) {
+	v := m.addthe_u16
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheU16 clears the value of the "the_u16" field.
+func (m *RenamedMutation) ClearTheU16() {
+	m.the_u16 = nil
+	m.addthe_u16 = nil
+	m.clearedFields[renamed.FieldTheU16] = struct{}{}
+}
+
+// TheU16Cleared returns if the "the_u16" field was cleared in this mutation.
+func (m *RenamedMutation) TheU16Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheU16]
+	return ok
+}
+
+// ResetTheU16 resets all changes to the "the_u16" field.
+func (m *RenamedMutation) ResetTheU16() {
+	m.the_u16 = nil
+	m.addthe_u16 = nil
+	delete(m.clearedFields, renamed.FieldTheU16)
+}
+
+// SetTheU32 sets the "theU32" field.
+func (m *RenamedMutation) SetTheU32(u uint32) {
+	m.theU32 = &u
+	m.addtheU32 = nil
+}
+
+// TheU32 returns the value of the "theU32" field in the mutation.
+func (m *RenamedMutation) TheU32() (r uint32, exists bool) {
+	v := m.theU32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheU32 returns the old "theU32" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheU32(ctx context.Context) (v uint32, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheU32 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheU32 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheU32: %w", err)
+	}
+	return oldValue.TheU32, nil
+}
+
+// AddTheU32 adds u to the "theU32" field.
+func (m *RenamedMutation) AddTheU32(u int32) {
+	if m.addtheU32 != nil {
+		*m.addtheU32 += u
+	} else {
+		m.addtheU32 = &u
+	}
+}
+
+// AddedTheU32 returns the value that was added to the "theU32" field in this mutation.
+func (m *RenamedMutation) AddedTheU32() (r int32, exists bool) {
+	v := m.addtheU32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheU32 clears the value of the "theU32" field.
+func (m *RenamedMutation) ClearTheU32() {
+	m.theU32 = nil
+	m.addtheU32 = nil
+	m.clearedFields[renamed.FieldTheU32] = struct{}{}
+}
+
+// TheU32Cleared returns if the "theU32" field was cleared in this mutation.
+func (m *RenamedMutation) TheU32Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheU32]
+	return ok
+}
+
+// ResetTheU32 resets all changes to the "theU32" field.
+func (m *RenamedMutation) ResetTheU32() {
+	m.theU32 = nil
+	m.addtheU32 = nil
+	delete(m.clearedFields, renamed.FieldTheU32)
+}
+
+// SetTheU64 sets the "TheU64" field.
+func (m *RenamedMutation) SetTheU64(u uint64) {
+	m._TheU64 = &u
+	m.add_TheU64 = nil
+}
+
+// TheU64 returns the value of the "TheU64" field in the mutation.
+func (m *RenamedMutation) TheU64() (r uint64, exists bool) {
+	v := m._TheU64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheU64 returns the old "TheU64" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheU64(ctx context.Context) (v uint64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheU64 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheU64 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheU64: %w", err)
+	}
+	return oldValue.TheU64, nil
+}
+
+// AddTheU64 adds u to the "TheU64" field.
+func (m *RenamedMutation) AddTheU64(u int64) {
+	if m.add_TheU64 != nil {
+		*m.add_TheU64 += u
+	} else {
+		m.add_TheU64 = &u
+	}
+}
+
+// AddedTheU64 returns the value that was added to the "TheU64" field in this mutation.
+func (m *RenamedMutation) AddedTheU64() (r int64, exists bool) {
+	v := m.add_TheU64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheU64 clears the value of the "TheU64" field.
+func (m *RenamedMutation) ClearTheU64() {
+	m._TheU64 = nil
+	m.add_TheU64 = nil
+	m.clearedFields[renamed.FieldTheU64] = struct{}{}
+}
+
+// TheU64Cleared returns if the "TheU64" field was cleared in this mutation.
+func (m *RenamedMutation) TheU64Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheU64]
+	return ok
+}
+
+// ResetTheU64 resets all changes to the "TheU64" field.
+func (m *RenamedMutation) ResetTheU64() {
+	m._TheU64 = nil
+	m.add_TheU64 = nil
+	delete(m.clearedFields, renamed.FieldTheU64)
+}
+
+// SetUID sets the "uID" field.
+func (m *RenamedMutation) SetUID(u uint) {
+	m.uID = &u
+	m.adduID = nil
+}
+
+// UID returns the value of the "uID" field in the mutation.
+func (m *RenamedMutation) UID() (r uint, exists bool) {
+	v := m.uID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUID returns the old "uID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldUID(ctx context.Context) (v uint, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUID: %w", err)
+	}
+	return oldValue.UID, nil
+}
+
+// AddUID adds u to the "uID" field.
+func (m *RenamedMutation) AddUID(u int) {
+	if m.adduID != nil {
+		*m.adduID += u
+	} else {
+		m.adduID = &u
+	}
+}
+
+// AddedUID returns the value that was added to the "uID" field in this mutation.
+func (m *RenamedMutation) AddedUID() (r int, exists bool) {
+	v := m.adduID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearUID clears the value of the "uID" field.
+func (m *RenamedMutation) ClearUID() {
+	m.uID = nil
+	m.adduID = nil
+	m.clearedFields[renamed.FieldUID] = struct{}{}
+}
+
+// UIDCleared returns if the "uID" field was cleared in this mutation.
+func (m *RenamedMutation) UIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldUID]
+	return ok
+}
+
+// ResetUID resets all changes to the "uID" field.
+func (m *RenamedMutation) ResetUID() {
+	m.uID = nil
+	m.adduID = nil
+	delete(m.clearedFields, renamed.FieldUID)
+}
+
+// SetTheF32 sets the "the_f32" field.
+func (m *RenamedMutation) SetTheF32(f float32) {
+	m.the_f32 = &f
+	m.addthe_f32 = nil
+}
+
+// TheF32 returns the value of the "the_f32" field in the mutation.
+func (m *RenamedMutation) TheF32() (r float32, exists bool) {
+	v := m.the_f32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheF32 returns the old "the_f32" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheF32(ctx context.Context) (v float32, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheF32 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheF32 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheF32: %w", err)
+	}
+	return oldValue.TheF32, nil
+}
+
+// AddTheF32 adds f to the "the_f32" field.
+func (m *RenamedMutation) AddTheF32(f float32) {
+	if m.addthe_f32 != nil {
+		*m.addthe_f32 += f
+	} else {
+		m.addthe_f32 = &f
+	}
+}
+
+// AddedTheF32 returns the value that was added to the "the_f32" field in this mutation.
+func (m *RenamedMutation) AddedTheF32() (r float32, exists bool) {
+	v := m.addthe_f32
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheF32 clears the value of the "the_f32" field.
+func (m *RenamedMutation) ClearTheF32() {
+	m.the_f32 = nil
+	m.addthe_f32 = nil
+	m.clearedFields[renamed.FieldTheF32] = struct{}{}
+}
+
+// TheF32Cleared returns if the "the_f32" field was cleared in this mutation.
+func (m *RenamedMutation) TheF32Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheF32]
+	return ok
+}
+
+// ResetTheF32 resets all changes to the "the_f32" field.
+func (m *RenamedMutation) ResetTheF32() {
+	m.the_f32 = nil
+	m.addthe_f32 = nil
+	delete(m.clearedFields, renamed.FieldTheF32)
+}
+
+// SetTheF64 sets the "theF64" field.
+func (m *RenamedMutation) SetTheF64(f float64) {
+	m.theF64 = &f
+	m.addtheF64 = nil
+}
+
+// TheF64 returns the value of the "theF64" field in the mutation.
+func (m *RenamedMutation) TheF64() (r float64, exists bool) {
+	v := m.theF64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheF64 returns the old "theF64" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheF64(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheF64 is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheF64 requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheF64: %w", err)
+	}
+	return oldValue.TheF64, nil
+}
+
+// AddTheF64 adds f to the "theF64" field.
+func (m *RenamedMutation) AddTheF64(f float64) {
+	if m.addtheF64 != nil {
+		*m.addtheF64 += f
+	} else {
+		m.addtheF64 = &f
+	}
+}
+
+// AddedTheF64 returns the value that was added to the "theF64" field in this mutation.
+func (m *RenamedMutation) AddedTheF64() (r float64, exists bool) {
+	v := m.addtheF64
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheF64 clears the value of the "theF64" field.
+func (m *RenamedMutation) ClearTheF64() {
+	m.theF64 = nil
+	m.addtheF64 = nil
+	m.clearedFields[renamed.FieldTheF64] = struct{}{}
+}
+
+// TheF64Cleared returns if the "theF64" field was cleared in this mutation.
+func (m *RenamedMutation) TheF64Cleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheF64]
+	return ok
+}
+
+// ResetTheF64 resets all changes to the "theF64" field.
+func (m *RenamedMutation) ResetTheF64() {
+	m.theF64 = nil
+	m.addtheF64 = nil
+	delete(m.clearedFields, renamed.FieldTheF64)
+}
+
+// SetTheText sets the "TheText" field.
+func (m *RenamedMutation) SetTheText(s string) {
+	m._TheText = &s
+}
+
+// TheText returns the value of the "TheText" field in the mutation.
+func (m *RenamedMutation) TheText() (r string, exists bool) {
+	v := m._TheText
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheText returns the old "TheText" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheText(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheText is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheText requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheText: %w", err)
+	}
+	return oldValue.TheText, nil
+}
+
+// ClearTheText clears the value of the "TheText" field.
+func (m *RenamedMutation) ClearTheText() {
+	m._TheText = nil
+	m.clearedFields[renamed.FieldTheText] = struct{}{}
+}
+
+// TheTextCleared returns if the "TheText" field was cleared in this mutation.
+func (m *RenamedMutation) TheTextCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheText]
+	return ok
+}
+
+// ResetTheText resets all changes to the "TheText" field.
+func (m *RenamedMutation) ResetTheText() {
+	m._TheText = nil
+	delete(m.clearedFields, renamed.FieldTheText)
+}
+
+// SetLongID sets the "longID" field.
+func (m *RenamedMutation) SetLongID(s string) {
+	m.longID = &s
+}
+
+// LongID returns the value of the "longID" field in the mutation.
+func (m *RenamedMutation) LongID() (r string, exists bool) {
+	v := m.longID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLongID returns the old "longID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldLongID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLongID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLongID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLongID: %w", err)
+	}
+	return oldValue.LongID, nil
+}
+
+// ClearLongID clears the value of the "longID" field.
+func (m *RenamedMutation) ClearLongID() {
+	m.longID = nil
+	m.clearedFields[renamed.FieldLongID] = struct{}{}
+}
+
+// LongIDCleared returns if the "longID" field was cleared in this mutation.
+func (m *RenamedMutation) LongIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldLongID]
+	return ok
+}
+
+// ResetLongID resets all changes to the "longID" field.
+func (m *RenamedMutation) ResetLongID() {
+	m.longID = nil
+	delete(m.clearedFields, renamed.FieldLongID)
+}
+
+// SetTheBytes sets the "the_bytes" field.
+func (m *RenamedMutation) SetTheBytes(b []byte) {
+	m.the_bytes = &b
+}
+
+// TheBytes returns the value of the "the_bytes" field in the mutation.
+func (m *RenamedMutation) TheBytes() (r []byte, exists bool) {
+	v := m.the_bytes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheBytes returns the old "the_bytes" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheBytes(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheBytes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheBytes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheBytes: %w", err)
+	}
+	return oldValue.TheBytes, nil
+}
+
+// ClearTheBytes clears the value of the "the_bytes" field.
+func (m *RenamedMutation) ClearTheBytes() {
+	m.the_bytes = nil
+	m.clearedFields[renamed.FieldTheBytes] = struct{}{}
+}
+
+// TheBytesCleared returns if the "the_bytes" field was cleared in this mutation.
+func (m *RenamedMutation) TheBytesCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheBytes]
+	return ok
+}
+
+// ResetTheBytes resets all changes to the "the_bytes" field.
+func (m *RenamedMutation) ResetTheBytes() {
+	m.the_bytes = nil
+	delete(m.clearedFields, renamed.FieldTheBytes)
+}
+
+// SetTheAt sets the "theAt" field.
+func (m *RenamedMutation) SetTheAt(t time.Time) {
+	m.theAt = &t
+}
+
+// TheAt returns the value of the "theAt" field in the mutation.
+func (m *RenamedMutation) TheAt() (r time.Time, exists bool) {
+	v := m.theAt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheAt returns the old "theAt" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheAt: %w", err)
+	}
+	return oldValue.TheAt, nil
+}
+
+// ClearTheAt clears the value of the "theAt" field.
+func (m *RenamedMutation) ClearTheAt() {
+	m.theAt = nil
+	m.clearedFields[renamed.FieldTheAt] = struct{}{}
+}
+
+// TheAtCleared returns if the "theAt" field was cleared in this mutation.
+func (m *RenamedMutation) TheAtCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheAt]
+	return ok
+}
+
+// ResetTheAt resets all changes to the "theAt" field.
+func (m *RenamedMutation) ResetTheAt() {
+	m.theAt = nil
+	delete(m.clearedFields, renamed.FieldTheAt)
+}
+
+// SetTheRef sets the "TheRef" field.
+func (m *RenamedMutation) SetTheRef(u uuid.UUID) {
+	m._TheRef = &u
+}
+
+// TheRef returns the value of the "TheRef" field in the mutation.
+func (m *RenamedMutation) TheRef() (r uuid.UUID, exists bool) {
+	v := m._TheRef
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheRef returns the old "TheRef" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheRef(ctx context.Context) (v uuid.UUID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheRef is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheRef requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheRef: %w", err)
+	}
+	return oldValue.TheRef, nil
+}
+
+// ClearTheRef clears the value of the "TheRef" field.
+func (m *RenamedMutation) ClearTheRef() {
+	m._TheRef = nil
+	m.clearedFields[renamed.FieldTheRef] = struct{}{}
+}
+
+// TheRefCleared returns if the "TheRef" field was cleared in this mutation.
+func (m *RenamedMutation) TheRefCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheRef]
+	return ok
+}
+
+// ResetTheRef resets all changes to the "TheRef" field.
+func (m *RenamedMutation) ResetTheRef() {
+	m._TheRef = nil
+	delete(m.clearedFields, renamed.FieldTheRef)
+}
+
+// SetStateID sets the "stateID" field.
+func (m *RenamedMutation) SetStateID(ri renamed.StateID) {
+	m.stateID = &ri
+}
+
+// StateID returns the value of the "stateID" field in the mutation.
+func (m *RenamedMutation) StateID() (r renamed.StateID, exists bool) {
+	v := m.stateID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStateID returns the old "stateID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldStateID(ctx context.Context) (v renamed.StateID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStateID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStateID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStateID: %w", err)
+	}
+	return oldValue.StateID, nil
+}
+
+// ResetStateID resets all changes to the "stateID" field.
+func (m *RenamedMutation) ResetStateID() {
+	m.stateID = nil
+}
+
+// SetTheTags sets the "the_tags" field.
+func (m *RenamedMutation) SetTheTags(s []string) {
+	m.the_tags = &s
+	m.appendthe_tags = nil
+}
+
+// TheTags returns the value of the "the_tags" field in the mutation.
+func (m *RenamedMutation) TheTags() (r []string, exists bool) {
+	v := m.the_tags
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheTags returns the old "the_tags" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheTags(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheTags is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheTags requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheTags: %w", err)
+	}
+	return oldValue.TheTags, nil
+}
+
+// AppendTheTags adds s to the "the_tags" field.
+func (m *RenamedMutation) AppendTheTags(s []string) {
+	m.appendthe_tags = append(m.appendthe_tags, s...)
+}
+
+// AppendedTheTags returns the list of values that were appended to the "the_tags" field in this mutation.
+func (m *RenamedMutation) AppendedTheTags() ([]string, bool) {
+	if len(m.appendthe_tags) == 0 {
+		return nil, false
+	}
+	return m.appendthe_tags, true
+}
+
+// ClearTheTags clears the value of the "the_tags" field.
+func (m *RenamedMutation) ClearTheTags() {
+	m.the_tags = nil
+	m.appendthe_tags = nil
+	m.clearedFields[renamed.FieldTheTags] = struct{}{}
+}
+
+// TheTagsCleared returns if the "the_tags" field was cleared in this mutation.
+func (m *RenamedMutation) TheTagsCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheTags]
+	return ok
+}
+
+// ResetTheTags resets all changes to the "the_tags" field.
+func (m *RenamedMutation) ResetTheTags() {
+	m.the_tags = nil
+	m.appendthe_tags = nil
+	delete(m.clearedFields, renamed.FieldTheTags)
+}
+
+// SetTheNumbers sets the "theNumbers" field.
+func (m *RenamedMutation) SetTheNumbers(i []int) {
+	m.theNumbers = &i
+	m.appendtheNumbers = nil
+}
+
+// TheNumbers returns the value of the "theNumbers" field in the mutation.
+func (m *RenamedMutation) TheNumbers() (r []int, exists bool) {
+	v := m.theNumbers
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheNumbers returns the old "theNumbers" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheNumbers(ctx context.Context) (v []int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheNumbers is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheNumbers requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheNumbers: %w", err)
+	}
+	return oldValue.TheNumbers, nil
+}
+
+// AppendTheNumbers adds i to the "theNumbers" field.
+func (m *RenamedMutation) AppendTheNumbers(i []int) {
+	m.appendtheNumbers = append(m.appendtheNumbers, i...)
+}
+
+// AppendedTheNumbers returns the list of values that were appended to the "theNumbers" field in this mutation.
+func (m *RenamedMutation) AppendedTheNumbers() ([]int, bool) {
+	if len(m.appendtheNumbers) == 0 {
+		return nil, false
+	}
+	return m.appendtheNumbers, true
+}
+
+// ClearTheNumbers clears the value of the "theNumbers" field.
+func (m *RenamedMutation) ClearTheNumbers() {
+	m.theNumbers = nil
+	m.appendtheNumbers = nil
+	m.clearedFields[renamed.FieldTheNumbers] = struct{}{}
+}
+
+// TheNumbersCleared returns if the "theNumbers" field was cleared in this mutation.
+func (m *RenamedMutation) TheNumbersCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheNumbers]
+	return ok
+}
+
+// ResetTheNumbers resets all changes to the "theNumbers" field.
+func (m *RenamedMutation) ResetTheNumbers() {
+	m.theNumbers = nil
+	m.appendtheNumbers = nil
+	delete(m.clearedFields, renamed.FieldTheNumbers)
+}
+
+// SetTheWeights sets the "TheWeights" field.
+func (m *RenamedMutation) SetTheWeights(f []float64) {
+	m._TheWeights = &f
+	m.append_TheWeights = nil
+}
+
+// TheWeights returns the value of the "TheWeights" field in the mutation.
+func (m *RenamedMutation) TheWeights() (r []float64, exists bool) {
+	v := m._TheWeights
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheWeights returns the old "TheWeights" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheWeights(ctx context.Context) (v []float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheWeights is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheWeights requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheWeights: %w", err)
+	}
+	return oldValue.TheWeights, nil
+}
+
+// AppendTheWeights adds f to the "TheWeights" field.
+func (m *RenamedMutation) AppendTheWeights(f []float64) {
+	m.append_TheWeights = append(m.append_TheWeights, f...)
+}
+
+// AppendedTheWeights returns the list of values that were appended to the "TheWeights" field in this mutation.
+func (m *RenamedMutation) AppendedTheWeights() ([]float64, bool) {
+	if len(m.append_TheWeights) == 0 {
+		return nil, false
+	}
+	return m.append_TheWeights, true
+}
+
+// ClearTheWeights clears the value of the "TheWeights" field.
+func (m *RenamedMutation) ClearTheWeights() {
+	m._TheWeights = nil
+	m.append_TheWeights = nil
+	m.clearedFields[renamed.FieldTheWeights] = struct{}{}
+}
+
+// TheWeightsCleared returns if the "TheWeights" field was cleared in this mutation.
+func (m *RenamedMutation) TheWeightsCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheWeights]
+	return ok
+}
+
+// ResetTheWeights resets all changes to the "TheWeights" field.
+func (m *RenamedMutation) ResetTheWeights() {
+	m._TheWeights = nil
+	m.append_TheWeights = nil
+	delete(m.clearedFields, renamed.FieldTheWeights)
+}
+
+// SetAnyID sets the "anyID" field.
+func (m *RenamedMutation) SetAnyID(a any) {
+	m.anyID = &a
+}
+
+// AnyID returns the value of the "anyID" field in the mutation.
+func (m *RenamedMutation) AnyID() (r any, exists bool) {
+	v := m.anyID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAnyID returns the old "anyID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldAnyID(ctx context.Context) (v any, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAnyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAnyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAnyID: %w", err)
+	}
+	return oldValue.AnyID, nil
+}
+
+// ClearAnyID clears the value of the "anyID" field.
+func (m *RenamedMutation) ClearAnyID() {
+	m.anyID = nil
+	m.clearedFields[renamed.FieldAnyID] = struct{}{}
+}
+
+// AnyIDCleared returns if the "anyID" field was cleared in this mutation.
+func (m *RenamedMutation) AnyIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldAnyID]
+	return ok
+}
+
+// ResetAnyID resets all changes to the "anyID" field.
+func (m *RenamedMutation) ResetAnyID() {
+	m.anyID = nil
+	delete(m.clearedFields, renamed.FieldAnyID)
+}
+
+// SetTheRaw sets the "the_raw" field.
+func (m *RenamedMutation) SetTheRaw(jm json.RawMessage) {
+	m.the_raw = &jm
+	m.appendthe_raw = nil
+}
+
+// TheRaw returns the value of the "the_raw" field in the mutation.
+func (m *RenamedMutation) TheRaw() (r json.RawMessage, exists bool) {
+	v := m.the_raw
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheRaw returns the old "the_raw" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheRaw(ctx context.Context) (v json.RawMessage, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheRaw is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheRaw requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheRaw: %w", err)
+	}
+	return oldValue.TheRaw, nil
+}
+
+// AppendTheRaw adds jm to the "the_raw" field.
+func (m *RenamedMutation) AppendTheRaw(jm json.RawMessage) {
+	m.appendthe_raw = append(m.appendthe_raw, jm...)
+}
+
+// AppendedTheRaw returns the list of values that were appended to the "the_raw" field in this mutation.
+func (m *RenamedMutation) AppendedTheRaw() (json.RawMessage, bool) {
+	if len(m.appendthe_raw) == 0 {
+		return nil, false
+	}
+	return m.appendthe_raw, true
+}
+
+// ClearTheRaw clears the value of the "the_raw" field.
+func (m *RenamedMutation) ClearTheRaw() {
+	m.the_raw = nil
+	m.appendthe_raw = nil
+	m.clearedFields[renamed.FieldTheRaw] = struct{}{}
+}
+
+// TheRawCleared returns if the "the_raw" field was cleared in this mutation.
+func (m *RenamedMutation) TheRawCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheRaw]
+	return ok
+}
+
+// ResetTheRaw resets all changes to the "the_raw" field.
+func (m *RenamedMutation) ResetTheRaw() {
+	m.the_raw = nil
+	m.appendthe_raw = nil
+	delete(m.clearedFields, renamed.FieldTheRaw)
+}
+
+// SetTheAddress sets the "theAddress" field.
+func (m *RenamedMutation) SetTheAddress(o owned.Address) {
+	m.theAddress = &o
+}
+
+// TheAddress returns the value of the "theAddress" field in the mutation.
+func (m *RenamedMutation) TheAddress() (r owned.Address, exists bool) {
+	v := m.theAddress
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheAddress returns the old "theAddress" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheAddress(ctx context.Context) (v owned.Address, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheAddress: %w", err)
+	}
+	return oldValue.TheAddress, nil
+}
+
+// ClearTheAddress clears the value of the "theAddress" field.
+func (m *RenamedMutation) ClearTheAddress() {
+	m.theAddress = nil
+	m.clearedFields[renamed.FieldTheAddress] = struct{}{}
+}
+
+// TheAddressCleared returns if the "theAddress" field was cleared in this mutation.
+func (m *RenamedMutation) TheAddressCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheAddress]
+	return ok
+}
+
+// ResetTheAddress resets all changes to the "theAddress" field.
+func (m *RenamedMutation) ResetTheAddress() {
+	m.theAddress = nil
+	delete(m.clearedFields, renamed.FieldTheAddress)
+}
+
+// SetTheSite sets the "TheSite" field.
+func (m *RenamedMutation) SetTheSite(u *url.URL) {
+	m._TheSite = &u
+}
+
+// TheSite returns the value of the "TheSite" field in the mutation.
+func (m *RenamedMutation) TheSite() (r *url.URL, exists bool) {
+	v := m._TheSite
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheSite returns the old "TheSite" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheSite(ctx context.Context) (v *url.URL, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheSite is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheSite requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheSite: %w", err)
+	}
+	return oldValue.TheSite, nil
+}
+
+// ClearTheSite clears the value of the "TheSite" field.
+func (m *RenamedMutation) ClearTheSite() {
+	m._TheSite = nil
+	m.clearedFields[renamed.FieldTheSite] = struct{}{}
+}
+
+// TheSiteCleared returns if the "TheSite" field was cleared in this mutation.
+func (m *RenamedMutation) TheSiteCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheSite]
+	return ok
+}
+
+// ResetTheSite resets all changes to the "TheSite" field.
+func (m *RenamedMutation) ResetTheSite() {
+	m._TheSite = nil
+	delete(m.clearedFields, renamed.FieldTheSite)
+}
+
+// SetDictID sets the "dictID" field.
+func (m *RenamedMutation) SetDictID(value map[string]int) {
+	m.dictID = &value
+}
+
+// DictID returns the value of the "dictID" field in the mutation.
+func (m *RenamedMutation) DictID() (r map[string]int, exists bool) {
+	v := m.dictID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDictID returns the old "dictID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldDictID(ctx context.Context) (v map[string]int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDictID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDictID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDictID: %w", err)
+	}
+	return oldValue.DictID, nil
+}
+
+// ClearDictID clears the value of the "dictID" field.
+func (m *RenamedMutation) ClearDictID() {
+	m.dictID = nil
+	m.clearedFields[renamed.FieldDictID] = struct{}{}
+}
+
+// DictIDCleared returns if the "dictID" field was cleared in this mutation.
+func (m *RenamedMutation) DictIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldDictID]
+	return ok
+}
+
+// ResetDictID resets all changes to the "dictID" field.
+func (m *RenamedMutation) ResetDictID() {
+	m.dictID = nil
+	delete(m.clearedFields, renamed.FieldDictID)
+}
+
+// SetTheHistory sets the "the_history" field.
+func (m *RenamedMutation) SetTheHistory(o []owned.Address) {
+	m.the_history = &o
+	m.appendthe_history = nil
+}
+
+// TheHistory returns the value of the "the_history" field in the mutation.
+func (m *RenamedMutation) TheHistory() (r []owned.Address, exists bool) {
+	v := m.the_history
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheHistory returns the old "the_history" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheHistory(ctx context.Context) (v []owned.Address, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheHistory is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheHistory requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheHistory: %w", err)
+	}
+	return oldValue.TheHistory, nil
+}
+
+// AppendTheHistory adds o to the "the_history" field.
+func (m *RenamedMutation) AppendTheHistory(o []owned.Address) {
+	m.appendthe_history = append(m.appendthe_history, o...)
+}
+
+// AppendedTheHistory returns the list of values that were appended to the "the_history" field in this mutation.
+func (m *RenamedMutation) AppendedTheHistory() ([]owned.Address, bool) {
+	if len(m.appendthe_history) == 0 {
+		return nil, false
+	}
+	return m.appendthe_history, true
+}
+
+// ResetTheHistory resets all changes to the "the_history" field.
+func (m *RenamedMutation) ResetTheHistory() {
+	m.the_history = nil
+	m.appendthe_history = nil
+}
+
+// SetTheCents sets the "theCents" field.
+func (m *RenamedMutation) SetTheCents(o owned.Cents) {
+	m.theCents = &o
+	m.addtheCents = nil
+}
+
+// TheCents returns the value of the "theCents" field in the mutation.
+func (m *RenamedMutation) TheCents() (r owned.Cents, exists bool) {
+	v := m.theCents
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheCents returns the old "theCents" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheCents(ctx context.Context) (v owned.Cents, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheCents is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheCents requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheCents: %w", err)
+	}
+	return oldValue.TheCents, nil
+}
+
+// AddTheCents adds o to the "theCents" field.
+func (m *RenamedMutation) AddTheCents(o owned.Cents) {
+	if m.addtheCents != nil {
+		*m.addtheCents += o
+	} else {
+		m.addtheCents = &o
+	}
+}
+
+// AddedTheCents returns the value that was added to the "theCents" field in this mutation.
+func (m *RenamedMutation) AddedTheCents() (r owned.Cents, exists bool) {
+	v := m.addtheCents
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetTheCents resets all changes to the "theCents" field.
+func (m *RenamedMutation) ResetTheCents() {
+	m.theCents = nil
+	m.addtheCents = nil
+}
+
+// SetTheRatio sets the "TheRatio" field.
+func (m *RenamedMutation) SetTheRatio(o owned.Ratio) {
+	m._TheRatio = &o
+	m.add_TheRatio = nil
+}
+
+// TheRatio returns the value of the "TheRatio" field in the mutation.
+func (m *RenamedMutation) TheRatio() (r owned.Ratio, exists bool) {
+	v := m._TheRatio
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheRatio returns the old "TheRatio" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheRatio(ctx context.Context) (v owned.Ratio, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheRatio is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheRatio requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheRatio: %w", err)
+	}
+	return oldValue.TheRatio, nil
+}
+
+// AddTheRatio adds o to the "TheRatio" field.
+func (m *RenamedMutation) AddTheRatio(o owned.Ratio) {
+	if m.add_TheRatio != nil {
+		*m.add_TheRatio += o
+	} else {
+		m.add_TheRatio = &o
+	}
+}
+
+// AddedTheRatio returns the value that was added to the "TheRatio" field in this mutation.
+func (m *RenamedMutation) AddedTheRatio() (r owned.Ratio, exists bool) {
+	v := m.add_TheRatio
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearTheRatio clears the value of the "TheRatio" field.
+func (m *RenamedMutation) ClearTheRatio() {
+	m._TheRatio = nil
+	m.add_TheRatio = nil
+	m.clearedFields[renamed.FieldTheRatio] = struct{}{}
+}
+
+// TheRatioCleared returns if the "TheRatio" field was cleared in this mutation.
+func (m *RenamedMutation) TheRatioCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheRatio]
+	return ok
+}
+
+// ResetTheRatio resets all changes to the "TheRatio" field.
+func (m *RenamedMutation) ResetTheRatio() {
+	m._TheRatio = nil
+	m.add_TheRatio = nil
+	delete(m.clearedFields, renamed.FieldTheRatio)
+}
+
+// SetFlagID sets the "flagID" field.
+func (m *RenamedMutation) SetFlagID(o owned.Flag) {
+	m.flagID = &o
+}
+
+// FlagID returns the value of the "flagID" field in the mutation.
+func (m *RenamedMutation) FlagID() (r owned.Flag, exists bool) {
+	v := m.flagID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFlagID returns the old "flagID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldFlagID(ctx context.Context) (v owned.Flag, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFlagID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFlagID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFlagID: %w", err)
+	}
+	return oldValue.FlagID, nil
+}
+
+// ResetFlagID resets all changes to the "flagID" field.
+func (m *RenamedMutation) ResetFlagID() {
+	m.flagID = nil
+}
+
+// SetTheBlob sets the "the_blob" field.
+func (m *RenamedMutation) SetTheBlob(o owned.Raw) {
+	m.the_blob = &o
+}
+
+// TheBlob returns the value of the "the_blob" field in the mutation.
+func (m *RenamedMutation) TheBlob() (r owned.Raw, exists bool) {
+	v := m.the_blob
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheBlob returns the old "the_blob" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheBlob(ctx context.Context) (v owned.Raw, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheBlob is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheBlob requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheBlob: %w", err)
+	}
+	return oldValue.TheBlob, nil
+}
+
+// ClearTheBlob clears the value of the "the_blob" field.
+func (m *RenamedMutation) ClearTheBlob() {
+	m.the_blob = nil
+	m.clearedFields[renamed.FieldTheBlob] = struct{}{}
+}
+
+// TheBlobCleared returns if the "the_blob" field was cleared in this mutation.
+func (m *RenamedMutation) TheBlobCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheBlob]
+	return ok
+}
+
+// ResetTheBlob resets all changes to the "the_blob" field.
+func (m *RenamedMutation) ResetTheBlob() {
+	m.the_blob = nil
+	delete(m.clearedFields, renamed.FieldTheBlob)
+}
+
+// SetTheSlug sets the "theSlug" field.
+func (m *RenamedMutation) SetTheSlug(o owned.Slug) {
+	m.theSlug = &o
+}
+
+// TheSlug returns the value of the "theSlug" field in the mutation.
+func (m *RenamedMutation) TheSlug() (r owned.Slug, exists bool) {
+	v := m.theSlug
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheSlug returns the old "theSlug" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheSlug(ctx context.Context) (v owned.Slug, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheSlug is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheSlug requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheSlug: %w", err)
+	}
+	return oldValue.TheSlug, nil
+}
+
+// ClearTheSlug clears the value of the "theSlug" field.
+func (m *RenamedMutation) ClearTheSlug() {
+	m.theSlug = nil
+	m.clearedFields[renamed.FieldTheSlug] = struct{}{}
+}
+
+// TheSlugCleared returns if the "theSlug" field was cleared in this mutation.
+func (m *RenamedMutation) TheSlugCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheSlug]
+	return ok
+}
+
+// ResetTheSlug resets all changes to the "theSlug" field.
+func (m *RenamedMutation) ResetTheSlug() {
+	m.theSlug = nil
+	delete(m.clearedFields, renamed.FieldTheSlug)
+}
+
+// SetTheColor sets the "TheColor" field.
+func (m *RenamedMutation) SetTheColor(o owned.Color) {
+	m._TheColor = &o
+}
+
+// TheColor returns the value of the "TheColor" field in the mutation.
+func (m *RenamedMutation) TheColor() (r owned.Color, exists bool) {
+	v := m._TheColor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheColor returns the old "TheColor" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheColor(ctx context.Context) (v owned.Color, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheColor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheColor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheColor: %w", err)
+	}
+	return oldValue.TheColor, nil
+}
+
+// ResetTheColor resets all changes to the "TheColor" field.
+func (m *RenamedMutation) ResetTheColor() {
+	m._TheColor = nil
+}
+
+// SetLevelID sets the "levelID" field.
+func (m *RenamedMutation) SetLevelID(o owned.Level) {
+	m.levelID = &o
+}
+
+// LevelID returns the value of the "levelID" field in the mutation.
+func (m *RenamedMutation) LevelID() (r owned.Level, exists bool) {
+	v := m.levelID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLevelID returns the old "levelID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldLevelID(ctx context.Context) (v *owned.Level, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLevelID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLevelID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLevelID: %w", err)
+	}
+	return oldValue.LevelID, nil
+}
+
+// ClearLevelID clears the value of the "levelID" field.
+func (m *RenamedMutation) ClearLevelID() {
+	m.levelID = nil
+	m.clearedFields[renamed.FieldLevelID] = struct{}{}
+}
+
+// LevelIDCleared returns if the "levelID" field was cleared in this mutation.
+func (m *RenamedMutation) LevelIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldLevelID]
+	return ok
+}
+
+// ResetLevelID resets all changes to the "levelID" field.
+func (m *RenamedMutation) ResetLevelID() {
+	m.levelID = nil
+	delete(m.clearedFields, renamed.FieldLevelID)
+}
+
+// SetTheSecret sets the "the_secret" field.
+func (m *RenamedMutation) SetTheSecret(o owned.Secret) {
+	m.the_secret = &o
+}
+
+// TheSecret returns the value of the "the_secret" field in the mutation.
+func (m *RenamedMutation) TheSecret() (r owned.Secret, exists bool) {
+	v := m.the_secret
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheSecret returns the old "the_secret" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheSecret(ctx context.Context) (v owned.Secret, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheSecret is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheSecret requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheSecret: %w", err)
+	}
+	return oldValue.TheSecret, nil
+}
+
+// ClearTheSecret clears the value of the "the_secret" field.
+func (m *RenamedMutation) ClearTheSecret() {
+	m.the_secret = nil
+	m.clearedFields[renamed.FieldTheSecret] = struct{}{}
+}
+
+// TheSecretCleared returns if the "the_secret" field was cleared in this mutation.
+func (m *RenamedMutation) TheSecretCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheSecret]
+	return ok
+}
+
+// ResetTheSecret resets all changes to the "the_secret" field.
+func (m *RenamedMutation) ResetTheSecret() {
+	m.the_secret = nil
+	delete(m.clearedFields, renamed.FieldTheSecret)
+}
+
+// SetThePhone sets the "thePhone" field.
+func (m *RenamedMutation) SetThePhone(o owned.Phone) {
+	m.thePhone = &o
+}
+
+// ThePhone returns the value of the "thePhone" field in the mutation.
+func (m *RenamedMutation) ThePhone() (r owned.Phone, exists bool) {
+	v := m.thePhone
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldThePhone returns the old "thePhone" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldThePhone(ctx context.Context) (v owned.Phone, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldThePhone is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldThePhone requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldThePhone: %w", err)
+	}
+	return oldValue.ThePhone, nil
+}
+
+// ClearThePhone clears the value of the "thePhone" field.
+func (m *RenamedMutation) ClearThePhone() {
+	m.thePhone = nil
+	m.clearedFields[renamed.FieldThePhone] = struct{}{}
+}
+
+// ThePhoneCleared returns if the "thePhone" field was cleared in this mutation.
+func (m *RenamedMutation) ThePhoneCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldThePhone]
+	return ok
+}
+
+// ResetThePhone resets all changes to the "thePhone" field.
+func (m *RenamedMutation) ResetThePhone() {
+	m.thePhone = nil
+	delete(m.clearedFields, renamed.FieldThePhone)
+}
+
+// SetThePrice sets the "ThePrice" field.
+func (m *RenamedMutation) SetThePrice(o owned.Decimal) {
+	m._ThePrice = &o
+}
+
+// ThePrice returns the value of the "ThePrice" field in the mutation.
+func (m *RenamedMutation) ThePrice() (r owned.Decimal, exists bool) {
+	v := m._ThePrice
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldThePrice returns the old "ThePrice" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldThePrice(ctx context.Context) (v owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldThePrice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldThePrice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldThePrice: %w", err)
+	}
+	return oldValue.ThePrice, nil
+}
+
+// ClearThePrice clears the value of the "ThePrice" field.
+func (m *RenamedMutation) ClearThePrice() {
+	m._ThePrice = nil
+	m.clearedFields[renamed.FieldThePrice] = struct{}{}
+}
+
+// ThePriceCleared returns if the "ThePrice" field was cleared in this mutation.
+func (m *RenamedMutation) ThePriceCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldThePrice]
+	return ok
+}
+
+// ResetThePrice resets all changes to the "ThePrice" field.
+func (m *RenamedMutation) ResetThePrice() {
+	m._ThePrice = nil
+	delete(m.clearedFields, renamed.FieldThePrice)
+}
+
+// SetCostID sets the "costID" field.
+func (m *RenamedMutation) SetCostID(o owned.Decimal) {
+	m.costID = &o
+}
+
+// CostID returns the value of the "costID" field in the mutation.
+func (m *RenamedMutation) CostID() (r owned.Decimal, exists bool) {
+	v := m.costID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCostID returns the old "costID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldCostID(ctx context.Context) (v *owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCostID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCostID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCostID: %w", err)
+	}
+	return oldValue.CostID, nil
+}
+
+// ClearCostID clears the value of the "costID" field.
+func (m *RenamedMutation) ClearCostID() {
+	m.costID = nil
+	m.clearedFields[renamed.FieldCostID] = struct{}{}
+}
+
+// CostIDCleared returns if the "costID" field was cleared in this mutation.
+func (m *RenamedMutation) CostIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldCostID]
+	return ok
+}
+
+// ResetCostID resets all changes to the "costID" field.
+func (m *RenamedMutation) ResetCostID() {
+	m.costID = nil
+	delete(m.clearedFields, renamed.FieldCostID)
+}
+
+// SetTheAmount sets the "the_amount" field.
+func (m *RenamedMutation) SetTheAmount(o owned.Decimal) {
+	m.the_amount = &o
+}
+
+// TheAmount returns the value of the "the_amount" field in the mutation.
+func (m *RenamedMutation) TheAmount() (r owned.Decimal, exists bool) {
+	v := m.the_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheAmount returns the old "the_amount" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheAmount(ctx context.Context) (v owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheAmount: %w", err)
+	}
+	return oldValue.TheAmount, nil
+}
+
+// ClearTheAmount clears the value of the "the_amount" field.
+func (m *RenamedMutation) ClearTheAmount() {
+	m.the_amount = nil
+	m.clearedFields[renamed.FieldTheAmount] = struct{}{}
+}
+
+// TheAmountCleared returns if the "the_amount" field was cleared in this mutation.
+func (m *RenamedMutation) TheAmountCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheAmount]
+	return ok
+}
+
+// ResetTheAmount resets all changes to the "the_amount" field.
+func (m *RenamedMutation) ResetTheAmount() {
+	m.the_amount = nil
+	delete(m.clearedFields, renamed.FieldTheAmount)
+}
+
+// SetThePoint sets the "thePoint" field.
+func (m *RenamedMutation) SetThePoint(o owned.Point) {
+	m.thePoint = &o
+}
+
+// ThePoint returns the value of the "thePoint" field in the mutation.
+func (m *RenamedMutation) ThePoint() (r owned.Point, exists bool) {
+	v := m.thePoint
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldThePoint returns the old "thePoint" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldThePoint(ctx context.Context) (v owned.Point, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldThePoint is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldThePoint requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldThePoint: %w", err)
+	}
+	return oldValue.ThePoint, nil
+}
+
+// ClearThePoint clears the value of the "thePoint" field.
+func (m *RenamedMutation) ClearThePoint() {
+	m.thePoint = nil
+	m.clearedFields[renamed.FieldThePoint] = struct{}{}
+}
+
+// ThePointCleared returns if the "thePoint" field was cleared in this mutation.
+func (m *RenamedMutation) ThePointCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldThePoint]
+	return ok
+}
+
+// ResetThePoint resets all changes to the "thePoint" field.
+func (m *RenamedMutation) ResetThePoint() {
+	m.thePoint = nil
+	delete(m.clearedFields, renamed.FieldThePoint)
+}
+
+// SetSeenID sets the "seenID" field.
+func (m *RenamedMutation) SetSeenID(st sql.NullTime) {
+	m.seenID = &st
+}
+
+// SeenID returns the value of the "seenID" field in the mutation.
+func (m *RenamedMutation) SeenID() (r sql.NullTime, exists bool) {
+	v := m.seenID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenID returns the old "seenID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldSeenID(ctx context.Context) (v sql.NullTime, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenID: %w", err)
+	}
+	return oldValue.SeenID, nil
+}
+
+// ClearSeenID clears the value of the "seenID" field.
+func (m *RenamedMutation) ClearSeenID() {
+	m.seenID = nil
+	m.clearedFields[renamed.FieldSeenID] = struct{}{}
+}
+
+// SeenIDCleared returns if the "seenID" field was cleared in this mutation.
+func (m *RenamedMutation) SeenIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldSeenID]
+	return ok
+}
+
+// ResetSeenID resets all changes to the "seenID" field.
+func (m *RenamedMutation) ResetSeenID() {
+	m.seenID = nil
+	delete(m.clearedFields, renamed.FieldSeenID)
+}
+
+// SetSerialNo sets the "serialNo" field.
+func (m *RenamedMutation) SetSerialNo(s string) {
+	m.serialNo = &s
+}
+
+// SerialNo returns the value of the "serialNo" field in the mutation.
+func (m *RenamedMutation) SerialNo() (r string, exists bool) {
+	v := m.serialNo
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSerialNo returns the old "serialNo" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldSerialNo(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSerialNo is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSerialNo requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSerialNo: %w", err)
+	}
+	return oldValue.SerialNo, nil
+}
+
+// ResetSerialNo resets all changes to the "serialNo" field.
+func (m *RenamedMutation) ResetSerialNo() {
+	m.serialNo = nil
+}
+
+// SetEditCount sets the "editCount" field.
+func (m *RenamedMutation) SetEditCount(i int) {
+	m.editCount = &i
+	m.addeditCount = nil
+}
+
+// EditCount returns the value of the "editCount" field in the mutation.
+func (m *RenamedMutation) EditCount() (r int, exists bool) {
+	v := m.editCount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEditCount returns the old "editCount" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldEditCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEditCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEditCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEditCount: %w", err)
+	}
+	return oldValue.EditCount, nil
+}
+
+// AddEditCount adds i to the "editCount" field.
+func (m *RenamedMutation) AddEditCount(i int) {
+	if m.addeditCount != nil {
+		*m.addeditCount += i
+	} else {
+		m.addeditCount = &i
+	}
+}
+
+// AddedEditCount returns the value that was added to the "editCount" field in this mutation.
+func (m *RenamedMutation) AddedEditCount() (r int, exists bool) {
+	v := m.addeditCount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetEditCount resets all changes to the "editCount" field.
+func (m *RenamedMutation) ResetEditCount() {
+	m.editCount = nil
+	m.addeditCount = nil
+}
+
+// SetTitle sets the "title" field.
+func (m *RenamedMutation) SetTitle(s string) {
+	m.title = &s
+}
+
+// Title returns the value of the "title" field in the mutation.
+func (m *RenamedMutation) Title() (r string, exists bool) {
+	v := m.title
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTitle returns the old "title" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTitle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTitle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTitle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTitle: %w", err)
+	}
+	return oldValue.Title, nil
+}
+
+// ClearTitle clears the value of the "title" field.
+func (m *RenamedMutation) ClearTitle() {
+	m.title = nil
+	m.clearedFields[renamed.FieldTitle] = struct{}{}
+}
+
+// TitleCleared returns if the "title" field was cleared in this mutation.
+func (m *RenamedMutation) TitleCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTitle]
+	return ok
+}
+
+// ResetTitle resets all changes to the "title" field.
+func (m *RenamedMutation) ResetTitle() {
+	m.title = nil
+	delete(m.clearedFields, renamed.FieldTitle)
+}
+
+// SetChangedAt sets the "changedAt" field.
+func (m *RenamedMutation) SetChangedAt(t time.Time) {
+	m.changedAt = &t
+}
+
+// ChangedAt returns the value of the "changedAt" field in the mutation.
+func (m *RenamedMutation) ChangedAt() (r time.Time, exists bool) {
+	v := m.changedAt
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldChangedAt returns the old "changedAt" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldChangedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldChangedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldChangedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldChangedAt: %w", err)
+	}
+	return oldValue.ChangedAt, nil
+}
+
+// ResetChangedAt resets all changes to the "changedAt" field.
+func (m *RenamedMutation) ResetChangedAt() {
+	m.changedAt = nil
+}
+
+// SetParentID sets the "parentID" field.
+func (m *RenamedMutation) SetParentID(i int) {
+	m.parentItem = &i
+}
+
+// ParentID returns the value of the "parentID" field in the mutation.
+func (m *RenamedMutation) ParentID() (r int, exists bool) {
+	v := m.parentItem
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldParentID returns the old "parentID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldParentID(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldParentID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldParentID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldParentID: %w", err)
+	}
+	return oldValue.ParentID, nil
+}
+
+// ClearParentID clears the value of the "parentID" field.
+func (m *RenamedMutation) ClearParentID() {
+	m.parentItem = nil
+	m.clearedFields[renamed.FieldParentID] = struct{}{}
+}
+
+// ParentIDCleared returns if the "parentID" field was cleared in this mutation.
+func (m *RenamedMutation) ParentIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldParentID]
+	return ok
+}
+
+// ResetParentID resets all changes to the "parentID" field.
+func (m *RenamedMutation) ResetParentID() {
+	m.parentItem = nil
+	delete(m.clearedFields, renamed.FieldParentID)
+}
+
+// SetParentItemID sets the "parentItem" edge to the Renamed entity by id.
+func (m *RenamedMutation) SetParentItemID(id int) {
+	m.parentItem = &id
+}
+
+// ClearParentItem clears the "parentItem" edge to the Renamed entity.
+func (m *RenamedMutation) ClearParentItem() {
+	m.clearedparentItem = true
+	m.clearedFields[renamed.FieldParentID] = struct{}{}
+}
+
+// ParentItemCleared reports if the "parentItem" edge to the Renamed entity was cleared.
+func (m *RenamedMutation) ParentItemCleared() bool {
+	return m.ParentIDCleared() || m.clearedparentItem
+}
+
+// ParentItemID returns the "parentItem" edge ID in the mutation.
+func (m *RenamedMutation) ParentItemID() (id int, exists bool) {
+	if m.parentItem != nil {
+		return *m.parentItem, true
+	}
+	return
+}
+
+// ParentItemIDs returns the "parentItem" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ParentItemID instead. It exists only for internal usage by the builders.
+func (m *RenamedMutation) ParentItemIDs() (ids []int) {
+	if id := m.parentItem; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetParentItem resets all changes to the "parentItem" edge.
+func (m *RenamedMutation) ResetParentItem() {
+	m.parentItem = nil
+	m.clearedparentItem = false
+}
+
+// AddChildItemIDs adds the "childItems" edge to the Renamed entity by ids.
+func (m *RenamedMutation) AddChildItemIDs(ids ...int) {
+	if m.childItems == nil {
+		m.childItems = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.childItems[ids[i]] = struct{}{}
+	}
+}
+
+// ClearChildItems clears the "childItems" edge to the Renamed entity.
+func (m *RenamedMutation) ClearChildItems() {
+	m.clearedchildItems = true
+}
+
+// ChildItemsCleared reports if the "childItems" edge to the Renamed entity was cleared.
+func (m *RenamedMutation) ChildItemsCleared() bool {
+	return m.clearedchildItems
+}
+
+// RemoveChildItemIDs removes the "childItems" edge to the Renamed entity by IDs.
+func (m *RenamedMutation) RemoveChildItemIDs(ids ...int) {
+	if m.removedchildItems == nil {
+		m.removedchildItems = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.childItems, ids[i])
+		m.removedchildItems[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedChildItems returns the removed IDs of the "childItems" edge to the Renamed entity.
+func (m *RenamedMutation) RemovedChildItemsIDs() (ids []int) {
+	for id := range m.removedchildItems {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ChildItemsIDs returns the "childItems" edge IDs in the mutation.
+func (m *RenamedMutation) ChildItemsIDs() (ids []int) {
+	for id := range m.childItems {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetChildItems resets all changes to the "childItems" edge.
+func (m *RenamedMutation) ResetChildItems() {
+	m.childItems = nil
+	m.clearedchildItems = false
+	m.removedchildItems = nil
+}
+
+// AddNickNameIDs adds the "nickNames" edge to the NickName entity by ids.
+func (m *RenamedMutation) AddNickNameIDs(ids ...int) {
+	if m.nickNames == nil {
+		m.nickNames = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.nickNames[ids[i]] = struct{}{}
+	}
+}
+
+// ClearNickNames clears the "nickNames" edge to the NickName entity.
+func (m *RenamedMutation) ClearNickNames() {
+	m.clearednickNames = true
+}
+
+// NickNamesCleared reports if the "nickNames" edge to the NickName entity was cleared.
+func (m *RenamedMutation) NickNamesCleared() bool {
+	return m.clearednickNames
+}
+
+// RemoveNickNameIDs removes the "nickNames" edge to the NickName entity by IDs.
+func (m *RenamedMutation) RemoveNickNameIDs(ids ...int) {
+	if m.removednickNames == nil {
+		m.removednickNames = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.nickNames, ids[i])
+		m.removednickNames[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedNickNames returns the removed IDs of the "nickNames" edge to the NickName entity.
+func (m *RenamedMutation) RemovedNickNamesIDs() (ids []int) {
+	for id := range m.removednickNames {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// NickNamesIDs returns the "nickNames" edge IDs in the mutation.
+func (m *RenamedMutation) NickNamesIDs() (ids []int) {
+	for id := range m.nickNames {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetNickNames resets all changes to the "nickNames" edge.
+func (m *RenamedMutation) ResetNickNames() {
+	m.nickNames = nil
+	m.clearednickNames = false
+	m.removednickNames = nil
+}
+
+// SetMainNameID sets the "mainName" edge to the NickName entity by id.
+func (m *RenamedMutation) SetMainNameID(id int) {
+	m.mainName = &id
+}
+
+// ClearMainName clears the "mainName" edge to the NickName entity.
+func (m *RenamedMutation) ClearMainName() {
+	m.clearedmainName = true
+}
+
+// MainNameCleared reports if the "mainName" edge to the NickName entity was cleared.
+func (m *RenamedMutation) MainNameCleared() bool {
+	return m.clearedmainName
+}
+
+// MainNameID returns the "mainName" edge ID in the mutation.
+func (m *RenamedMutation) MainNameID() (id int, exists bool) {
+	if m.mainName != nil {
+		return *m.mainName, true
+	}
+	return
+}
+
+// MainNameIDs returns the "mainName" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MainNameID instead. It exists only for internal usage by the builders.
+func (m *RenamedMutation) MainNameIDs() (ids []int) {
+	if id := m.mainName; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMainName resets all changes to the "mainName" edge.
+func (m *RenamedMutation) ResetMainName() {
+	m.mainName = nil
+	m.clearedmainName = false
+}
+
+// AddKnownAIDs adds the "knownAs" edge to the NickName entity by ids.
+func (m *RenamedMutation) AddKnownAIDs(ids ...int) {
+	if m.knownAs == nil {
+		m.knownAs = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.knownAs[ids[i]] = struct{}{}
+	}
+}
+
+// ClearKnownAs clears the "knownAs" edge to the NickName entity.
+func (m *RenamedMutation) ClearKnownAs() {
+	m.clearedknownAs = true
+}
+
+// KnownAsCleared reports if the "knownAs" edge to the NickName entity was cleared.
+func (m *RenamedMutation) KnownAsCleared() bool {
+	return m.clearedknownAs
+}
+
+// RemoveKnownAIDs removes the "knownAs" edge to the NickName entity by IDs.
+func (m *RenamedMutation) RemoveKnownAIDs(ids ...int) {
+	if m.removedknownAs == nil {
+		m.removedknownAs = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.knownAs, ids[i])
+		m.removedknownAs[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedKnownAs returns the removed IDs of the "knownAs" edge to the NickName entity.
+func (m *RenamedMutation) RemovedKnownAsIDs() (ids []int) {
+	for id := range m.removedknownAs {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// KnownAsIDs returns the "knownAs" edge IDs in the mutation.
+func (m *RenamedMutation) KnownAsIDs() (ids []int) {
+	for id := range m.knownAs {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetKnownAs resets all changes to the "knownAs" edge.
+func (m *RenamedMutation) ResetKnownAs() {
+	m.knownAs = nil
+	m.clearedknownAs = false
+	m.removedknownAs = nil
+}
+
+// Where appends a list predicates to the RenamedMutation builder.
+func (m *RenamedMutation) Where(ps ...predicate.Renamed) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the RenamedMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *RenamedMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Renamed, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *RenamedMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *RenamedMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Renamed).
+func (m *RenamedMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *RenamedMutation) Fields() []string {
+	fields := make([]string, 0, 47)
+	if m.theYes != nil {
+		fields = append(fields, renamed.FieldTheYes)
+	}
+	if m._TheI8 != nil {
+		fields = append(fields, renamed.FieldTheI8)
+	}
+	if m.i16ID != nil {
+		fields = append(fields, renamed.FieldI16ID)
+	}
+	if m.the_i32 != nil {
+		fields = append(fields, renamed.FieldTheI32)
+	}
+	if m.theI64 != nil {
+		fields = append(fields, renamed.FieldTheI64)
+	}
+	if m._TheI != nil {
+		fields = append(fields, renamed.FieldTheI)
+	}
+	if m.u8ID != nil {
+		fields = append(fields, renamed.FieldU8ID)
+	}
+	if m.the_u16 != nil {
+		fields = append(fields, renamed.FieldTheU16)
+	}
+	if m.theU32 != nil {
+		fields = append(fields, renamed.FieldTheU32)
+	}
+	if m._TheU64 != nil {
+		fields = append(fields, renamed.FieldTheU64)
+	}
+	if m.uID != nil {
+		fields = append(fields, renamed.FieldUID)
+	}
+	if m.the_f32 != nil {
+		fields = append(fields, renamed.FieldTheF32)
+	}
+	if m.theF64 != nil {
+		fields = append(fields, renamed.FieldTheF64)
+	}
+	if m._TheText != nil {
+		fields = append(fields, renamed.FieldTheText)
+	}
+	if m.longID != nil {
+		fields = append(fields, renamed.FieldLongID)
+	}
+	if m.the_bytes != nil {
+		fields = append(fields, renamed.FieldTheBytes)
+	}
+	if m.theAt != nil {
+		fields = append(fields, renamed.FieldTheAt)
+	}
+	if m._TheRef != nil {
+		fields = append(fields, renamed.FieldTheRef)
+	}
+	if m.stateID != nil {
+		fields = append(fields, renamed.FieldStateID)
+	}
+	if m.the_tags != nil {
+		fields = append(fields, renamed.FieldTheTags)
+	}
+	if m.theNumbers != nil {
+		fields = append(fields, renamed.FieldTheNumbers)
+	}
+	if m._TheWeights != nil {
+		fields = append(fields, renamed.FieldTheWeights)
+	}
+	if m.anyID != nil {
+		fields = append(fields, renamed.FieldAnyID)
+	}
+	if m.the_raw != nil {
+		fields = append(fields, renamed.FieldTheRaw)
+	}
+	if m.theAddress != nil {
+		fields = append(fields, renamed.FieldTheAddress)
+	}
+	if m._TheSite != nil {
+		fields = append(fields, renamed.FieldTheSite)
+	}
+	if m.dictID != nil {
+		fields = append(fields, renamed.FieldDictID)
+	}
+	if m.the_history != nil {
+		fields = append(fields, renamed.FieldTheHistory)
+	}
+	if m.theCents != nil {
+		fields = append(fields, renamed.FieldTheCents)
+	}
+	if m._TheRatio != nil {
+		fields = append(fields, renamed.FieldTheRatio)
+	}
+	if m.flagID != nil {
+		fields = append(fields, renamed.FieldFlagID)
+	}
+	if m.the_blob != nil {
+		fields = append(fields, renamed.FieldTheBlob)
+	}
+	if m.theSlug != nil {
+		fields = append(fields, renamed.FieldTheSlug)
+	}
+	if m._TheColor != nil {
+		fields = append(fields, renamed.FieldTheColor)
+	}
+	if m.levelID != nil {
+		fields = append(fields, renamed.FieldLevelID)
+	}
+	if m.the_secret != nil {
+		fields = append(fields, renamed.FieldTheSecret)
+	}
+	if m.thePhone != nil {
+		fields = append(fields, renamed.FieldThePhone)
+	}
+	if m._ThePrice != nil {
+		fields = append(fields, renamed.FieldThePrice)
+	}
+	if m.costID != nil {
+		fields = append(fields, renamed.FieldCostID)
+	}
+	if m.the_amount != nil {
+		fields = append(fields, renamed.FieldTheAmount)
+	}
+	if m.thePoint != nil {
+		fields = append(fields, renamed.FieldThePoint)
+	}
+	if m.seenID != nil {
+		fields = append(fields, renamed.FieldSeenID)
+	}
+	if m.serialNo != nil {
+		fields = append(fields, renamed.FieldSerialNo)
+	}
+	if m.editCount != nil {
+		fields = append(fields, renamed.FieldEditCount)
+	}
+	if m.title != nil {
+		fields = append(fields, renamed.FieldTitle)
+	}
+	if m.changedAt != nil {
+		fields = append(fields, renamed.FieldChangedAt)
+	}
+	if m.parentItem != nil {
+		fields = append(fields, renamed.FieldParentID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *RenamedMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case renamed.FieldTheYes:
+		return m.TheYes()
+	case renamed.FieldTheI8:
+		return m.TheI8()
+	case renamed.FieldI16ID:
+		return m.I16ID()
+	case renamed.FieldTheI32:
+		return m.TheI32()
+	case renamed.FieldTheI64:
+		return m.TheI64()
+	case renamed.FieldTheI:
+		return m.TheI()
+	case renamed.FieldU8ID:
+		return m.U8ID()
+	case renamed.FieldTheU16:
+		return m.TheU16()
+	case renamed.FieldTheU32:
+		return m.TheU32()
+	case renamed.FieldTheU64:
+		return m.TheU64()
+	case renamed.FieldUID:
+		return m.UID()
+	case renamed.FieldTheF32:
+		return m.TheF32()
+	case renamed.FieldTheF64:
+		return m.TheF64()
+	case renamed.FieldTheText:
+		return m.TheText()
+	case renamed.FieldLongID:
+		return m.LongID()
+	case renamed.FieldTheBytes:
+		return m.TheBytes()
+	case renamed.FieldTheAt:
+		return m.TheAt()
+	case renamed.FieldTheRef:
+		return m.TheRef()
+	case renamed.FieldStateID:
+		return m.StateID()
+	case renamed.FieldTheTags:
+		return m.TheTags()
+	case renamed.FieldTheNumbers:
+		return m.TheNumbers()
+	case renamed.FieldTheWeights:
+		return m.TheWeights()
+	case renamed.FieldAnyID:
+		return m.AnyID()
+	case renamed.FieldTheRaw:
+		return m.TheRaw()
+	case renamed.FieldTheAddress:
+		return m.TheAddress()
+	case renamed.FieldTheSite:
+		return m.TheSite()
+	case renamed.FieldDictID:
+		return m.DictID()
+	case renamed.FieldTheHistory:
+		return m.TheHistory()
+	case renamed.FieldTheCents:
+		return m.TheCents()
+	case renamed.FieldTheRatio:
+		return m.TheRatio()
+	case renamed.FieldFlagID:
+		return m.FlagID()
+	case renamed.FieldTheBlob:
+		return m.TheBlob()
+	case renamed.FieldTheSlug:
+		return m.TheSlug()
+	case renamed.FieldTheColor:
+		return m.TheColor()
+	case renamed.FieldLevelID:
+		return m.LevelID()
+	case renamed.FieldTheSecret:
+		return m.TheSecret()
+	case renamed.FieldThePhone:
+		return m.ThePhone()
+	case renamed.FieldThePrice:
+		return m.ThePrice()
+	case renamed.FieldCostID:
+		return m.CostID()
+	case renamed.FieldTheAmount:
+		return m.TheAmount()
+	case renamed.FieldThePoint:
+		return m.ThePoint()
+	case renamed.FieldSeenID:
+		return m.SeenID()
+	case renamed.FieldSerialNo:
+		return m.SerialNo()
+	case renamed.FieldEditCount:
+		return m.EditCount()
+	case renamed.FieldTitle:
+		return m.Title()
+	case renamed.FieldChangedAt:
+		return m.ChangedAt()
+	case renamed.FieldParentID:
+		return m.ParentID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *RenamedMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case renamed.FieldTheYes:
+		return m.OldTheYes(ctx)
+	case renamed.FieldTheI8:
+		return m.OldTheI8(ctx)
+	case renamed.FieldI16ID:
+		return m.OldI16ID(ctx)
+	case renamed.FieldTheI32:
+		return m.OldTheI32(ctx)
+	case renamed.FieldTheI64:
+		return m.OldTheI64(ctx)
+	case renamed.FieldTheI:
+		return m.OldTheI(ctx)
+	case renamed.FieldU8ID:
+		return m.OldU8ID(ctx)
+	case renamed.FieldTheU16:
+		return m.OldTheU16(ctx)
+	case renamed.FieldTheU32:
+		return m.OldTheU32(ctx)
+	case renamed.FieldTheU64:
+		return m.OldTheU64(ctx)
+	case renamed.FieldUID:
+		return m.OldUID(ctx)
+	case renamed.FieldTheF32:
+		return m.OldTheF32(ctx)
+	case renamed.FieldTheF64:
+		return m.OldTheF64(ctx)
+	case renamed.FieldTheText:
+		return m.OldTheText(ctx)
+	case renamed.FieldLongID:
+		return m.OldLongID(ctx)
+	case renamed.FieldTheBytes:
+		return m.OldTheBytes(ctx)
+	case renamed.FieldTheAt:
+		return m.OldTheAt(ctx)
+	case renamed.FieldTheRef:
+		return m.OldTheRef(ctx)
+	case renamed.FieldStateID:
+		return m.OldStateID(ctx)
+	case renamed.FieldTheTags:
+		return m.OldTheTags(ctx)
+	case renamed.FieldTheNumbers:
+		return m.OldTheNumbers(ctx)
+	case renamed.FieldTheWeights:
+		return m.OldTheWeights(ctx)
+	case renamed.FieldAnyID:
+		return m.OldAnyID(ctx)
+	case renamed.FieldTheRaw:
+		return m.OldTheRaw(ctx)
+	case renamed.FieldTheAddress:
+		return m.OldTheAddress(ctx)
+	case renamed.FieldTheSite:
+		return m.OldTheSite(ctx)
+	case renamed.FieldDictID:
+		return m.OldDictID(ctx)
+	case renamed.FieldTheHistory:
+		return m.OldTheHistory(ctx)
+	case renamed.FieldTheCents:
+		return m.OldTheCents(ctx)
+	case renamed.FieldTheRatio:
+		return m.OldTheRatio(ctx)
+	case renamed.FieldFlagID:
+		return m.OldFlagID(ctx)
+	case renamed.FieldTheBlob:
+		return m.OldTheBlob(ctx)
+	case renamed.FieldTheSlug:
+		return m.OldTheSlug(ctx)
+	case renamed.FieldTheColor:
+		return m.OldTheColor(ctx)
+	case renamed.FieldLevelID:
+		return m.OldLevelID(ctx)
+	case renamed.FieldTheSecret:
+		return m.OldTheSecret(ctx)
+	case renamed.FieldThePhone:
+		return m.OldThePhone(ctx)
+	case renamed.FieldThePrice:
+		return m.OldThePrice(ctx)
+	case renamed.FieldCostID:
+		return m.OldCostID(ctx)
+	case renamed.FieldTheAmount:
+		return m.OldTheAmount(ctx)
+	case renamed.FieldThePoint:
+		return m.OldThePoint(ctx)
+	case renamed.FieldSeenID:
+		return m.OldSeenID(ctx)
+	case renamed.FieldSerialNo:
+		return m.OldSerialNo(ctx)
+	case renamed.FieldEditCount:
+		return m.OldEditCount(ctx)
+	case renamed.FieldTitle:
+		return m.OldTitle(ctx)
+	case renamed.FieldChangedAt:
+		return m.OldChangedAt(ctx)
+	case renamed.FieldParentID:
+		return m.OldParentID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Renamed field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RenamedMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case renamed.FieldTheYes:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheYes(v)
+		return nil
+	case renamed.FieldTheI8:
+		v, ok := value.(int8)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheI8(v)
+		return nil
+	case renamed.FieldI16ID:
+		v, ok := value.(int16)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetI16ID(v)
+		return nil
+	case renamed.FieldTheI32:
+		v, ok := value.(int32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheI32(v)
+		return nil
+	case renamed.FieldTheI64:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheI64(v)
+		return nil
+	case renamed.FieldTheI:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheI(v)
+		return nil
+	case renamed.FieldU8ID:
+		v, ok := value.(uint8)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetU8ID(v)
+		return nil
+	case renamed.FieldTheU16:
+		v, ok := value.(uint16)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheU16(v)
+		return nil
+	case renamed.FieldTheU32:
+		v, ok := value.(uint32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheU32(v)
+		return nil
+	case renamed.FieldTheU64:
+		v, ok := value.(uint64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheU64(v)
+		return nil
+	case renamed.FieldUID:
+		v, ok := value.(uint)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUID(v)
+		return nil
+	case renamed.FieldTheF32:
+		v, ok := value.(float32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheF32(v)
+		return nil
+	case renamed.FieldTheF64:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheF64(v)
+		return nil
+	case renamed.FieldTheText:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheText(v)
+		return nil
+	case renamed.FieldLongID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLongID(v)
+		return nil
+	case renamed.FieldTheBytes:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheBytes(v)
+		return nil
+	case renamed.FieldTheAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheAt(v)
+		return nil
+	case renamed.FieldTheRef:
+		v, ok := value.(uuid.UUID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheRef(v)
+		return nil
+	case renamed.FieldStateID:
+		v, ok := value.(renamed.StateID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStateID(v)
+		return nil
+	case renamed.FieldTheTags:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheTags(v)
+		return nil
+	case renamed.FieldTheNumbers:
+		v, ok := value.([]int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheNumbers(v)
+		return nil
+	case renamed.FieldTheWeights:
+		v, ok := value.([]float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheWeights(v)
+		return nil
+	case renamed.FieldAnyID:
+		v, ok := value.(any)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAnyID(v)
+		return nil
+	case renamed.FieldTheRaw:
+		v, ok := value.(json.RawMessage)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheRaw(v)
+		return nil
+	case renamed.FieldTheAddress:
+		v, ok := value.(owned.Address)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheAddress(v)
+		return nil
+	case renamed.FieldTheSite:
+		v, ok := value.(*url.URL)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheSite(v)
+		return nil
+	case renamed.FieldDictID:
+		v, ok := value.(map[string]int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDictID(v)
+		return nil
+	case renamed.FieldTheHistory:
+		v, ok := value.([]owned.Address)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheHistory(v)
+		return nil
+	case renamed.FieldTheCents:
+		v, ok := value.(owned.Cents)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheCents(v)
+		return nil
+	case renamed.FieldTheRatio:
+		v, ok := value.(owned.Ratio)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheRatio(v)
+		return nil
+	case renamed.FieldFlagID:
+		v, ok := value.(owned.Flag)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFlagID(v)
+		return nil
+	case renamed.FieldTheBlob:
+		v, ok := value.(owned.Raw)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheBlob(v)
+		return nil
+	case renamed.FieldTheSlug:
+		v, ok := value.(owned.Slug)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheSlug(v)
+		return nil
+	case renamed.FieldTheColor:
+		v, ok := value.(owned.Color)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheColor(v)
+		return nil
+	case renamed.FieldLevelID:
+		v, ok := value.(owned.Level)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLevelID(v)
+		return nil
+	case renamed.FieldTheSecret:
+		v, ok := value.(owned.Secret)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheSecret(v)
+		return nil
+	case renamed.FieldThePhone:
+		v, ok := value.(owned.Phone)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetThePhone(v)
+		return nil
+	case renamed.FieldThePrice:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetThePrice(v)
+		return nil
+	case renamed.FieldCostID:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCostID(v)
+		return nil
+	case renamed.FieldTheAmount:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTheAmount(v)
+		return nil
+	case renamed.FieldThePoint:
+		v, ok := value.(owned.Point)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetThePoint(v)
+		return nil
+	case renamed.FieldSeenID:
+		v, ok := value.(sql.NullTime)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenID(v)
+		return nil
+	case renamed.FieldSerialNo:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSerialNo(v)
+		return nil
+	case renamed.FieldEditCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEditCount(v)
+		return nil
+	case renamed.FieldTitle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTitle(v)
+		return nil
+	case renamed.FieldChangedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetChangedAt(v)
+		return nil
+	case renamed.FieldParentID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetParentID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *RenamedMutation) AddedFields() []string {
+	var fields []string
+	if m.add_TheI8 != nil {
+		fields = append(fields, renamed.FieldTheI8)
+	}
+	if m.addi16ID != nil {
+		fields = append(fields, renamed.FieldI16ID)
+	}
+	if m.addthe_i32 != nil {
+		fields = append(fields, renamed.FieldTheI32)
+	}
+	if m.addtheI64 != nil {
+		fields = append(fields, renamed.FieldTheI64)
+	}
+	if m.add_TheI != nil {
+		fields = append(fields, renamed.FieldTheI)
+	}
+	if m.addu8ID != nil {
+		fields = append(fields, renamed.FieldU8ID)
+	}
+	if m.addthe_u16 != nil {
+		fields = append(fields, renamed.FieldTheU16)
+	}
+	if m.addtheU32 != nil {
+		fields = append(fields, renamed.FieldTheU32)
+	}
+	if m.add_TheU64 != nil {
+		fields = append(fields, renamed.FieldTheU64)
+	}
+	if m.adduID != nil {
+		fields = append(fields, renamed.FieldUID)
+	}
+	if m.addthe_f32 != nil {
+		fields = append(fields, renamed.FieldTheF32)
+	}
+	if m.addtheF64 != nil {
+		fields = append(fields, renamed.FieldTheF64)
+	}
+	if m.addtheCents != nil {
+		fields = append(fields, renamed.FieldTheCents)
+	}
+	if m.add_TheRatio != nil {
+		fields = append(fields, renamed.FieldTheRatio)
+	}
+	if m.addeditCount != nil {
+		fields = append(fields, renamed.FieldEditCount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *RenamedMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case renamed.FieldTheI8:
+		return m.AddedTheI8()
+	case renamed.FieldI16ID:
+		return m.AddedI16ID()
+	case renamed.FieldTheI32:
+		return m.AddedTheI32()
+	case renamed.FieldTheI64:
+		return m.AddedTheI64()
+	case renamed.FieldTheI:
+		return m.AddedTheI()
+	case renamed.FieldU8ID:
+		return m.AddedU8ID()
+	case renamed.FieldTheU16:
+		return m.AddedTheU16()
+	case renamed.FieldTheU32:
+		return m.AddedTheU32()
+	case renamed.FieldTheU64:
+		return m.AddedTheU64()
+	case renamed.FieldUID:
+		return m.AddedUID()
+	case renamed.FieldTheF32:
+		return m.AddedTheF32()
+	case renamed.FieldTheF64:
+		return m.AddedTheF64()
+	case renamed.FieldTheCents:
+		return m.AddedTheCents()
+	case renamed.FieldTheRatio:
+		return m.AddedTheRatio()
+	case renamed.FieldEditCount:
+		return m.AddedEditCount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RenamedMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case renamed.FieldTheI8:
+		v, ok := value.(int8)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheI8(v)
+		return nil
+	case renamed.FieldI16ID:
+		v, ok := value.(int16)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddI16ID(v)
+		return nil
+	case renamed.FieldTheI32:
+		v, ok := value.(int32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheI32(v)
+		return nil
+	case renamed.FieldTheI64:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheI64(v)
+		return nil
+	case renamed.FieldTheI:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheI(v)
+		return nil
+	case renamed.FieldU8ID:
+		v, ok := value.(int8)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddU8ID(v)
+		return nil
+	case renamed.FieldTheU16:
+		v, ok := value.(int16)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheU16(v)
+		return nil
+	case renamed.FieldTheU32:
+		v, ok := value.(int32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheU32(v)
+		return nil
+	case renamed.FieldTheU64:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheU64(v)
+		return nil
+	case renamed.FieldUID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddUID(v)
+		return nil
+	case renamed.FieldTheF32:
+		v, ok := value.(float32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheF32(v)
+		return nil
+	case renamed.FieldTheF64:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheF64(v)
+		return nil
+	case renamed.FieldTheCents:
+		v, ok := value.(owned.Cents)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheCents(v)
+		return nil
+	case renamed.FieldTheRatio:
+		v, ok := value.(owned.Ratio)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddTheRatio(v)
+		return nil
+	case renamed.FieldEditCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEditCount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *RenamedMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(renamed.FieldTheYes) {
+		fields = append(fields, renamed.FieldTheYes)
+	}
+	if m.FieldCleared(renamed.FieldTheI8) {
+		fields = append(fields, renamed.FieldTheI8)
+	}
+	if m.FieldCleared(renamed.FieldI16ID) {
+		fields = append(fields, renamed.FieldI16ID)
+	}
+	if m.FieldCleared(renamed.FieldTheI32) {
+		fields = append(fields, renamed.FieldTheI32)
+	}
+	if m.FieldCleared(renamed.FieldTheI64) {
+		fields = append(fields, renamed.FieldTheI64)
+	}
+	if m.FieldCleared(renamed.FieldU8ID) {
+		fields = append(fields, renamed.FieldU8ID)
+	}
+	if m.FieldCleared(renamed.FieldTheU16) {
+		fields = append(fields, renamed.FieldTheU16)
+	}
+	if m.FieldCleared(renamed.FieldTheU32) {
+		fields = append(fields, renamed.FieldTheU32)
+	}
+	if m.FieldCleared(renamed.FieldTheU64) {
+		fields = append(fields, renamed.FieldTheU64)
+	}
+	if m.FieldCleared(renamed.FieldUID) {
+		fields = append(fields, renamed.FieldUID)
+	}
+	if m.FieldCleared(renamed.FieldTheF32) {
+		fields = append(fields, renamed.FieldTheF32)
+	}
+	if m.FieldCleared(renamed.FieldTheF64) {
+		fields = append(fields, renamed.FieldTheF64)
+	}
+	if m.FieldCleared(renamed.FieldTheText) {
+		fields = append(fields, renamed.FieldTheText)
+	}
+	if m.FieldCleared(renamed.FieldLongID) {
+		fields = append(fields, renamed.FieldLongID)
+	}
+	if m.FieldCleared(renamed.FieldTheBytes) {
+		fields = append(fields, renamed.FieldTheBytes)
+	}
+	if m.FieldCleared(renamed.FieldTheAt) {
+		fields = append(fields, renamed.FieldTheAt)
+	}
+	if m.FieldCleared(renamed.FieldTheRef) {
+		fields = append(fields, renamed.FieldTheRef)
+	}
+	if m.FieldCleared(renamed.FieldTheTags) {
+		fields = append(fields, renamed.FieldTheTags)
+	}
+	if m.FieldCleared(renamed.FieldTheNumbers) {
+		fields = append(fields, renamed.FieldTheNumbers)
+	}
+	if m.FieldCleared(renamed.FieldTheWeights) {
+		fields = append(fields, renamed.FieldTheWeights)
+	}
+	if m.FieldCleared(renamed.FieldAnyID) {
+		fields = append(fields, renamed.FieldAnyID)
+	}
+	if m.FieldCleared(renamed.FieldTheRaw) {
+		fields = append(fields, renamed.FieldTheRaw)
+	}
+	if m.FieldCleared(renamed.FieldTheAddress) {
+		fields = append(fields, renamed.FieldTheAddress)
+	}
+	if m.FieldCleared(renamed.FieldTheSite) {
+		fields = append(fields, renamed.FieldTheSite)
+	}
+	if m.FieldCleared(renamed.FieldDictID) {
+		fields = append(fields, renamed.FieldDictID)
+	}
+	if m.FieldCleared(renamed.FieldTheRatio) {
+		fields = append(fields, renamed.FieldTheRatio)
+	}
+	if m.FieldCleared(renamed.FieldTheBlob) {
+		fields = append(fields, renamed.FieldTheBlob)
+	}
+	if m.FieldCleared(renamed.FieldTheSlug) {
+		fields = append(fields, renamed.FieldTheSlug)
+	}
+	if m.FieldCleared(renamed.FieldLevelID) {
+		fields = append(fields, renamed.FieldLevelID)
+	}
+	if m.FieldCleared(renamed.FieldTheSecret) {
+		fields = append(fields, renamed.FieldTheSecret)
+	}
+	if m.FieldCleared(renamed.FieldThePhone) {
+		fields = append(fields, renamed.FieldThePhone)
+	}
+	if m.FieldCleared(renamed.FieldThePrice) {
+		fields = append(fields, renamed.FieldThePrice)
+	}
+	if m.FieldCleared(renamed.FieldCostID) {
+		fields = append(fields, renamed.FieldCostID)
+	}
+	if m.FieldCleared(renamed.FieldTheAmount) {
+		fields = append(fields, renamed.FieldTheAmount)
+	}
+	if m.FieldCleared(renamed.FieldThePoint) {
+		fields = append(fields, renamed.FieldThePoint)
+	}
+	if m.FieldCleared(renamed.FieldSeenID) {
+		fields = append(fields, renamed.FieldSeenID)
+	}
+	if m.FieldCleared(renamed.FieldTitle) {
+		fields = append(fields, renamed.FieldTitle)
+	}
+	if m.FieldCleared(renamed.FieldParentID) {
+		fields = append(fields, renamed.FieldParentID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *RenamedMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *RenamedMutation) ClearField(name string) error {
+	switch name {
+	case renamed.FieldTheYes:
+		m.ClearTheYes()
+		return nil
+	case renamed.FieldTheI8:
+		m.ClearTheI8()
+		return nil
+	case renamed.FieldI16ID:
+		m.ClearI16ID()
+		return nil
+	case renamed.FieldTheI32:
+		m.ClearTheI32()
+		return nil
+	case renamed.FieldTheI64:
+		m.ClearTheI64()
+		return nil
+	case renamed.FieldU8ID:
+		m.ClearU8ID()
+		return nil
+	case renamed.FieldTheU16:
+		m.ClearTheU16()
+		return nil
+	case renamed.FieldTheU32:
+		m.ClearTheU32()
+		return nil
+	case renamed.FieldTheU64:
+		m.ClearTheU64()
+		return nil
+	case renamed.FieldUID:
+		m.ClearUID()
+		return nil
+	case renamed.FieldTheF32:
+		m.ClearTheF32()
+		return nil
+	case renamed.FieldTheF64:
+		m.ClearTheF64()
+		return nil
+	case renamed.FieldTheText:
+		m.ClearTheText()
+		return nil
+	case renamed.FieldLongID:
+		m.ClearLongID()
+		return nil
+	case renamed.FieldTheBytes:
+		m.ClearTheBytes()
+		return nil
+	case renamed.FieldTheAt:
+		m.ClearTheAt()
+		return nil
+	case renamed.FieldTheRef:
+		m.ClearTheRef()
+		return nil
+	case renamed.FieldTheTags:
+		m.ClearTheTags()
+		return nil
+	case renamed.FieldTheNumbers:
+		m.ClearTheNumbers()
+		return nil
+	case renamed.FieldTheWeights:
+		m.ClearTheWeights()
+		return nil
+	case renamed.FieldAnyID:
+		m.ClearAnyID()
+		return nil
+	case renamed.FieldTheRaw:
+		m.ClearTheRaw()
+		return nil
+	case renamed.FieldTheAddress:
+		m.ClearTheAddress()
+		return nil
+	case renamed.FieldTheSite:
+		m.ClearTheSite()
+		return nil
+	case renamed.FieldDictID:
+		m.ClearDictID()
+		return nil
+	case renamed.FieldTheRatio:
+		m.ClearTheRatio()
+		return nil
+	case renamed.FieldTheBlob:
+		m.ClearTheBlob()
+		return nil
+	case renamed.FieldTheSlug:
+		m.ClearTheSlug()
+		return nil
+	case renamed.FieldLevelID:
+		m.ClearLevelID()
+		return nil
+	case renamed.FieldTheSecret:
+		m.ClearTheSecret()
+		return nil
+	case renamed.FieldThePhone:
+		m.ClearThePhone()
+		return nil
+	case renamed.FieldThePrice:
+		m.ClearThePrice()
+		return nil
+	case renamed.FieldCostID:
+		m.ClearCostID()
+		return nil
+	case renamed.FieldTheAmount:
+		m.ClearTheAmount()
+		return nil
+	case renamed.FieldThePoint:
+		m.ClearThePoint()
+		return nil
+	case renamed.FieldSeenID:
+		m.ClearSeenID()
+		return nil
+	case renamed.FieldTitle:
+		m.ClearTitle()
+		return nil
+	case renamed.FieldParentID:
+		m.ClearParentID()
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *RenamedMutation) ResetField(name string) error {
+	switch name {
+	case renamed.FieldTheYes:
+		m.ResetTheYes()
+		return nil
+	case renamed.FieldTheI8:
+		m.ResetTheI8()
+		return nil
+	case renamed.FieldI16ID:
+		m.ResetI16ID()
+		return nil
+	case renamed.FieldTheI32:
+		m.ResetTheI32()
+		return nil
+	case renamed.FieldTheI64:
+		m.ResetTheI64()
+		return nil
+	case renamed.FieldTheI:
+		m.ResetTheI()
+		return nil
+	case renamed.FieldU8ID:
+		m.ResetU8ID()
+		return nil
+	case renamed.FieldTheU16:
+		m.ResetTheU16()
+		return nil
+	case renamed.FieldTheU32:
+		m.ResetTheU32()
+		return nil
+	case renamed.FieldTheU64:
+		m.ResetTheU64()
+		return nil
+	case renamed.FieldUID:
+		m.ResetUID()
+		return nil
+	case renamed.FieldTheF32:
+		m.ResetTheF32()
+		return nil
+	case renamed.FieldTheF64:
+		m.ResetTheF64()
+		return nil
+	case renamed.FieldTheText:
+		m.ResetTheText()
+		return nil
+	case renamed.FieldLongID:
+		m.ResetLongID()
+		return nil
+	case renamed.FieldTheBytes:
+		m.ResetTheBytes()
+		return nil
+	case renamed.FieldTheAt:
+		m.ResetTheAt()
+		return nil
+	case renamed.FieldTheRef:
+		m.ResetTheRef()
+		return nil
+	case renamed.FieldStateID:
+		m.ResetStateID()
+		return nil
+	case renamed.FieldTheTags:
+		m.ResetTheTags()
+		return nil
+	case renamed.FieldTheNumbers:
+		m.ResetTheNumbers()
+		return nil
+	case renamed.FieldTheWeights:
+		m.ResetTheWeights()
+		return nil
+	case renamed.FieldAnyID:
+		m.ResetAnyID()
+		return nil
+	case renamed.FieldTheRaw:
+		m.ResetTheRaw()
+		return nil
+	case renamed.FieldTheAddress:
+		m.ResetTheAddress()
+		return nil
+	case renamed.FieldTheSite:
+		m.ResetTheSite()
+		return nil
+	case renamed.FieldDictID:
+		m.ResetDictID()
+		return nil
+	case renamed.FieldTheHistory:
+		m.ResetTheHistory()
+		return nil
+	case renamed.FieldTheCents:
+		m.ResetTheCents()
+		return nil
+	case renamed.FieldTheRatio:
+		m.ResetTheRatio()
+		return nil
+	case renamed.FieldFlagID:
+		m.ResetFlagID()
+		return nil
+	case renamed.FieldTheBlob:
+		m.ResetTheBlob()
+		return nil
+	case renamed.FieldTheSlug:
+		m.ResetTheSlug()
+		return nil
+	case renamed.FieldTheColor:
+		m.ResetTheColor()
+		return nil
+	case renamed.FieldLevelID:
+		m.ResetLevelID()
+		return nil
+	case renamed.FieldTheSecret:
+		m.ResetTheSecret()
+		return nil
+	case renamed.FieldThePhone:
+		m.ResetThePhone()
+		return nil
+	case renamed.FieldThePrice:
+		m.ResetThePrice()
+		return nil
+	case renamed.FieldCostID:
+		m.ResetCostID()
+		return nil
+	case renamed.FieldTheAmount:
+		m.ResetTheAmount()
+		return nil
+	case renamed.FieldThePoint:
+		m.ResetThePoint()
+		return nil
+	case renamed.FieldSeenID:
+		m.ResetSeenID()
+		return nil
+	case renamed.FieldSerialNo:
+		m.ResetSerialNo()
+		return nil
+	case renamed.FieldEditCount:
+		m.ResetEditCount()
+		return nil
+	case renamed.FieldTitle:
+		m.ResetTitle()
+		return nil
+	case renamed.FieldChangedAt:
+		m.ResetChangedAt()
+		return nil
+	case renamed.FieldParentID:
+		m.ResetParentID()
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *RenamedMutation) AddedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.parentItem != nil {
+		edges = append(edges, renamed.EdgeParentItem)
+	}
+	if m.childItems != nil {
+		edges = append(edges, renamed.EdgeChildItems)
+	}
+	if m.nickNames != nil {
+		edges = append(edges, renamed.EdgeNickNames)
+	}
+	if m.mainName != nil {
+		edges = append(edges, renamed.EdgeMainName)
+	}
+	if m.knownAs != nil {
+		edges = append(edges, renamed.EdgeKnownAs)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *RenamedMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case renamed.EdgeParentItem:
+		if id := m.parentItem; id != nil {
+			return []ent.Value{*id}
+		}
+	case renamed.EdgeChildItems:
+		ids := make([]ent.Value, 0, len(m.childItems))
+		for id := range m.childItems {
+			ids = append(ids, id)
+		}
+		return ids
+	case renamed.EdgeNickNames:
+		ids := make([]ent.Value, 0, len(m.nickNames))
+		for id := range m.nickNames {
+			ids = append(ids, id)
+		}
+		return ids
+	case renamed.EdgeMainName:
+		if id := m.mainName; id != nil {
+			return []ent.Value{*id}
+		}
+	case renamed.EdgeKnownAs:
+		ids := make([]ent.Value, 0, len(m.knownAs))
+		for id := range m.knownAs {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *RenamedMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.removedchildItems != nil {
+		edges = append(edges, renamed.EdgeChildItems)
+	}
+	if m.removednickNames != nil {
+		edges = append(edges, renamed.EdgeNickNames)
+	}
+	if m.removedknownAs != nil {
+		edges = append(edges, renamed.EdgeKnownAs)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *RenamedMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case renamed.EdgeChildItems:
+		ids := make([]ent.Value, 0, len(m.removedchildItems))
+		for id := range m.removedchildItems {
+			ids = append(ids, id)
+		}
+		return ids
+	case renamed.EdgeNickNames:
+		ids := make([]ent.Value, 0, len(m.removednickNames))
+		for id := range m.removednickNames {
+			ids = append(ids, id)
+		}
+		return ids
+	case renamed.EdgeKnownAs:
+		ids := make([]ent.Value, 0, len(m.removedknownAs))
+		for id := range m.removedknownAs {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *RenamedMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.clearedparentItem {
+		edges = append(edges, renamed.EdgeParentItem)
+	}
+	if m.clearedchildItems {
+		edges = append(edges, renamed.EdgeChildItems)
+	}
+	if m.clearednickNames {
+		edges = append(edges, renamed.EdgeNickNames)
+	}
+	if m.clearedmainName {
+		edges = append(edges, renamed.EdgeMainName)
+	}
+	if m.clearedknownAs {
+		edges = append(edges, renamed.EdgeKnownAs)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *RenamedMutation) EdgeCleared(name string) bool {
+	switch name {
+	case renamed.EdgeParentItem:
+		return m.clearedparentItem
+	case renamed.EdgeChildItems:
+		return m.clearedchildItems
+	case renamed.EdgeNickNames:
+		return m.clearednickNames
+	case renamed.EdgeMainName:
+		return m.clearedmainName
+	case renamed.EdgeKnownAs:
+		return m.clearedknownAs
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *RenamedMutation) ClearEdge(name string) error {
+	switch name {
+	case renamed.EdgeParentItem:
+		m.ClearParentItem()
+		return nil
+	case renamed.EdgeMainName:
+		m.ClearMainName()
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *RenamedMutation) ResetEdge(name string) error {
+	switch name {
+	case renamed.EdgeParentItem:
+		m.ResetParentItem()
+		return nil
+	case renamed.EdgeChildItems:
+		m.ResetChildItems()
+		return nil
+	case renamed.EdgeNickNames:
+		m.ResetNickNames()
+		return nil
+	case renamed.EdgeMainName:
+		m.ResetMainName()
+		return nil
+	case renamed.EdgeKnownAs:
+		m.ResetKnownAs()
+		return nil
+	}
+	return fmt.Errorf("unknown Renamed edge %s", name)
 }
 
 // SlotMutation represents an operation that mutates the Slot nodes in the graph.

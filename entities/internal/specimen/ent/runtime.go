@@ -11,7 +11,9 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/schema"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
@@ -56,12 +58,81 @@ func init() {
 	likeDescWeight := likeFields[1].Descriptor()
 	// like.DefaultWeight holds the default value on creation for the weight field.
 	like.DefaultWeight = likeDescWeight.Default.(int)
+	nicknameFields := schema.NickName{}.Fields()
+	_ = nicknameFields
+	// nicknameDescTheBig is the schema descriptor for the_big field.
+	nicknameDescTheBig := nicknameFields[1].Descriptor()
+	nickname.ValueScanner.TheBig = nicknameDescTheBig.ValueScanner.(field.TypeValueScanner[*big.Int])
+	// nicknameDescTheLink is the schema descriptor for theLink field.
+	nicknameDescTheLink := nicknameFields[2].Descriptor()
+	nickname.ValueScanner.TheLink = nicknameDescTheLink.ValueScanner.(field.TypeValueScanner[*url.URL])
+	// nicknameDescTheHidden is the schema descriptor for TheHidden field.
+	nicknameDescTheHidden := nicknameFields[3].Descriptor()
+	nickname.ValueScanner.TheHidden = nicknameDescTheHidden.ValueScanner.(field.TypeValueScanner[string])
+	// nicknameDescEditCount is the schema descriptor for EditCount field.
+	nicknameDescEditCount := nicknameFields[7].Descriptor()
+	// nickname.DefaultEditCount holds the default value on creation for the EditCount field.
+	nickname.DefaultEditCount = nicknameDescEditCount.Default.(int)
+	// nicknameDescMadeAt is the schema descriptor for madeAt field.
+	nicknameDescMadeAt := nicknameFields[10].Descriptor()
+	// nickname.DefaultMadeAt holds the default value on creation for the madeAt field.
+	nickname.DefaultMadeAt = nicknameDescMadeAt.Default.(func() time.Time)
 	ownershipFields := schema.Ownership{}.Fields()
 	_ = ownershipFields
 	// ownershipDescID is the schema descriptor for id field.
 	ownershipDescID := ownershipFields[0].Descriptor()
 	// ownership.DefaultID holds the default value on creation for the id field.
 	ownership.DefaultID = ownershipDescID.Default.(func() uuid.UUID)
+	renamedFields := schema.Renamed{}.Fields()
+	_ = renamedFields
+	// renamedDescTheI is the schema descriptor for TheI field.
+	renamedDescTheI := renamedFields[5].Descriptor()
+	// renamed.DefaultTheI holds the default value on creation for the TheI field.
+	renamed.DefaultTheI = renamedDescTheI.Default.(int)
+	// renamedDescTheText is the schema descriptor for TheText field.
+	renamedDescTheText := renamedFields[13].Descriptor()
+	// renamed.TheTextValidator is a validator for the "TheText" field. It is called by the builders before save.
+	renamed.TheTextValidator = renamedDescTheText.Validators[0].(func(string) error)
+	// renamedDescTheHistory is the schema descriptor for the_history field.
+	renamedDescTheHistory := renamedFields[27].Descriptor()
+	// renamed.DefaultTheHistory holds the default value on creation for the the_history field.
+	renamed.DefaultTheHistory = renamedDescTheHistory.Default.([]owned.Address)
+	// renamedDescTheCents is the schema descriptor for theCents field.
+	renamedDescTheCents := renamedFields[28].Descriptor()
+	// renamed.DefaultTheCents holds the default value on creation for the theCents field.
+	renamed.DefaultTheCents = owned.Cents(renamedDescTheCents.Default.(int64))
+	// renamedDescFlagID is the schema descriptor for flagID field.
+	renamedDescFlagID := renamedFields[30].Descriptor()
+	// renamed.DefaultFlagID holds the default value on creation for the flagID field.
+	renamed.DefaultFlagID = owned.Flag(renamedDescFlagID.Default.(bool))
+	// renamedDescEditCount is the schema descriptor for editCount field.
+	renamedDescEditCount := renamedFields[44].Descriptor()
+	// renamed.DefaultEditCount holds the default value on creation for the editCount field.
+	renamed.DefaultEditCount = renamedDescEditCount.Default.(int)
+	// renamedDescTitle is the schema descriptor for title field.
+	renamedDescTitle := renamedFields[45].Descriptor()
+	// renamed.TitleValidator is a validator for the "title" field. It is called by the builders before save.
+	renamed.TitleValidator = func() func(string) error {
+		validators := renamedDescTitle.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(title string) error {
+			for _, fn := range fns {
+				if err := fn(title); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// renamedDescChangedAt is the schema descriptor for changedAt field.
+	renamedDescChangedAt := renamedFields[46].Descriptor()
+	// renamed.DefaultChangedAt holds the default value on creation for the changedAt field.
+	renamed.DefaultChangedAt = renamedDescChangedAt.Default.(func() time.Time)
+	// renamed.UpdateDefaultChangedAt holds the default value on update for the changedAt field.
+	renamed.UpdateDefaultChangedAt = renamedDescChangedAt.UpdateDefault.(func() time.Time)
 	slotFields := schema.Slot{}.Fields()
 	_ = slotFields
 	// slotDescPlace is the schema descriptor for place field.

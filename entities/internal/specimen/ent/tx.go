@@ -22,10 +22,14 @@ type Tx struct {
 	Like *LikeClient
 	// Locker is the client for interacting with the Locker builders.
 	Locker *LockerClient
+	// NickName is the client for interacting with the NickName builders.
+	NickName *NickNameClient
 	// Ownership is the client for interacting with the Ownership builders.
 	Ownership *OwnershipClient
 	// Parcel is the client for interacting with the Parcel builders.
 	Parcel *ParcelClient
+	// Renamed is the client for interacting with the Renamed builders.
+	Renamed *RenamedClient
 	// Slot is the client for interacting with the Slot builders.
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
@@ -170,8 +174,10 @@ func (tx *Tx) init() {
 	tx.Label = NewLabelClient(tx.config)
 	tx.Like = NewLikeClient(tx.config)
 	tx.Locker = NewLockerClient(tx.config)
+	tx.NickName = NewNickNameClient(tx.config)
 	tx.Ownership = NewOwnershipClient(tx.config)
 	tx.Parcel = NewParcelClient(tx.config)
+	tx.Renamed = NewRenamedClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)
 	tx.Visit = NewVisitClient(tx.config)

@@ -229,9 +229,9 @@ func koanKindKoanCall() *shim.Kind {
 	}
 }
 
-func koanSetKoanCall(m stdent.Mutation, field string, v any) error {
+func koanSetKoanCall(m stdent.Mutation, column string, v any) error {
 	x := m.(*KoanCallMutation)
-	switch field {
+	switch column {
 	case "run_id":
 		return shim.Text(v, x.SetRunID)
 	case "sequence":
@@ -259,7 +259,7 @@ func koanSetKoanCall(m stdent.Mutation, field string, v any) error {
 	case "outside":
 		return shim.Bool(v, x.SetOutside)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeKoanCall(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -430,9 +430,9 @@ func koanKindKoanRun() *shim.Kind {
 	}
 }
 
-func koanSetKoanRun(m stdent.Mutation, field string, v any) error {
+func koanSetKoanRun(m stdent.Mutation, column string, v any) error {
 	x := m.(*KoanRunMutation)
-	switch field {
+	switch column {
 	case "started":
 		return shim.Time(v, x.SetStarted)
 	case "duration_ms":
@@ -510,7 +510,7 @@ func koanSetKoanRun(m stdent.Mutation, field string, v any) error {
 	case "lost":
 		return shim.Int(v, x.SetLost)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeKoanRun(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

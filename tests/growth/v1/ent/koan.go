@@ -194,13 +194,13 @@ func koanKindNote() *shim.Kind {
 	}
 }
 
-func koanSetNote(m stdent.Mutation, field string, v any) error {
+func koanSetNote(m stdent.Mutation, column string, v any) error {
 	x := m.(*NoteMutation)
-	switch field {
+	switch column {
 	case "title":
 		return shim.Text(v, x.SetTitle)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeNote(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

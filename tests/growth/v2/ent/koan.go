@@ -200,13 +200,13 @@ func koanKindFolder() *shim.Kind {
 	}
 }
 
-func koanSetFolder(m stdent.Mutation, field string, v any) error {
+func koanSetFolder(m stdent.Mutation, column string, v any) error {
 	x := m.(*FolderMutation)
-	switch field {
+	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeFolder(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
@@ -292,9 +292,9 @@ func koanKindNote() *shim.Kind {
 	}
 }
 
-func koanSetNote(m stdent.Mutation, field string, v any) error {
+func koanSetNote(m stdent.Mutation, column string, v any) error {
 	x := m.(*NoteMutation)
-	switch field {
+	switch column {
 	case "title":
 		return shim.Text(v, x.SetTitle)
 	case "pinned":
@@ -302,7 +302,7 @@ func koanSetNote(m stdent.Mutation, field string, v any) error {
 	case "due":
 		return shim.Time(v, x.SetDue)
 	}
-	return fmt.Errorf("the field %q cannot be set", field)
+	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgeNote(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {

@@ -69,6 +69,18 @@ func (f LockerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockerMutation", m)
 }
 
+// The NickNameFunc type is an adapter to allow the use of ordinary
+// function as NickName mutator.
+type NickNameFunc func(context.Context, *ent.NickNameMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f NickNameFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.NickNameMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NickNameMutation", m)
+}
+
 // The OwnershipFunc type is an adapter to allow the use of ordinary
 // function as Ownership mutator.
 type OwnershipFunc func(context.Context, *ent.OwnershipMutation) (ent.Value, error)
@@ -91,6 +103,18 @@ func (f ParcelFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ParcelMutation", m)
+}
+
+// The RenamedFunc type is an adapter to allow the use of ordinary
+// function as Renamed mutator.
+type RenamedFunc func(context.Context, *ent.RenamedMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RenamedFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RenamedMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RenamedMutation", m)
 }
 
 // The SlotFunc type is an adapter to allow the use of ordinary

@@ -3,6 +3,7 @@
 package migrate
 
 import (
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
 )
@@ -97,6 +98,35 @@ var (
 			},
 		},
 	}
+	// NickNamesColumns holds the columns for the "nick_names" table.
+	NickNamesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "col_words", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "jsonb", "sqlite3": "json"}},
+		{Name: "col_big", Type: field.TypeString, Nullable: true},
+		{Name: "col_link", Type: field.TypeString, Nullable: true},
+		{Name: "col_hidden", Type: field.TypeString, Nullable: true},
+		{Name: "serial_no", Type: field.TypeString, Unique: true},
+		{Name: "home_url", Type: field.TypeString, Nullable: true},
+		{Name: "edit_count", Type: field.TypeInt, Default: 1},
+		{Name: "is_public", Type: field.TypeBool, Nullable: true},
+		{Name: "other_forms", Type: field.TypeJSON, Nullable: true},
+		{Name: "made_at", Type: field.TypeTime},
+		{Name: "ofWhom", Type: field.TypeInt, Nullable: true},
+	}
+	// NickNamesTable holds the schema information for the "nick_names" table.
+	NickNamesTable = &schema.Table{
+		Name:       "nick_names",
+		Columns:    NickNamesColumns,
+		PrimaryKey: []*schema.Column{NickNamesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "nick_names_Renamed Things_nickNames",
+				Columns:    []*schema.Column{NickNamesColumns[11]},
+				RefColumns: []*schema.Column{RenamedThingsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+	}
 	// OwnershipsColumns holds the columns for the "ownerships" table.
 	OwnershipsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -154,6 +184,85 @@ var (
 				Columns:    []*schema.Column{ParcelsColumns[3]},
 				RefColumns: []*schema.Column{LockersColumns[0]},
 				OnDelete:   schema.SetNull,
+			},
+		},
+	}
+	// RenamedThingsColumns holds the columns for the "Renamed Things" table.
+	RenamedThingsColumns = []*schema.Column{
+		{Name: "Row No", Type: field.TypeInt, Increment: true},
+		{Name: "col_yes", Type: field.TypeBool, Nullable: true},
+		{Name: "col_i8", Type: field.TypeInt8, Nullable: true},
+		{Name: "col_i16", Type: field.TypeInt16, Nullable: true},
+		{Name: "col_i32", Type: field.TypeInt32, Nullable: true},
+		{Name: "col_i64", Type: field.TypeInt64, Nullable: true},
+		{Name: "col_i", Type: field.TypeInt, Default: 7},
+		{Name: "col_u8", Type: field.TypeUint8, Nullable: true},
+		{Name: "col_u16", Type: field.TypeUint16, Nullable: true},
+		{Name: "col_u32", Type: field.TypeUint32, Nullable: true},
+		{Name: "col_u64", Type: field.TypeUint64, Nullable: true},
+		{Name: "col_u", Type: field.TypeUint, Nullable: true},
+		{Name: "col_f32", Type: field.TypeFloat32, Nullable: true},
+		{Name: "col_f64", Type: field.TypeFloat64, Nullable: true},
+		{Name: "col_text", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "col_long", Type: field.TypeString, Nullable: true, Size: 2147483647},
+		{Name: "col_bytes", Type: field.TypeBytes, Nullable: true},
+		{Name: "col_at", Type: field.TypeTime, Nullable: true},
+		{Name: "col_ref", Type: field.TypeUUID, Nullable: true},
+		{Name: "col_state", Type: field.TypeEnum, Enums: []string{"on", "off"}, Default: "on"},
+		{Name: "col_tags", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_numbers", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_weights", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_any", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_raw", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_address", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_site", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_dict", Type: field.TypeJSON, Nullable: true},
+		{Name: "col_history", Type: field.TypeJSON},
+		{Name: "col_cents", Type: field.TypeInt64, Default: 5},
+		{Name: "col_ratio", Type: field.TypeFloat32, Nullable: true},
+		{Name: "col_flag", Type: field.TypeBool, Default: false},
+		{Name: "col_blob", Type: field.TypeBytes, Nullable: true},
+		{Name: "col_slug", Type: field.TypeString, Nullable: true},
+		{Name: "col_color", Type: field.TypeEnum, Enums: []string{"red", "green", "blue"}, Default: "red"},
+		{Name: "col_level", Type: field.TypeEnum, Nullable: true, Enums: []string{"LOW", "HIGH"}},
+		{Name: "col_secret", Type: field.TypeString, Nullable: true},
+		{Name: "col_phone", Type: field.TypeString, Nullable: true},
+		{Name: "col_price", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric", "sqlite3": "text"}},
+		{Name: "col_cost", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(20,4)", "sqlite3": "text"}},
+		{Name: "col_amount", Type: field.TypeString, Nullable: true},
+		{Name: "col_point", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "bytea", "sqlite3": "text"}},
+		{Name: "col_seen", Type: field.TypeTime, Nullable: true},
+		{Name: "sn", Type: field.TypeString},
+		{Name: "revision", Type: field.TypeInt, Default: 1},
+		{Name: "headline", Type: field.TypeString, Nullable: true, Size: 30},
+		{Name: "touched", Type: field.TypeTime},
+		{Name: "up", Type: field.TypeInt, Nullable: true},
+		{Name: "chief", Type: field.TypeInt, Nullable: true},
+	}
+	// RenamedThingsTable holds the schema information for the "Renamed Things" table.
+	RenamedThingsTable = &schema.Table{
+		Name:       "Renamed Things",
+		Columns:    RenamedThingsColumns,
+		PrimaryKey: []*schema.Column{RenamedThingsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "Renamed Things_Renamed Things_childItems",
+				Columns:    []*schema.Column{RenamedThingsColumns[47]},
+				RefColumns: []*schema.Column{RenamedThingsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "Renamed Things_nick_names_mainName",
+				Columns:    []*schema.Column{RenamedThingsColumns[48]},
+				RefColumns: []*schema.Column{NickNamesColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "renamed_sn",
+				Unique:  true,
+				Columns: []*schema.Column{RenamedThingsColumns[43]},
 			},
 		},
 	}
@@ -323,6 +432,31 @@ var (
 			},
 		},
 	}
+	// KnownAsColumns holds the columns for the "Known As" table.
+	KnownAsColumns = []*schema.Column{
+		{Name: "who", Type: field.TypeInt},
+		{Name: "asWhat", Type: field.TypeInt},
+	}
+	// KnownAsTable holds the schema information for the "Known As" table.
+	KnownAsTable = &schema.Table{
+		Name:       "Known As",
+		Columns:    KnownAsColumns,
+		PrimaryKey: []*schema.Column{KnownAsColumns[0], KnownAsColumns[1]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "Known As_who",
+				Columns:    []*schema.Column{KnownAsColumns[0]},
+				RefColumns: []*schema.Column{RenamedThingsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "Known As_asWhat",
+				Columns:    []*schema.Column{KnownAsColumns[1]},
+				RefColumns: []*schema.Column{NickNamesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
 	// SpecimenLabelsColumns holds the columns for the "specimen_labels" table.
 	SpecimenLabelsColumns = []*schema.Column{
 		{Name: "specimen_id", Type: field.TypeUUID},
@@ -355,13 +489,16 @@ var (
 		LabelsTable,
 		LikesTable,
 		LockersTable,
+		NickNamesTable,
 		OwnershipsTable,
 		ParcelsTable,
+		RenamedThingsTable,
 		SlotsTable,
 		SpecimenTable,
 		VisitsTable,
 		VisitorsTable,
 		CabinetLabelsTable,
+		KnownAsTable,
 		SpecimenLabelsTable,
 	}
 )
@@ -371,16 +508,24 @@ func init() {
 	LikesTable.ForeignKeys[0].RefTable = VisitorsTable
 	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
 	LockersTable.ForeignKeys[0].RefTable = CabinetsTable
+	NickNamesTable.ForeignKeys[0].RefTable = RenamedThingsTable
 	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
 	ParcelsTable.ForeignKeys[0].RefTable = LockersTable
 	ParcelsTable.ForeignKeys[1].RefTable = LockersTable
+	RenamedThingsTable.ForeignKeys[0].RefTable = RenamedThingsTable
+	RenamedThingsTable.ForeignKeys[1].RefTable = NickNamesTable
+	RenamedThingsTable.Annotation = &entsql.Annotation{
+		Table: "Renamed Things",
+	}
 	SlotsTable.ForeignKeys[0].RefTable = SlotsTable
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
 	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable
 	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[0].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[1].RefTable = LabelsTable
+	KnownAsTable.ForeignKeys[0].RefTable = RenamedThingsTable
+	KnownAsTable.ForeignKeys[1].RefTable = NickNamesTable
 	SpecimenLabelsTable.ForeignKeys[0].RefTable = SpecimenTable
 	SpecimenLabelsTable.ForeignKeys[1].RefTable = LabelsTable
 }

@@ -21,11 +21,28 @@ type Like func(*sql.Selector)
 // Locker is the predicate function for locker builders.
 type Locker func(*sql.Selector)
 
+// NickName is the predicate function for nickname builders.
+type NickName func(*sql.Selector)
+
+// NickNameOrErr calls the predicate only if the error is not nit.
+func NickNameOrErr(p NickName, err error) NickName {
+	return func(s *sql.Selector) {
+		if err != nil {
+			s.AddError(err)
+			return
+		}
+		p(s)
+	}
+}
+
 // Ownership is the predicate function for ownership builders.
 type Ownership func(*sql.Selector)
 
 // Parcel is the predicate function for parcel builders.
 type Parcel func(*sql.Selector)
+
+// Renamed is the predicate function for renamed builders.
+type Renamed func(*sql.Selector)
 
 // Slot is the predicate function for slot builders.
 type Slot func(*sql.Selector)
