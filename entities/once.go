@@ -2,6 +2,7 @@ package entities
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -50,7 +51,7 @@ func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
 	}
 	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables, ledger.PlanTables))
 	if err != nil {
-		return nil, err
+		return nil, k.verdict(err)
 	}
 	k.opened = ledger.NewKeys(db, k.store.backend.Dialect())
 	return k.opened, nil
@@ -75,17 +76,23 @@ func (k *keys) close() error {
 // Keeps implements run.Ledger.
 func (k *keys) Keeps(s run.Store) bool { return s == run.Store(k.store) }
 
+// verdict is what an error of the tables means: a fault where the database failed.
+func (k *keys) verdict(err error) error { return k.store.verdict(ledgerName, err) }
+
+// ledgerName stands in the place of a set's name in such a fault.
+const ledgerName = "koan.ledger"
+
 // Claim implements run.Ledger.
-func (k *keys) Claim(ctx context.Context, c run.Claim) (run.Standing, error) {
-	l, err := k.open(ctx)
-	if err != nil {
-		return run.Standing{}, err
-	}
-	if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
-		return run.Standing{}, err
-	}
-	k.tidy(l, c.Retention)
-	return l.Claim(ctx, c)
+func (k *keys) Claim(ctx context.Context, c run.Claim) (standing run.Standing, err error) {
+	err = k.with(ctx, func(l *ledger.Keys) error {
+		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
+			return err
+		}
+		k.tidy(l, c.Retention)
+		standing, err = l.Claim(ctx, c)
+		return err
+	})
+	return standing, err
 }
 
 // How often runs are looked for that are older than the retention, and how many
@@ -197,7 +204,7 @@ func (k *keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
 	if err != nil {
 		return err
 	}
-	return fn(l)
+	return k.verdict(fn(l))
 }
 
 // Receipts implements run.Ledger. A set that is not there any more has none.
@@ -214,8 +221,9 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 		found, err := k.receipts(ctx, d, id)
 		release()
 		if err != nil {
-			if trouble, mine := k.store.backend.Trouble(set, err); mine {
-				return nil, trouble
+			var known *fault.Fault
+			if err = k.store.verdict(set, err); errors.As(err, &known) {
+				return nil, err
 			}
 			return nil, fault.New(fault.ServiceUnavailable, "the receipts of the set "+set+" cannot be read").Because(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/koan-go/koan/entities/ledger"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -26,36 +27,32 @@ func (p *Provider) Plans() run.Plans {
 
 // KeepPlan implements run.Plans.
 func (p plans) KeepPlan(ctx context.Context, plan *run.Plan, life time.Duration) error {
-	l, err := p.keys.open(ctx)
-	if err != nil {
-		return err
-	}
-	return l.KeepPlan(ctx, plan, life)
+	return p.keys.with(ctx, func(l *ledger.Keys) error { return l.KeepPlan(ctx, plan, life) })
 }
 
 // Plan implements run.Plans.
-func (p plans) Plan(ctx context.Context, id string) (*run.Plan, error) {
-	l, err := p.keys.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Plan(ctx, id)
+func (p plans) Plan(ctx context.Context, id string) (found *run.Plan, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		found, err = l.Plan(ctx, id)
+		return err
+	})
+	return found, err
 }
 
 // WaitingPlans implements run.Plans.
-func (p plans) WaitingPlans(ctx context.Context, most int) ([]*run.Plan, error) {
-	l, err := p.keys.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.WaitingPlans(ctx, most)
+func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*run.Plan, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		waiting, err = l.WaitingPlans(ctx, most)
+		return err
+	})
+	return waiting, err
 }
 
 // MovePlan implements run.Plans.
-func (p plans) MovePlan(ctx context.Context, plan *run.Plan, from []run.PlanState, to run.PlanState, by string) (bool, error) {
-	l, err := p.keys.open(ctx)
-	if err != nil {
-		return false, err
-	}
-	return l.MovePlan(ctx, plan, from, to, by)
+func (p plans) MovePlan(ctx context.Context, plan *run.Plan, from []run.PlanState, to run.PlanState, by string) (moved bool, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		moved, err = l.MovePlan(ctx, plan, from, to, by)
+		return err
+	})
+	return moved, err
 }

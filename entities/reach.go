@@ -183,7 +183,7 @@ func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool,
 	err = k.Delete(ctx, t.ent, id)
 	missing := err != nil && e.app.Trait(err).NotFound
 	if err != nil && !missing {
-		return false, e.trouble(ctx, t, k, nil, err)
+		return false, e.undeleted(ctx, t, k, id, err)
 	}
 	if !missing && hidden == nil && !t.hooked(k) {
 		return true, nil

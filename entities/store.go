@@ -80,7 +80,7 @@ func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, 
 		d, client, release, err = s.backend.Use(ctx, set)
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.verdict(set, err)
 	}
 	return t, t.begin(ctx, d, client, release, write)
 }
@@ -135,7 +135,7 @@ func (t *tx) begin(ctx context.Context, d backend.Database, client any, release 
 	inner, err := d.Begin(ctx, t.attempt, write)
 	if err != nil {
 		release()
-		return err
+		return t.store.verdict(t.set, err)
 	}
 	if t.attempt.Observed() {
 		inner = observed(inner, t.attempt)
@@ -175,7 +175,7 @@ func (t *tx) Write(ctx context.Context) error {
 		return err
 	}
 	if err := t.sql.Write(ctx); err != nil {
-		return err
+		return t.verdict(err)
 	}
 	return t.bind(ctx)
 }
@@ -205,30 +205,33 @@ func (t *tx) once(one bool) {
 func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
 	end, err := t.sql.Savepoint(ctx, read)
 	if err != nil {
-		return nil, err
+		return nil, t.verdict(err)
 	}
 	mark := len(t.notes)
 	return func(ok bool) error {
 		if !ok {
 			t.notes = t.notes[:mark]
 		}
-		return end(ok)
+		return t.verdict(end(ok))
 	}, nil
 }
 
 // verdict is what a call's error means: a new attempt where the data has moved on,
 // whatever the app's code made of that, and a fault where the database failed.
 func (t *tx) verdict(err error) error {
-	var known *fault.Fault
-	switch {
-	case err == nil || errors.Is(err, run.ErrStale):
-		return err
-	case t.sql.Stale(err):
+	if err != nil && !errors.Is(err, run.ErrStale) && t.sql.Stale(err) {
 		return fmt.Errorf("%w: %w", run.ErrStale, err)
-	case errors.As(err, &known):
+	}
+	return t.store.verdict(t.set, err)
+}
+
+// verdict is what an error of a set means: a fault where the database failed.
+func (s *store) verdict(set string, err error) error {
+	var known *fault.Fault
+	if err == nil || errors.Is(err, run.ErrStale) || errors.As(err, &known) {
 		return err
 	}
-	if trouble, mine := t.store.backend.Trouble(t.set, err); mine {
+	if trouble, mine := s.backend.Trouble(set, err); mine {
 		return trouble
 	}
 	return err
@@ -240,7 +243,7 @@ func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
 // Commit implements run.Tx.
 func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	if !t.sql.Writing() || t.ent == nil {
-		return t.finish(t.sql.Commit(ctx))
+		return t.finish(t.verdict(t.sql.Commit(ctx)))
 	}
 	if t.touched {
 		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
@@ -259,7 +262,24 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
-	return t.finish(err)
+	return t.finish(t.uncommitted(err))
+}
+
+// uncommitted is what a failed commit means. Rules of the database may be checked
+// only then.
+func (t *tx) uncommitted(err error) error {
+	var known *fault.Fault
+	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
+		return err
+	}
+	if v := t.store.backend.Violation(err); v != nil {
+		what := v.Message
+		if what == "" {
+			what = "a rule of the database, which looks at a run as a whole, refused it" + inParentheses(v.Name)
+		}
+		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Look at what the run leaves behind: references to what it deleted, or rows that need others.").Because(err)
+	}
+	return t.verdict(err)
 }
 
 // unwritten is what a receipt that cannot be written means.

@@ -10,7 +10,6 @@ import (
 
 	"entgo.io/ent/privacy"
 
-	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -38,10 +37,10 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		return fault.New(fault.Forbidden, denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
-	trait := e.app.Trait(err)
 	if broken := t.store.backend.Violation(err); broken != nil {
-		return e.violation(ctx, t, k, m, broken, err)
+		return e.violation(ctx, t, k, m, broken).Because(err)
 	}
+	trait := e.app.Trait(err)
 	switch {
 	case trait.Invalid:
 		return fault.Invalid(e.refusals(t, k, m, at, err)...)
@@ -54,7 +53,7 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		if f := m.taken(k); f != nil {
 			return f.Because(err)
 		}
-		return fault.New(fault.Conflict, reason(err)).WithPath(at).Because(err)
+		return fix(fault.New(fault.Conflict, reason(err))).WithPath(at).Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
 		return kept(k, "changed")
 	case trait.NotFound && m != nil:
@@ -167,124 +166,6 @@ func reason(err error) string {
 		return s[i+2:]
 	}
 	return s
-}
-
-// violation says which rule of the database a write broke.
-func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken *backend.Violation, err error) error {
-	at := ""
-	if m != nil {
-		at = m.at
-	}
-	owner, names := e.columns(broken)
-	switch broken.Rule {
-	case backend.Unique:
-		f := fault.Newf(fault.Conflict, "another %s already has this %s", owner, strings.Join(names, " and ")).
-			WithHint("Use another value, or find the %s that has it and change that one.", owner).Because(err)
-		if owner == k.name() && len(names) > 0 {
-			at += "/" + filter.Escape(names[max(0, slices.IndexFunc(names, m.names))])
-		}
-		f.Retry = fault.Fix // the same value stays taken
-		return f.WithPath(at)
-	case backend.ForeignKey:
-		if m == nil {
-			return fault.Newf(fault.Conflict, "the %s is still referred to%s", k.name(), e.holders(k)).
-				WithHint("Delete or change what refers to it first.").Because(err)
-		}
-		if details := e.dangling(ctx, t, k, m); len(details) > 0 {
-			return fault.Invalid(details...).Because(err)
-		}
-		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).Because(err)
-	case backend.NotNull:
-		if owner != k.name() && m != nil {
-			return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner, strings.Join(names, " and ")).
-				WithHint("Delete the %s, or give it to another %s.", owner, k.name()).WithPath(m.through(owner)).Because(err)
-		}
-		return fault.Invalid(fault.Detail{Path: at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"}).Because(err)
-	}
-	return fault.New(fault.InvalidPayload, "a rule of the database refused the change").WithPath(at).Because(err)
-}
-
-// columns turns a table and columns into an entity and its fields, as callers
-// know them.
-func (e *engine) columns(v *backend.Violation) (entity string, names []string) {
-	entity = "entity"
-	for _, column := range v.Columns {
-		name := column
-		for _, k := range e.byName {
-			if k.Entity.Table == v.Table {
-				entity, name = k.name(), k.called(column)
-			}
-		}
-		names = append(names, name)
-	}
-	return entity, names
-}
-
-// called gives a column as callers know it.
-func (k *kind) called(column string) string {
-	if column == k.Entity.Key.Name {
-		return k.key().Name
-	}
-	for _, c := range k.Entity.Columns {
-		if c.Name == column {
-			return c.Field
-		}
-	}
-	for _, ed := range k.Entity.Edges {
-		if ed.OwnKey == column {
-			return ed.Name
-		}
-	}
-	return column
-}
-
-// through is the path of the model's edge to another entity, of the model itself
-// where there is none.
-func (m *model) through(target string) string {
-	for _, ed := range m.edges {
-		if ed.target.name() == target {
-			return m.at + "/" + filter.Escape(ed.json.Name)
-		}
-	}
-	return m.at
-}
-
-// holders says which entities keep others from being deleted.
-func (e *engine) holders(k *kind) string {
-	var names []string
-	for _, r := range k.Entity.Referrers {
-		if !r.Cascade && !r.SetNull {
-			names = append(names, r.Entity)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return " by " + strings.Join(names, " or ")
-}
-
-// dangling finds the references of a model that lead nowhere.
-func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
-	var out []fault.Detail
-	look := func(target *kind, id any, at string) {
-		there, err := t.exists(ctx, target, id)
-		if err == nil && !there {
-			out = append(out, dangles(t, target, id, at))
-		}
-	}
-	for _, ed := range m.edges {
-		for _, id := range ed.link {
-			look(ed.target, id, ed.places[id])
-		}
-	}
-	for _, f := range m.fields {
-		if target := k.refers[f.field.Name]; target != nil && f.value != nil {
-			if id, err := target.native(f.value); err == nil {
-				look(target, id, m.at+"/"+filter.Escape(f.field.Name))
-			}
-		}
-	}
-	return out
 }
 
 // jsonName gives the JSON name of an ent field or edge.

@@ -10,11 +10,14 @@ package backend
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"regexp"
 
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -65,12 +68,13 @@ type Backend interface {
 	Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error
 	// SpansSets tells that one transaction can write to several sets.
 	SpansSets() bool
-	// Violation tells which rule of the database an error of a write broke; nil
+	// Violation returns the rule of the database that an error of a write broke; nil
 	// where it broke none.
 	Violation(err error) *Violation
 	// Trouble turns what stands between a set and its data into the fault that it
-	// is: a full disk, a lock, a lost connection. mine is false for an error that is
-	// not the database's; it is given back as it was.
+	// is: a full disk, a lock, a lost connection. Callers see it, so it names no file,
+	// address or role; its cause does, for the log. mine is false for an error that is
+	// not the database's; it is returned as it was.
 	Trouble(set string, err error) (fault error, mine bool)
 	// Close ends all use.
 	Close() error
@@ -90,6 +94,16 @@ type Draft interface {
 	// Publish has the open transaction's commit bring the set into being. Either then
 	// ends in run.ErrStale where somebody else was faster.
 	Publish(ctx context.Context) error
+}
+
+// At adds to the cause of a fault of Trouble, which is for the log, where the data
+// is. A fault that err had in it before is left as it was.
+func At(place string, err error, trouble error) error {
+	var f, before *fault.Fault
+	if errors.As(err, &before) || !errors.As(trouble, &f) || f.Code != fault.ServiceUnavailable {
+		return trouble
+	}
+	return f.Because(fmt.Errorf("%s: %w", place, err))
 }
 
 // Owner is a Backend that has a place for what is the app's and no set's.
@@ -179,12 +193,17 @@ const (
 	ForeignKey
 	NotNull
 	Check
+	Exclusion   // a row that is in another's way: EXCLUDE
+	Raised      // a trigger's own reason
+	RowSecurity // a policy on the table
 )
 
-// Violation is a broken rule. Table and Columns are as far as the database names
-// them.
+// Violation is a broken rule. Table, Columns and Name, of a constraint, are as far
+// as the database names them; Message is a trigger's.
 type Violation struct {
 	Rule    Rule
 	Table   string
 	Columns []string
+	Name    string
+	Message string
 }

@@ -374,12 +374,21 @@ func TestHashFollowsTheTables(t *testing.T) {
 	require.NoError(t, err)
 	other, err := newModel(graph(t, Good{}, Plain{}, Third{}))
 	require.NoError(t, err)
+	checked, err := newModel(graph(t, Good{}, Plain{}, CheckedThird{}))
+	require.NoError(t, err)
 	require.Equal(t, one.hash, same.hash)
 	require.NotEqual(t, one.hash, other.hash)
+	require.NotEqual(t, other.hash, checked.hash)
 	require.Positive(t, one.hash)
 }
 
 type Third struct{ ent.Schema }
+
+type CheckedThird struct{ ent.Schema }
+
+func (CheckedThird) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Annotation{Table: "thirds", Check: "id > 0"}}
+}
 
 // Koan would be generated into the file that the extension writes.
 type Koan struct{ ent.Schema }

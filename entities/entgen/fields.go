@@ -36,6 +36,9 @@ func (m *model) readTables() {
 		for _, c := range t.PrimaryKey {
 			fmt.Fprintf(h, "key %s\n", c.Name)
 		}
+		if a := t.Annotation; a != nil && (a.Check != "" || len(a.Checks) > 0) {
+			fmt.Fprintf(h, "check %s %v\n", a.Check, a.Checks)
+		}
 		for _, i := range t.Indexes {
 			fmt.Fprintf(h, "index %s %v %+v", i.Name, i.Unique, i.Annotation)
 			for _, c := range i.Columns {

@@ -147,7 +147,7 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 
 // noted remembers an error that only a new attempt mends.
 func (c *conversation) noted(err error) error {
-	if err == nil || !again(err) {
+	if err == nil || !Again(err) {
 		return err
 	}
 	c.stale = true
@@ -162,7 +162,7 @@ func (c *conversation) met(ctx context.Context, err error) error {
 		return nil
 	}
 	var refused *pgconn.PgError
-	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Run().Spec().Atomic || again(err) ||
+	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Run().Spec().Atomic || Again(err) ||
 		!errors.As(err, &refused) || ctx.Err() != nil {
 		return c.noted(err)
 	}

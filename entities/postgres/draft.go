@@ -117,5 +117,5 @@ func (d *Draft) stale(err error) error {
 // it.
 func madeMeanwhile(err error) bool {
 	var refused *pgconn.PgError
-	return errors.As(err, &refused) && (refused.Code == duplicateSchema || refused.Code == unique)
+	return errors.As(err, &refused) && (refused.Code == takenSchema || refused.Code == unique)
 }

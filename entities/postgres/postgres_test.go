@@ -350,7 +350,7 @@ func TestBrokenRulesHaveNames(t *testing.T) {
 		"INSERT INTO things (id) VALUES (7000)":                                                        {Rule: backend.Unique, Table: "things", Columns: []string{"id"}},
 		"INSERT INTO things (other) VALUES (99)":                                                       {Rule: backend.ForeignKey, Table: "things", Columns: []string{"other"}},
 		"INSERT INTO things (needed) VALUES (NULL)":                                                    {Rule: backend.NotNull, Table: "things", Columns: []string{"needed"}},
-		"INSERT INTO things (small) VALUES (200)":                                                      {Rule: backend.Check, Table: "things"},
+		"INSERT INTO things (small) VALUES (200)":                                                      {Rule: backend.Check, Table: "things", Name: "things_small_check"},
 		`CREATE TABLE pairs (a int, "B" int, UNIQUE (a, "B"));INSERT INTO pairs VALUES (1, 2), (1, 2)`: {Rule: backend.Unique, Table: "pairs", Columns: []string{"a", "B"}},
 	} {
 		_, err := d.DB().ExecContext(ctx, statement)

@@ -52,8 +52,9 @@ func (s *Server) trouble(set string, err error) error {
 	if known, mine := s.Trouble(set, err); mine {
 		return known
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened at %s", set, where(s.config)).
-		WithHint("Look at the server's log, and whether the app's role may create schemas and tables.").Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
+		WithHint("Look at the server's log, and whether the app's role may create schemas and tables.").
+		Because(fmt.Errorf("PostgreSQL at %s: %w", where(s.config), err))
 }
 
 // asker is what a version is read from.

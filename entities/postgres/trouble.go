@@ -15,143 +15,83 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// The server's codes that mean something here
-// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-const (
-	serialization   = "40001"
-	deadlock        = "40P01"
-	outdatedPlan    = "0A000" // "cached plan must not change result type": the set was migrated
-	canceled        = "57014"
-	lockNotGiven    = "55P03"
-	unique          = "23505"
-	foreignKey      = "23503"
-	notNull         = "23502"
-	check           = "23514"
-	tooLong         = "22001"
-	outOfRange      = "22003"
-	noSuchText      = "22P05" // an escape in JSON that no text can hold: \u0000
-	notInEncoding   = "22021"
-	noPrivilege     = "42501"
-	readOnlyServer  = "25006"
-	noTable         = "42P01"
-	noSchema        = "3F000"
-	duplicateSchema = "42P06"
-	spoiltBefore    = "25P02"
-)
-
-// again tells that an error means: the same once more, on newer data.
-func again(err error) bool {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	return e.Code == serialization || e.Code == deadlock || e.Code == outdatedPlan && strings.Contains(e.Message, "cached plan")
-}
-
-// Violation implements backend.Backend.
-func (s *Server) Violation(err error) *backend.Violation { return Violation(err) }
-
-// Violation tells which rule an error of a write broke; nil for none.
-func Violation(err error) *backend.Violation {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) || !strings.HasPrefix(e.Code, "23") {
-		return nil
-	}
-	v := &backend.Violation{Table: e.TableName}
-	switch e.Code {
-	case unique:
-		v.Rule = backend.Unique
-	case foreignKey:
-		v.Rule = backend.ForeignKey
-	case notNull:
-		v.Rule = backend.NotNull
-	case check:
-		v.Rule = backend.Check
-	}
-	if e.ColumnName != "" {
-		v.Columns = []string{e.ColumnName}
-	} else if v.Rule == backend.Unique || v.Rule == backend.ForeignKey {
-		v.Columns = keyColumns(e.Detail)
-	}
-	return v
-}
-
-// keyColumns reads the columns from "Key (a, "B")=(1, 2) already exists.", in
-// whatever language it is said.
-func keyColumns(detail string) []string {
-	list, _, ok := strings.Cut(detail, ")=(")
-	if !ok {
-		return nil
-	}
-	_, list, _ = strings.Cut(list, "(")
-	var out []string
-	for _, name := range strings.Split(list, ", ") {
-		out = append(out, strings.Trim(name, `"`))
-	}
-	return out
-}
-
-// Trouble implements backend.Backend.
+// Trouble implements backend.Backend. Where the server is stands in the causes,
+// which are for the log.
 func (s *Server) Trouble(set string, err error) (error, bool) {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return s.refused(set, e, err), true
+	known, mine := Trouble(set, err)
+	return backend.At("PostgreSQL at "+where(s.config)+", as "+s.config.User, err, known), mine
+}
+
+// Trouble turns what stands between a set and its database into the fault that it
+// is; mine is false for an error of anything else. Its messages reach callers: they
+// name no address, file, role or table, and repeat no data.
+func Trouble(set string, err error) (as error, mine bool) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err, false
+	}
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) {
+		return unavailable(err, "the database of the set %q cannot be reached", set).WithHint("Try again; if it lasts, the server's log says why."), true
+	}
+	if e := answerOf(err); e != nil {
+		return refused(set, e, err), true
 	}
 	if strings.Contains(err.Error(), "failed to encode args") { // pgx has no type for it
 		return fault.New(fault.InvalidPayload, "a value is out of the range of its column").Because(err), true
 	}
-	var connecting *pgconn.ConnectError
 	var network net.Error
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err, false
-	case errors.As(err, &connecting):
-		return unreachable(s.config, err), true
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.As(err, &network), pgconn.SafeToRetry(err), strings.HasSuffix(err.Error(), "conn closed"):
-		return fault.Newf(fault.ServiceUnavailable, "the connection to PostgreSQL at %s broke", where(s.config)).
-			WithHint("Try again; if it lasts, look at the server's log.").Because(err), true
+		return unavailable(err, "the connection to the database of the set %q broke", set).
+			WithHint("Try again; if it lasts, look at the database server's log."), true
 	}
 	return err, false
 }
 
-// refused turns what the server says into a fault. Its own words are for the log:
-// they name tables and may quote data.
-func (s *Server) refused(set string, e *pgconn.PgError, err error) error {
-	unavailable := func(format string, args ...any) *fault.Fault {
-		return fault.Newf(fault.ServiceUnavailable, format, args...).Because(err)
-	}
+func unavailable(err error, format string, args ...any) *fault.Fault {
+	return fault.Newf(fault.ServiceUnavailable, format, args...).Because(err)
+}
+
+// refused turns what a server says into a fault. What broke a rule of the tables is
+// not for it but for Violation.
+func refused(set string, e *pgconn.PgError, err error) error {
+	invalid := func(message string) *fault.Fault { return fault.New(fault.InvalidPayload, message).Because(err) }
+	const look = "The server's log has the database's own words."
 	switch e.Code {
 	case lockNotGiven, serialization, deadlock:
-		return fault.Newf(fault.SetBusy, "the set %q was not free for writing within %s", set, s.patience).Because(err)
+		return fault.Newf(fault.SetBusy, "the set %q was not free for writing", set).Because(err)
 	case noPrivilege:
-		return unavailable("the database refuses the app's role %s: %s", s.config.User, e.Message).
-			WithHint("GRANT CREATE ON DATABASE %s TO %s, and let the role own the schemas.", quoted(s.config.Database), quoted(s.config.User))
+		return unavailable(err, "the database refuses the app's role").
+			WithHint("Let the role create schemas in the database and own those of the sets; docs/howto/postgresql.md has the statements. %s", look)
 	case readOnlyServer:
-		return unavailable("the database server takes no writes").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
-	case noTable, noSchema:
-		return unavailable("the schema of the set %q is gone or incomplete", set).WithHint("Restore it, or restart the app to make it anew.")
+		return unavailable(err, "the database server takes no writes").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
+	case noTable, noColumn, noSchema:
+		return unavailable(err, "the tables of the set %q are gone or incomplete", set).WithHint("Restore them, or restart the app to make them anew. %s", look)
 	case spoiltBefore:
-		return unavailable("a statement failed before, and the transaction with it")
+		return unavailable(err, "a statement failed before, and the transaction with it")
 	case canceled:
-		return unavailable("the database server stopped the statement").WithHint("Look at its statement_timeout.")
+		return unavailable(err, "the database server stopped the statement").WithHint("Look at its statement_timeout.")
+	case diskFull:
+		return unavailable(err, "the disk of the database server is full").WithHint("Make room there.")
 	case tooLong:
-		return fault.New(fault.InvalidPayload, "a text is longer than its column takes").Because(err)
+		return invalid("a text is longer than its column takes")
 	case outOfRange:
-		return fault.New(fault.InvalidPayload, "a number is out of the range of its column").Because(err)
+		return invalid("a number is out of the range of its column")
 	case noSuchText, notInEncoding:
-		return fault.New(fault.InvalidPayload, "texts, also within JSON, have no NUL characters").Because(err)
+		return invalid("texts, also within JSON, have no NUL characters")
 	}
-	switch e.Code[:2] {
+	switch e.Code[:min(2, len(e.Code))] {
 	case "22":
-		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err)
+		return invalid("a value does not fit its column")
 	case "54":
-		return fault.New(fault.InvalidPayload, "a value is too large for its column or an index").Because(err)
+		return invalid("a value is too large for its column or an index")
 	case "08", "57":
-		return unavailable("PostgreSQL at %s ends its connections", where(s.config))
+		return unavailable(err, "the database server ends its connections").WithHint("Try again shortly. %s", look)
 	case "53":
-		return unavailable("PostgreSQL at %s is out of resources: %s", where(s.config), e.Message).
-			WithHint("Look at its disk, and at max_connections.")
+		return unavailable(err, "the database server is out of resources").WithHint("Look at its memory, and at max_connections. %s", look)
+	case "58", "XX":
+		return unavailable(err, "the database server failed").WithHint("Look at its disk. %s", look)
 	}
 	return err
 }

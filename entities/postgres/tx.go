@@ -110,7 +110,7 @@ func (t *Tx) Recover(ctx context.Context) error {
 }
 
 // Stale implements backend.Tx.
-func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, run.ErrStale) || again(err) }
+func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, run.ErrStale) || Again(err) }
 
 // QueryContext implements backend.Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -145,8 +145,12 @@ func (f *Folder) trouble(set string, err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened in %s", set, f.path).
-		WithHint("Look at the server's log, and whether %s can be read and written.", f.file(set)).Because(err)
+	at := fmt.Errorf("%s: %w", f.file(set), err)
+	if full(err) {
+		return unusable(set, at)
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
+		WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(at)
 }
 
 // prepare creates a set or brings it to the schema, where it is not there yet.

@@ -509,6 +509,10 @@ func init() {
 	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
 	LockersTable.ForeignKeys[0].RefTable = CabinetsTable
 	NickNamesTable.ForeignKeys[0].RefTable = RenamedThingsTable
+	NickNamesTable.Annotation = &entsql.Annotation{}
+	NickNamesTable.Annotation.Checks = map[string]string{
+		"no_local_urls": "home_url <> 'localhost'",
+	}
 	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
 	ParcelsTable.ForeignKeys[0].RefTable = LockersTable

@@ -84,7 +84,10 @@ type NickName struct{ ent.Schema }
 
 // Annotations implements ent.Interface.
 func (NickName) Annotations() []schema.Annotation {
-	return []schema.Annotation{expose.Entity{Description: "A name of several words.", UpsertBy: []string{"serialNo"}, Version: "EditCount"}}
+	return []schema.Annotation{
+		expose.Entity{Description: "A name of several words.", UpsertBy: []string{"serialNo"}, Version: "EditCount"},
+		entsql.Checks(map[string]string{"no_local_urls": "home_url <> 'localhost'"}),
+	}
 }
 
 // Fields implements ent.Interface.
