@@ -282,8 +282,8 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 	if err != nil {
 		return err
 	}
-	if len(back) != len(some) { // somebody else was faster, whom this transaction cannot see
-		return run.ErrStale
+	if len(back) != len(some) {
+		return b.t.unseenRow(b.k, b.ready[some[0]].model)
 	}
 	if len(at) == 0 {
 		slices.SortFunc(back, func(x, y stored) int { return compareIDs(x.id, y.id) })

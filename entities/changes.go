@@ -255,6 +255,12 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 	}
 	if t.caller != nil { // the call that it was made for may be over
 		t.caller = &seen{engine: t.caller.engine, view: t.caller.view, who: t.caller.who, tx: t, ctx: context.WithoutCancel(t.caller.ctx)}
+		if t.store.engine.opts.Viewer != nil {
+			var err error
+			if ctx, err = t.caller.viewer(); err != nil {
+				return err
+			}
+		}
 	}
 	ids := map[*kind][]any{}
 	for _, r := range rows {

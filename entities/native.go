@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/entities/write"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -30,12 +31,12 @@ func (t *tx) plain(k *kind, m *model) bool {
 		return false
 	}
 	for i := range m.edges {
-		if e, _ := k.edge(m.edges[i].json.Name); !e.keyed || t.client.Ruled(e.target.Type) {
+		if e, _ := k.edge(m.edges[i].json.Name); !e.keyed || t.caller.hides(e.target) {
 			return false
 		}
 	}
 	for i := range m.fields {
-		if target := k.refers[m.fields[i].field.Name]; target != nil && t.client.Ruled(target.Type) {
+		if target := k.refers[m.fields[i].field.Name]; target != nil && t.caller.hides(target) {
 			return false
 		}
 	}
@@ -182,11 +183,22 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 	if err != nil {
 		return nil, e.trouble(ctx, t, k, p.model, err)
 	}
-	if out == nil { // somebody else was faster, whom this transaction cannot see
-		return nil, run.ErrStale
+	if out == nil {
+		return nil, t.unseenRow(k, p.model)
 	}
 	t.made(k, id)
 	return out, nil
+}
+
+// unseenRow is what it means that a row could not be stored whose id no row has
+// that the transaction sees: somebody else was faster, and the next attempt sees
+// that row; or the database's row level security hides it from the caller.
+func (t *tx) unseenRow(k *kind, m *model) error {
+	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
+		return run.ErrStale
+	}
+	return fix(fault.Newf(fault.Conflict, "another %s already has this id", k.name())).WithPath(m.at + "/id").
+		WithHint("Use another id, or leave it out.")
 }
 
 // made notes a row that was created.

@@ -273,7 +273,7 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
-			if o.writes {
+			if o.writes || e.opts.Viewer != nil {
 				if ctx, err = t.caller.viewer(); err != nil {
 					return err
 				}

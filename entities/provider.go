@@ -37,8 +37,8 @@ import (
 // most.
 type Options struct {
 	// Viewer puts into the context what the app's ent hooks, policies and
-	// interceptors want to know of the caller. It is called for each call that
-	// writes, or that reads something with policies or interceptors.
+	// interceptors, or the database's row level security (sql.WithVar), want to know
+	// of the caller. It is called for every call of every entity.
 	Viewer func(ctx context.Context, p auth.Principal) context.Context
 	// Open gives the driver of a set, for apps that have their own database, pool or
 	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of

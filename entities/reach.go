@@ -61,13 +61,17 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 	var details []fault.Detail
 	look := func(target *kind, id any, at string) error {
 		seen, err := t.readable(ctx, target, []any{id})
-		if err == nil && len(seen) == 0 {
+		there := len(seen) > 0
+		if err == nil && there && t.caller.secured { // foreign keys pass row level security by
+			there, err = t.exists(ctx, target, id)
+		}
+		if err == nil && !there {
 			details = append(details, dangles(t, target, id, at))
 		}
 		return err
 	}
 	for _, ed := range m.edges {
-		if !t.client.Ruled(ed.target.Type) {
+		if !t.caller.hides(ed.target) {
 			continue
 		}
 		for _, id := range ed.link {
@@ -81,7 +85,7 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 	}
 	for _, f := range m.fields {
 		target := k.refers[f.field.Name]
-		if target == nil || f.value == nil || !t.client.Ruled(target.Type) {
+		if target == nil || f.value == nil || !t.caller.hides(target) {
 			continue
 		}
 		id, err := target.native(f.value)

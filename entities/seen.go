@@ -7,6 +7,7 @@ import (
 
 	"entgo.io/ent/privacy"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/shim"
@@ -30,6 +31,7 @@ type seen struct {
 	ctx context.Context
 
 	looking context.Context // ctx, with the transaction and the viewer in it
+	secured bool            // it has session variables, by which the database may hide rows
 	rules   map[*kind]*filter.Rule
 	refused error // the first rule that let nothing be read
 }
@@ -160,10 +162,18 @@ func (s *seen) viewer() (context.Context, error) {
 		if err := s.tx.bind(s.ctx); err != nil {
 			return nil, err
 		}
-		s.looking = s.tx.context(s.ctx)
+		ctx := s.tx.context(s.ctx)
 		if fn := s.engine.opts.Viewer; fn != nil {
-			s.looking = fn(s.looking, s.who)
+			ctx = fn(ctx, s.who)
 		}
+		vars, err := backend.Variables(ctx)
+		if err == nil {
+			err = backend.CheckVariables(s.tx.store.backend.Dialect().Name(), vars)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.looking, s.secured = ctx, len(vars) > 0
 	}
 	return s.looking, nil
 }
@@ -172,6 +182,10 @@ func (s *seen) viewer() (context.Context, error) {
 func (s *seen) narrows(k *kind) bool {
 	return s.tx.client.Ruled(k.Type) || s.of(k) != k.Entity || !s.allowed(k.name(), "collection", "get-by-id", "upsert", "upsert-many", "patch")
 }
+
+// hides reports whether rules of the app, or the database's row level security, may
+// hide rows of a kind from the caller.
+func (s *seen) hides(k *kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
 
 // refusal turns an error of a policy or an interceptor into a fault.
 func (t *tx) refusal(k *kind, err error) error {

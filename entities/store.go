@@ -193,10 +193,10 @@ func (t *tx) bind(ctx context.Context) error {
 	return err
 }
 
-// once spares the transaction where the run is one call that makes one
-// statement. Rules may have made others.
+// once leaves the transaction out where the run is one call that makes one
+// statement, unless a rule of the app has made others before.
 func (t *tx) once(one bool) {
-	if one && t.ent == nil && t.attempt.Single() {
+	if one && t.attempt.Single() {
 		t.sql.Single()
 	}
 }

@@ -26,6 +26,24 @@ func NewTxDriver(dialect string, t Tx) *TxDriver {
 	return &TxDriver{Driver: entsql.NewDriver(dialect, entsql.Conn{ExecQuerier: t}), tx: t}
 }
 
+// Exec implements dialect.ExecQuerier.
+func (d *TxDriver) Exec(ctx context.Context, query string, args, v any) error {
+	ctx, err := hold(ctx, d.Dialect())
+	if err != nil {
+		return err
+	}
+	return d.Driver.Exec(ctx, query, args, v)
+}
+
+// Query implements dialect.ExecQuerier.
+func (d *TxDriver) Query(ctx context.Context, query string, args, v any) error {
+	ctx, err := hold(ctx, d.Dialect())
+	if err != nil {
+		return err
+	}
+	return d.Driver.Query(ctx, query, args, v)
+}
+
 // ErrForeign is what an app's code gets that ends a transaction of a run.
 var ErrForeign = errors.New("the transaction belongs to the run, which commits it or rolls it back; return an error to undo")
 
@@ -96,6 +114,62 @@ func (b *baseDriver) Tx(ctx context.Context) (dialect.Tx, error) {
 	}
 	return Nested(ctx, t)
 }
+
+// Exec implements dialect.ExecQuerier.
+func (b *baseDriver) Exec(ctx context.Context, query string, args, v any) error {
+	ctx, tx, err := b.transact(ctx)
+	switch {
+	case err != nil:
+		return err
+	case tx == nil:
+		return b.Driver.Exec(ctx, query, args, v)
+	}
+	if err := tx.Exec(ctx, query, args, v); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Query implements dialect.ExecQuerier.
+func (b *baseDriver) Query(ctx context.Context, query string, args, v any) error {
+	ctx, tx, err := b.transact(ctx)
+	switch {
+	case err != nil:
+		return err
+	case tx == nil:
+		return b.Driver.Query(ctx, query, args, v)
+	}
+	if err := tx.Query(ctx, query, args, v); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if rows, ok := v.(*entsql.Rows); ok {
+		rows.ColumnScanner = committing{rows.ColumnScanner, tx}
+	}
+	return nil
+}
+
+// transact returns a transaction for a statement with session variables, which last
+// as long as one; nil where there are none, or where the statement joins one.
+func (b *baseDriver) transact(ctx context.Context) (context.Context, dialect.Tx, error) {
+	ctx, err := hold(ctx, b.Dialect())
+	if err != nil || Current(ctx, b.d) != nil {
+		return ctx, nil, err
+	}
+	vars, err := Variables(ctx)
+	if err != nil || len(vars) == 0 {
+		return ctx, nil, err
+	}
+	tx, err := b.begin(ctx)
+	return ctx, tx, err
+}
+
+// committing are the rows of a statement that has a transaction of its own.
+type committing struct {
+	entsql.ColumnScanner
+	tx dialect.Tx
+}
+
+func (c committing) Close() error { return errors.Join(c.ColumnScanner.Close(), c.tx.Commit()) }
 
 // Nested gives ent a savepoint of a transaction in the place of a transaction.
 func Nested(ctx context.Context, t Tx) (dialect.Tx, error) {

@@ -42,15 +42,26 @@ func (d *Database) Driver() dialect.Driver {
 		if err != nil {
 			return nil, err
 		}
-		return &entsql.Tx{Conn: entsql.Conn{ExecQuerier: through{tx, d.name}}, Tx: tx}, nil
+		t := &Tx{d: d, tx: tx, state: reading}
+		return ownTx{t.Driver(), t}, nil
 	})
 }
+
+// ownTx is a transaction of the app's own code, outside of all runs.
+type ownTx struct {
+	*backend.TxDriver
+	t *Tx
+}
+
+func (o ownTx) Commit() error   { return o.t.Commit(context.Background()) }
+func (o ownTx) Rollback() error { return o.t.Rollback(context.Background()) }
 
 // DB implements backend.Database.
 func (d *Database) DB() backend.Querier { return through{d.drv, d.name} }
 
 // through runs statements through what an app gave: a driver, or a transaction of
-// one.
+// one. Session variables are not for ent to set there: it would leave them on the
+// connection.
 type through struct {
 	to   dialect.ExecQuerier
 	name string
@@ -68,13 +79,13 @@ func (t through) args(args []any) []any {
 
 func (t through) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	var result sql.Result
-	err := t.to.Exec(ctx, query, t.args(args), &result)
+	err := t.to.Exec(backend.WithoutVariables(ctx), query, t.args(args), &result)
 	return result, err
 }
 
 func (t through) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	var rows entsql.Rows
-	if err := t.to.Query(ctx, query, t.args(args), &rows); err != nil {
+	if err := t.to.Query(backend.WithoutVariables(ctx), query, t.args(args), &rows); err != nil {
 		return nil, err
 	}
 	out, ok := rows.ColumnScanner.(*sql.Rows)

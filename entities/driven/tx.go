@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/backend"
+	"github.com/koan-go/koan/entities/postgres"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -36,10 +38,17 @@ type Tx struct {
 	d     *Database
 	tx    dialect.Tx // nil until the first statement
 	state state
-	alone bool     // it cannot afford to meet others
-	turn  bool     // it holds the database's turn
-	saves []string // savepoints that are open
-	stale bool     // only a new attempt can succeed
+	alone bool        // it cannot afford to meet others
+	turn  bool        // it holds the database's turn
+	saves []savepoint // that are open
+	vars  []backend.Variable
+	stale bool // only a new attempt can succeed
+}
+
+// savepoint is one that is open, with the session variables that it goes back to.
+type savepoint struct {
+	name string
+	vars []backend.Variable
 }
 
 var _ backend.Tx = (*Tx)(nil)
@@ -84,6 +93,38 @@ func (t *Tx) ready(ctx context.Context) error {
 		return t.begin(ctx)
 	case single, reading, writing:
 	}
+	return nil
+}
+
+// usable makes the transaction ready for a statement.
+func (t *Tx) usable(ctx context.Context) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	return t.hold(ctx)
+}
+
+// hold gives the transaction the session variables of a statement's context. They
+// hold in a transaction, so a statement with any is not without one.
+func (t *Tx) hold(ctx context.Context) error {
+	want, err := backend.Variables(ctx)
+	if err == nil {
+		err = backend.CheckVariables(t.d.name, want)
+	}
+	if err != nil || slices.Equal(t.vars, want) {
+		return err
+	}
+	if t.tx == nil {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
+	for _, statement := range postgres.Variables(t.vars, want) {
+		if _, err := t.run().ExecContext(ctx, statement); err != nil {
+			return t.noted(err)
+		}
+	}
+	t.vars = want
 	return nil
 }
 
@@ -174,35 +215,42 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
-	name := "koan_" + strconv.Itoa(len(t.saves)+1)
-	if _, err := t.ExecContext(ctx, "SAVEPOINT "+name); err != nil {
-		return nil, err
+	s := savepoint{"koan_" + strconv.Itoa(len(t.saves)+1), t.vars}
+	if _, err := t.run().ExecContext(ctx, "SAVEPOINT "+s.name); err != nil {
+		return nil, t.noted(err)
 	}
 	depth := len(t.saves)
-	t.saves = append(t.saves, name)
+	t.saves = append(t.saves, s)
 	return func(ok bool) error {
 		t.saves = t.saves[:depth] // a panic may have left those inside of it
 		if t.state == ended {
 			return nil
 		}
-		return t.leave(context.WithoutCancel(ctx), name, ok)
+		return t.leave(context.WithoutCancel(ctx), s, ok)
 	}, nil
 }
 
 // leave ends a savepoint. One that cannot be released, since a statement failed
 // that somebody passed over, is rolled back.
-func (t *Tx) leave(ctx context.Context, name string, ok bool) error {
+func (t *Tx) leave(ctx context.Context, s savepoint, ok bool) error {
 	var failed error
 	if ok {
-		if _, failed = t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+name); failed == nil {
+		if _, failed = t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+s.name); failed == nil {
 			return nil
 		}
 	}
-	if _, err := t.run().ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+name); err != nil {
+	if err := t.back(ctx, s); err != nil {
 		return errors.Join(failed, err)
 	}
-	_, err := t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+name)
+	_, err := t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+s.name)
 	return errors.Join(failed, err)
+}
+
+// back undoes what happened since a savepoint, which stays open.
+func (t *Tx) back(ctx context.Context, s savepoint) error {
+	_, err := t.run().ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
+	t.vars = s.vars
+	return err
 }
 
 // Alone implements backend.Tx.
@@ -216,8 +264,7 @@ func (t *Tx) Recover(ctx context.Context) error {
 	if t.onSQLite() || t.state != writing || len(t.saves) == 0 {
 		return nil
 	}
-	_, err := t.run().ExecContext(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT "+t.saves[len(t.saves)-1])
-	return err
+	return t.back(context.WithoutCancel(ctx), t.saves[len(t.saves)-1])
 }
 
 // Stale implements backend.Tx.
@@ -232,7 +279,7 @@ func (t *Tx) noted(err error) error {
 
 // ExecContext implements backend.Querier.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := t.ready(ctx); err != nil {
+	if err := t.usable(ctx); err != nil {
 		return nil, err
 	}
 	result, err := t.run().ExecContext(ctx, query, args...)
@@ -241,7 +288,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 
 // QueryContext implements backend.Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := t.ready(ctx); err != nil {
+	if err := t.usable(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := t.run().QueryContext(ctx, query, args...)

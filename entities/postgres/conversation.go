@@ -6,11 +6,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -43,9 +46,10 @@ type conversation struct {
 	state   state
 	members int
 	path    *Database // whose schema names are looked for in; nil for no set's
-	due     string    // goes out with the next statement
-	lazy    string    // goes out with what is due: RELEASE, which may as well be left out
-	sent    int       // how often something due went out
+	vars    []backend.Variable
+	due     string // goes out with the next statement
+	lazy    string // goes out with what is due: RELEASE, which may as well be left out
+	sent    int    // how often something due went out
 	saves   []savepoint
 	stale   bool  // only a new attempt can succeed
 	broken  error // why what was due was refused: nobody knows how much of it there is
@@ -55,6 +59,7 @@ type conversation struct {
 type savepoint struct {
 	name  string
 	path  *Database
+	vars  []backend.Variable
 	sent  int
 	mark  int // length of what was due before it
 	depth int // how many are around it
@@ -117,8 +122,36 @@ func (c *conversation) enter(d *Database) {
 	}
 }
 
+// hold has the next statement run with the session variables of its context. They
+// hold in a transaction, so a statement with any is not without one.
+func (c *conversation) hold(ctx context.Context, d *Database) error {
+	want, err := backend.Variables(ctx)
+	if err != nil || slices.Equal(c.vars, want) {
+		return err
+	}
+	for _, v := range want {
+		if strings.EqualFold(v.Name, "search_path") {
+			return errPath
+		}
+	}
+	if c.state == single {
+		c.state = idle
+	}
+	c.enter(d)
+	for _, statement := range Variables(c.vars, want) {
+		c.due += statement + ";"
+	}
+	c.vars = want
+	return nil
+}
+
+var errPath = errors.New("the app sets the session variable search_path, which says where the set is")
+
 // ready makes the connection ready for a statement of a set.
 func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
+	if err := c.hold(ctx, d); err != nil {
+		return err
+	}
 	if c.state == single {
 		if c.conn == nil {
 			c.conn, err = c.server.session(ctx, d)
@@ -175,7 +208,7 @@ func (c *conversation) met(ctx context.Context, err error) error {
 
 // save opens a savepoint.
 func (c *conversation) save() savepoint {
-	s := savepoint{name: "koan_" + strconv.Itoa(len(c.saves)+1), path: c.path, sent: c.sent, mark: len(c.due), depth: len(c.saves)}
+	s := savepoint{name: "koan_" + strconv.Itoa(len(c.saves)+1), path: c.path, vars: c.vars, sent: c.sent, mark: len(c.due), depth: len(c.saves)}
 	c.saves = append(c.saves, s)
 	c.due += "SAVEPOINT " + s.name + ";"
 	return s
@@ -190,7 +223,7 @@ func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
 	case c.state != open || c.stale:
 		return nil
 	case s.sent == c.sent: // nothing happened since
-		c.due, c.path = c.due[:s.mark], s.path
+		c.due, c.path, c.vars = c.due[:s.mark], s.path, s.vars
 		return nil
 	case !ok:
 		return c.back(ctx, s)
@@ -207,7 +240,7 @@ func (c *conversation) back(ctx context.Context, s savepoint) error {
 	if c.broken != nil {
 		return c.broken
 	}
-	c.due, c.lazy, c.path = "", "", s.path
+	c.due, c.lazy, c.path, c.vars = "", "", s.path, s.vars
 	_, err := c.conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
 	c.lazy = "RELEASE SAVEPOINT " + s.name + ";"
 	return c.noted(err)

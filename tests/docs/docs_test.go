@@ -104,6 +104,9 @@ func TestSnippets(t *testing.T) {
 		parts := strings.Split(string(raw), "```")
 		require.Greater(t, len(parts), 2, name)
 		for i := 1; i < len(parts); i += 2 {
+			if strings.HasPrefix(parts[i], "sql\n") {
+				continue
+			}
 			code, ok := strings.CutPrefix(parts[i], "go\n")
 			require.True(t, ok, "%s: %s", name, parts[i])
 			formatted, err := format.Source([]byte(code))
