@@ -345,6 +345,48 @@ func TestTablesInOtherSchemasAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "koan: 1 problem in the ent schema:\n  Elsewhere: it is annotated with the database schema \"archive\"")
 }
 
+// Roaming lives in sets that Settled does not.
+type Roaming struct{ ent.Schema }
+
+func (Roaming) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Sets: expose.Sets("default", "tenant-a", "tenant-x-*", "guest-*")}}
+}
+
+func (Roaming) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("home", Settled.Type).Unique(),
+		edge.To("secret", Settled.Type).Annotations(expose.Edge{Hidden: expose.Yes()}),
+		edge.To("friends", Roaming.Type),
+		edge.To("unserved", Plain.Type),
+	}
+}
+
+type Settled struct{ ent.Schema }
+
+func (Settled) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Sets: expose.Sets("default", "tenant-*")}}
+}
+
+func (Settled) Edges() []ent.Edge { return []ent.Edge{edge.From("visitors", Roaming.Type).Ref("home")} }
+
+func TestEdgesStayInTheirSets(t *testing.T) {
+	_, err := newModel(graph(t, Roaming{}, Settled{}, Plain{}))
+	require.ErrorContains(t, err, "koan: 2 problems")
+	require.ErrorContains(t, err, `Roaming.home: Roaming has the set "guest-*", and Settled has default, tenant-* only: a relationship cannot leave its set`)
+	require.ErrorContains(t, err, `Settled.visitors: Settled has the set "tenant-*", and Roaming has default, tenant-a, tenant-x-*, guest-* only`)
+}
+
+func TestPatternsCoverSets(t *testing.T) {
+	for _, c := range []struct {
+		pattern, set string
+		want         bool
+	}{
+		{"default", "default", true}, {"a", "ab", false}, {"a*", "ab", true}, {"a*", "a*", true}, {"a*", "ab*", true}, {"ab*", "a*", false}, {"ab", "a*", false}, {"*", "x-*", true},
+	} {
+		require.Equal(t, c.want, covers(c.pattern, c.set), "%s %s", c.pattern, c.set)
+	}
+}
+
 // Renamed has a field whose column has another name, and one that ent renames.
 type Renamed struct{ ent.Schema }
 

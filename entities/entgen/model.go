@@ -251,8 +251,36 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 			continue
 		}
 		claim(ce.Name, ed.Name)
+		m.checkSets(n, ed)
 		e.Resource.Edges, e.Edges = append(e.Resource.Edges, ce), append(e.Edges, de)
 	}
+}
+
+// checkSets reports an edge that leads nowhere in some sets of its entity. A set is
+// a database of its own, so what an edge refers to is in the same set; where the
+// target does not live there, the edge could never be linked.
+func (m *model) checkSets(n *gen.Type, e *gen.Edge) {
+	own, target := sets(m.exposed[n.Name]), sets(m.exposed[e.Type.Name])
+	for _, set := range own {
+		if !slices.ContainsFunc(target, func(pattern string) bool { return covers(pattern, set) }) {
+			m.problem("%s.%s: %s has the set %q, and %s has %s only: a relationship cannot leave its set. Give %s the set too, or hide the edge from callers with expose.Edge{Hidden: expose.Yes()}",
+				n.Name, e.Name, n.Name, set, e.Type.Name, strings.Join(target, ", "), e.Type.Name)
+		}
+	}
+}
+
+// sets are those that an entity lives in.
+func sets(a *expose.Entity) []string {
+	if len(a.Sets) == 0 {
+		return []string{"default"}
+	}
+	return a.Sets
+}
+
+// covers reports whether every set that one pattern means is meant by another.
+func covers(pattern, set string) bool {
+	prefix, several := strings.CutSuffix(pattern, "*")
+	return pattern == set || several && strings.HasPrefix(set, prefix)
 }
 
 // checkVersion wants a field that every entity has and that each update can count
