@@ -21,7 +21,7 @@ func TestARefusalSaysWhatIsWrong(t *testing.T) {
 		app                        *app
 		op, input, path, complaint string
 	}{
-		{fixture, "Todo.upsert", `{"model":{"id":"` + strings.Repeat("é", 50) + `","title":"x"}}`, "/model/id", "id: is longer than an id of Todo may be, with 100 bytes of UTF-8"},
+		{fixture, "Todo.upsert", `{"model":{"id":"` + strings.Repeat("é", 50) + `","title":"x"}}`, "/model/id", "id has at most 64 bytes of UTF-8, not 100"},
 		{fixture, "Todo.upsert", `{"model":{"title":"x","labels":{"$add":[1],"$remove":["1"]}}}`, "/model/labels/$remove/0", `"1" is in $add and in $remove; say which`},
 		{zoo, "Specimen.upsert", `{"model":{"u64":"9223372036854775808"}}`, "/model/u64", `"u64" keeps integers from -9223372036854775808 to 9223372036854775807`},
 		{zoo, "Specimen.upsert", `{"model":{"u64":18446744073709551616}}`, "/model/u64", `"u64" keeps integers from -9223372036854775808 to 9223372036854775807`},

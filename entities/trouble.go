@@ -94,11 +94,11 @@ func (m *model) taken(k *kind) *fault.Fault {
 func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fault.Detail {
 	say := func(err error) fault.Detail {
 		name := k.jsonName(e.app.Trait(err).Field)
-		return fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + ": " + k.refusal(name, m, err)}
+		return fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + e.refusal(t, k, m, name, err)}
 	}
 	out := []fault.Detail{say(first)}
 	id, err := k.ParseID(fmt.Sprint(exampleID(k))) // a builder needs one, and nothing is stored
-	if m == nil || !k.Plain || err != nil {
+	if m == nil || !k.Plain || err != nil {        // a hook may change what is refused before it is checked
 		return out
 	}
 	for _, f := range m.fields {
@@ -119,33 +119,30 @@ func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fa
 	return out
 }
 
-// refusal says why a validator refused a field. ent counts a text's bytes where
-// the schema counts characters, and how long an id may be the schema does not say.
-func (k *kind) refusal(name string, m *model, err error) string {
+// refusal says why a validator refused a field, as what follows the field's name.
+func (e *engine) refusal(t *tx, k *kind, m *model, name string, err error) string {
 	why := reason(err)
-	field := k.Entity.Resource.Field(name)
-	if m != nil && field != nil {
-		for _, f := range m.fields {
-			if f.field.Name == name {
-				why = discreet(field, f.value, why)
-			}
+	if m == nil {
+		return ": " + why
+	}
+	if name == k.key().Name && why == tooLong {
+		if words := e.idBound(t, k, m); words != "" {
+			return " " + words
 		}
+		return fmt.Sprintf(": is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
 	}
-	if m == nil || !strings.Contains(why, "greater than the required length") {
-		return why
+	i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == name })
+	if i < 0 {
+		return ": " + why
 	}
-	if name == k.key().Name {
-		return fmt.Sprintf("is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
+	f := &m.fields[i]
+	if words := e.bound(t, k, m, f, why); words != "" {
+		return " " + words
 	}
-	if field == nil || field.MaxLength == nil {
-		return why
+	if why == doesNotMatch {
+		return " does not match the pattern that the app checks"
 	}
-	for _, f := range m.fields {
-		if text, ok := f.value.(string); ok && f.field.Name == name {
-			return fmt.Sprintf("has at most %d bytes of UTF-8, not %d", *field.MaxLength, len(text))
-		}
-	}
-	return why
+	return ": " + discreet(f.field, f.value, why)
 }
 
 // discreet takes the value of a sensitive field out of what the app's code says about

@@ -33,7 +33,7 @@ func TestRefusesBadWrites(t *testing.T) {
 		{"required", "Todo.upsert", `{"model":{}}`, fault.InvalidPayload, "/model/title", "required"},
 		{"too long", "Todo.upsert", `{"model":{"title":"` + strings.Repeat("x", 201) + `"}}`, fault.InvalidPayload, "/model/title", "at most 200"},
 		{"too short", "Todo.upsert", `{"model":{"title":""}}`, fault.InvalidPayload, "/model/title", "at least 1"},
-		{"ent's validator", "Step.upsert", `{"model":{"text":"","todo":"` + id + `"}}`, fault.InvalidPayload, "/model/text", "required length"},
+		{"ent's validator", "Step.upsert", `{"model":{"text":"","todo":"` + id + `"}}`, fault.InvalidPayload, "/model/text", "text cannot be empty"},
 		{"out of range", "Todo.upsert", `{"model":{"title":"x","effort":-1}}`, fault.InvalidPayload, "/model/effort", "at least 0"},
 		{"enum", "Todo.upsert", `{"model":{"title":"x","priority":"hihg"}}`, fault.InvalidPayload, "/model/priority", `did you mean "high"?`},
 		{"time", "Todo.upsert", `{"model":{"title":"x","dueDate":"tomorrow"}}`, fault.InvalidPayload, "/model/dueDate", "RFC 3339"},

@@ -69,6 +69,19 @@ func (k kind) Scanners() bool {
 // ScannerPackage is the name of the import that they need.
 func (k kind) ScannerPackage() string { return scannerPackage(k.Type) }
 
+// DefaultsOf is the Go expression of a function that sets a builder's defaults, if it
+// has any. ent's own ends in an error where the app forgot to import the schemas'
+// runtime; Save says that as well.
+func (k kind) DefaultsOf(has bool) string {
+	switch {
+	case !has:
+		return "func() {}"
+	case k.NumHooks() > 0 || k.NumPolicy() > 0:
+		return "func() { _ = b.defaults() }"
+	}
+	return "b.defaults"
+}
+
 // setter is one case of the generated Set.
 type setter struct {
 	Column   string // by which ent's mutation knows the field

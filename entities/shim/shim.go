@@ -121,8 +121,7 @@ type Write struct {
 	// Save runs hooks, validators and the statement, and gives the entity's id.
 	Save func(ctx context.Context) (id any, err error)
 	// Defaults and Check are the parts of Save that come before hooks and before the
-	// statement: ent's defaults, then its validators. They are there where the kind
-	// is Plain, for writes whose statement the engine makes.
+	// statement: ent's defaults, then its validators.
 	Defaults func()
 	Check    func() error
 }

@@ -53,7 +53,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1794957259,
+		SchemaHash: 1556389625,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -569,7 +569,7 @@ func koanKindLocker() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Locker.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -582,7 +582,7 @@ func koanKindLocker() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Locker(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Locker.DeleteOneID(id.(int))
@@ -664,6 +664,11 @@ func koanKindNickName() *shim.Kind {
 					{Name: "isPublic", Type: "bool", Nullable: true},
 					{Name: "otherForms", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "madeAt", Type: "time", Generated: true},
+					{Name: "motto", Type: "string", Nullable: true, MaxLength: new(int(5))},
+					{Name: "plate", Type: "string", Nullable: true, MaxLength: new(int(6))},
+					{Name: "score", Type: "float", Nullable: true},
+					{Name: "bornIn", Type: "int", Nullable: true, Immutable: true},
+					{Name: "seal", Type: "bytes", Nullable: true},
 				},
 				Edges: []catalog.Edge{
 					{Name: "ownerItem", Target: "Renamed"},
@@ -684,6 +689,11 @@ func koanKindNickName() *shim.Kind {
 				{Field: "isPublic", Ent: "isPublic", Name: "is_public", Storage: "bool", Nullable: true},
 				{Field: "otherForms", Ent: "otherForms", Name: "other_forms", Storage: "json", Nullable: true},
 				{Field: "madeAt", Ent: "madeAt", Name: "made_at", Storage: "time"},
+				{Field: "motto", Ent: "motto", Name: "motto", Storage: "text", Nullable: true},
+				{Field: "plate", Ent: "plate", Name: "plate", Storage: "text", Nullable: true},
+				{Field: "score", Ent: "score", Name: "score", Storage: "float", Nullable: true},
+				{Field: "bornIn", Ent: "bornIn", Name: "born_in", Storage: "int", Nullable: true},
+				{Field: "seal", Ent: "seal", Name: "seal", Storage: "bytes", Nullable: true},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "ownerItem", Ent: "ownerItem", Target: "Renamed", Relation: "m2o", Inverse: true, OwnKey: "ofWhom"},
@@ -707,7 +717,7 @@ func koanKindNickName() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).NickName.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -720,7 +730,7 @@ func koanKindNickName() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.NickName(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).NickName.DeleteOneID(id.(int))
@@ -768,6 +778,16 @@ func koanSetNickName(m stdent.Mutation, column string, v any) error {
 		return shim.JSON(v, x.SetOtherForms)
 	case "made_at":
 		return shim.Time(v, x.SetMadeAt)
+	case "motto":
+		return shim.Text(v, x.SetMotto)
+	case "plate":
+		return shim.Text(v, x.SetPlate)
+	case "score":
+		return shim.Float(v, x.SetScore)
+	case "born_in":
+		return shim.Int(v, x.SetBornIn)
+	case "seal":
+		return shim.Bytes(v, x.SetSeal)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -811,7 +831,7 @@ func koanKindOwnership() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Ownership.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -824,7 +844,7 @@ func koanKindOwnership() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Ownership(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Ownership.DeleteOneID(id.(uuid.UUID))
@@ -1572,7 +1592,7 @@ func koanKindSpecimen() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).Specimen.Create()
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -1585,7 +1605,7 @@ func koanKindSpecimen() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.Specimen(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).Specimen.DeleteOneID(id.(uuid.UUID))

@@ -3031,6 +3031,13 @@ type NickNameMutation struct {
 	otherForms        *[]string
 	appendotherForms  []string
 	madeAt            *time.Time
+	motto             *string
+	plate             *string
+	score             *float64
+	addscore          *float64
+	bornIn            *int
+	addbornIn         *int
+	seal              *[]byte
 	clearedFields     map[string]struct{}
 	ownerItem         *int
 	clearedownerItem  bool
@@ -3633,6 +3640,293 @@ func (m *NickNameMutation) ResetMadeAt() {
 	m.madeAt = nil
 }
 
+// SetMotto sets the "motto" field.
+func (m *NickNameMutation) SetMotto(s string) {
+	m.motto = &s
+}
+
+// Motto returns the value of the "motto" field in the mutation.
+func (m *NickNameMutation) Motto() (r string, exists bool) {
+	v := m.motto
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMotto returns the old "motto" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldMotto(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMotto is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMotto requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMotto: %w", err)
+	}
+	return oldValue.Motto, nil
+}
+
+// ClearMotto clears the value of the "motto" field.
+func (m *NickNameMutation) ClearMotto() {
+	m.motto = nil
+	m.clearedFields[nickname.FieldMotto] = struct{}{}
+}
+
+// MottoCleared returns if the "motto" field was cleared in this mutation.
+func (m *NickNameMutation) MottoCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldMotto]
+	return ok
+}
+
+// ResetMotto resets all changes to the "motto" field.
+func (m *NickNameMutation) ResetMotto() {
+	m.motto = nil
+	delete(m.clearedFields, nickname.FieldMotto)
+}
+
+// SetPlate sets the "plate" field.
+func (m *NickNameMutation) SetPlate(s string) {
+	m.plate = &s
+}
+
+// Plate returns the value of the "plate" field in the mutation.
+func (m *NickNameMutation) Plate() (r string, exists bool) {
+	v := m.plate
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlate returns the old "plate" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldPlate(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlate is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlate requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlate: %w", err)
+	}
+	return oldValue.Plate, nil
+}
+
+// ClearPlate clears the value of the "plate" field.
+func (m *NickNameMutation) ClearPlate() {
+	m.plate = nil
+	m.clearedFields[nickname.FieldPlate] = struct{}{}
+}
+
+// PlateCleared returns if the "plate" field was cleared in this mutation.
+func (m *NickNameMutation) PlateCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldPlate]
+	return ok
+}
+
+// ResetPlate resets all changes to the "plate" field.
+func (m *NickNameMutation) ResetPlate() {
+	m.plate = nil
+	delete(m.clearedFields, nickname.FieldPlate)
+}
+
+// SetScore sets the "score" field.
+func (m *NickNameMutation) SetScore(f float64) {
+	m.score = &f
+	m.addscore = nil
+}
+
+// Score returns the value of the "score" field in the mutation.
+func (m *NickNameMutation) Score() (r float64, exists bool) {
+	v := m.score
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldScore returns the old "score" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldScore(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldScore is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldScore requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldScore: %w", err)
+	}
+	return oldValue.Score, nil
+}
+
+// AddScore adds f to the "score" field.
+func (m *NickNameMutation) AddScore(f float64) {
+	if m.addscore != nil {
+		*m.addscore += f
+	} else {
+		m.addscore = &f
+	}
+}
+
+// AddedScore returns the value that was added to the "score" field in this mutation.
+func (m *NickNameMutation) AddedScore() (r float64, exists bool) {
+	v := m.addscore
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearScore clears the value of the "score" field.
+func (m *NickNameMutation) ClearScore() {
+	m.score = nil
+	m.addscore = nil
+	m.clearedFields[nickname.FieldScore] = struct{}{}
+}
+
+// ScoreCleared returns if the "score" field was cleared in this mutation.
+func (m *NickNameMutation) ScoreCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldScore]
+	return ok
+}
+
+// ResetScore resets all changes to the "score" field.
+func (m *NickNameMutation) ResetScore() {
+	m.score = nil
+	m.addscore = nil
+	delete(m.clearedFields, nickname.FieldScore)
+}
+
+// SetBornIn sets the "bornIn" field.
+func (m *NickNameMutation) SetBornIn(i int) {
+	m.bornIn = &i
+	m.addbornIn = nil
+}
+
+// BornIn returns the value of the "bornIn" field in the mutation.
+func (m *NickNameMutation) BornIn() (r int, exists bool) {
+	v := m.bornIn
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBornIn returns the old "bornIn" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldBornIn(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBornIn is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBornIn requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBornIn: %w", err)
+	}
+	return oldValue.BornIn, nil
+}
+
+// AddBornIn adds i to the "bornIn" field.
+func (m *NickNameMutation) AddBornIn(i int) {
+	if m.addbornIn != nil {
+		*m.addbornIn += i
+	} else {
+		m.addbornIn = &i
+	}
+}
+
+// AddedBornIn returns the value that was added to the "bornIn" field in this mutation.
+func (m *NickNameMutation) AddedBornIn() (r int, exists bool) {
+	v := m.addbornIn
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearBornIn clears the value of the "bornIn" field.
+func (m *NickNameMutation) ClearBornIn() {
+	m.bornIn = nil
+	m.addbornIn = nil
+	m.clearedFields[nickname.FieldBornIn] = struct{}{}
+}
+
+// BornInCleared returns if the "bornIn" field was cleared in this mutation.
+func (m *NickNameMutation) BornInCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldBornIn]
+	return ok
+}
+
+// ResetBornIn resets all changes to the "bornIn" field.
+func (m *NickNameMutation) ResetBornIn() {
+	m.bornIn = nil
+	m.addbornIn = nil
+	delete(m.clearedFields, nickname.FieldBornIn)
+}
+
+// SetSeal sets the "seal" field.
+func (m *NickNameMutation) SetSeal(b []byte) {
+	m.seal = &b
+}
+
+// Seal returns the value of the "seal" field in the mutation.
+func (m *NickNameMutation) Seal() (r []byte, exists bool) {
+	v := m.seal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeal returns the old "seal" field's value of the NickName entity.
+// If the NickName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NickNameMutation) OldSeal(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeal is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeal requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeal: %w", err)
+	}
+	return oldValue.Seal, nil
+}
+
+// ClearSeal clears the value of the "seal" field.
+func (m *NickNameMutation) ClearSeal() {
+	m.seal = nil
+	m.clearedFields[nickname.FieldSeal] = struct{}{}
+}
+
+// SealCleared returns if the "seal" field was cleared in this mutation.
+func (m *NickNameMutation) SealCleared() bool {
+	_, ok := m.clearedFields[nickname.FieldSeal]
+	return ok
+}
+
+// ResetSeal resets all changes to the "seal" field.
+func (m *NickNameMutation) ResetSeal() {
+	m.seal = nil
+	delete(m.clearedFields, nickname.FieldSeal)
+}
+
 // SetOwnerItemID sets the "ownerItem" edge to the Renamed entity by id.
 func (m *NickNameMutation) SetOwnerItemID(id int) {
 	m.ownerItem = &id
@@ -3760,7 +4054,7 @@ func (m *NickNameMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *NickNameMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 15)
 	if m._TheWords != nil {
 		fields = append(fields, nickname.FieldTheWords)
 	}
@@ -3791,6 +4085,21 @@ func (m *NickNameMutation) Fields() []string {
 	if m.madeAt != nil {
 		fields = append(fields, nickname.FieldMadeAt)
 	}
+	if m.motto != nil {
+		fields = append(fields, nickname.FieldMotto)
+	}
+	if m.plate != nil {
+		fields = append(fields, nickname.FieldPlate)
+	}
+	if m.score != nil {
+		fields = append(fields, nickname.FieldScore)
+	}
+	if m.bornIn != nil {
+		fields = append(fields, nickname.FieldBornIn)
+	}
+	if m.seal != nil {
+		fields = append(fields, nickname.FieldSeal)
+	}
 	return fields
 }
 
@@ -3819,6 +4128,16 @@ func (m *NickNameMutation) Field(name string) (ent.Value, bool) {
 		return m.OtherForms()
 	case nickname.FieldMadeAt:
 		return m.MadeAt()
+	case nickname.FieldMotto:
+		return m.Motto()
+	case nickname.FieldPlate:
+		return m.Plate()
+	case nickname.FieldScore:
+		return m.Score()
+	case nickname.FieldBornIn:
+		return m.BornIn()
+	case nickname.FieldSeal:
+		return m.Seal()
 	}
 	return nil, false
 }
@@ -3848,6 +4167,16 @@ func (m *NickNameMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldOtherForms(ctx)
 	case nickname.FieldMadeAt:
 		return m.OldMadeAt(ctx)
+	case nickname.FieldMotto:
+		return m.OldMotto(ctx)
+	case nickname.FieldPlate:
+		return m.OldPlate(ctx)
+	case nickname.FieldScore:
+		return m.OldScore(ctx)
+	case nickname.FieldBornIn:
+		return m.OldBornIn(ctx)
+	case nickname.FieldSeal:
+		return m.OldSeal(ctx)
 	}
 	return nil, fmt.Errorf("unknown NickName field %s", name)
 }
@@ -3927,6 +4256,41 @@ func (m *NickNameMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetMadeAt(v)
 		return nil
+	case nickname.FieldMotto:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMotto(v)
+		return nil
+	case nickname.FieldPlate:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlate(v)
+		return nil
+	case nickname.FieldScore:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetScore(v)
+		return nil
+	case nickname.FieldBornIn:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBornIn(v)
+		return nil
+	case nickname.FieldSeal:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeal(v)
+		return nil
 	}
 	return fmt.Errorf("unknown NickName field %s", name)
 }
@@ -3938,6 +4302,12 @@ func (m *NickNameMutation) AddedFields() []string {
 	if m.add_EditCount != nil {
 		fields = append(fields, nickname.FieldEditCount)
 	}
+	if m.addscore != nil {
+		fields = append(fields, nickname.FieldScore)
+	}
+	if m.addbornIn != nil {
+		fields = append(fields, nickname.FieldBornIn)
+	}
 	return fields
 }
 
@@ -3948,6 +4318,10 @@ func (m *NickNameMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
 	case nickname.FieldEditCount:
 		return m.AddedEditCount()
+	case nickname.FieldScore:
+		return m.AddedScore()
+	case nickname.FieldBornIn:
+		return m.AddedBornIn()
 	}
 	return nil, false
 }
@@ -3963,6 +4337,20 @@ func (m *NickNameMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddEditCount(v)
+		return nil
+	case nickname.FieldScore:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddScore(v)
+		return nil
+	case nickname.FieldBornIn:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddBornIn(v)
 		return nil
 	}
 	return fmt.Errorf("unknown NickName numeric field %s", name)
@@ -3992,6 +4380,21 @@ func (m *NickNameMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(nickname.FieldOtherForms) {
 		fields = append(fields, nickname.FieldOtherForms)
+	}
+	if m.FieldCleared(nickname.FieldMotto) {
+		fields = append(fields, nickname.FieldMotto)
+	}
+	if m.FieldCleared(nickname.FieldPlate) {
+		fields = append(fields, nickname.FieldPlate)
+	}
+	if m.FieldCleared(nickname.FieldScore) {
+		fields = append(fields, nickname.FieldScore)
+	}
+	if m.FieldCleared(nickname.FieldBornIn) {
+		fields = append(fields, nickname.FieldBornIn)
+	}
+	if m.FieldCleared(nickname.FieldSeal) {
+		fields = append(fields, nickname.FieldSeal)
 	}
 	return fields
 }
@@ -4027,6 +4430,21 @@ func (m *NickNameMutation) ClearField(name string) error {
 		return nil
 	case nickname.FieldOtherForms:
 		m.ClearOtherForms()
+		return nil
+	case nickname.FieldMotto:
+		m.ClearMotto()
+		return nil
+	case nickname.FieldPlate:
+		m.ClearPlate()
+		return nil
+	case nickname.FieldScore:
+		m.ClearScore()
+		return nil
+	case nickname.FieldBornIn:
+		m.ClearBornIn()
+		return nil
+	case nickname.FieldSeal:
+		m.ClearSeal()
 		return nil
 	}
 	return fmt.Errorf("unknown NickName nullable field %s", name)
@@ -4065,6 +4483,21 @@ func (m *NickNameMutation) ResetField(name string) error {
 		return nil
 	case nickname.FieldMadeAt:
 		m.ResetMadeAt()
+		return nil
+	case nickname.FieldMotto:
+		m.ResetMotto()
+		return nil
+	case nickname.FieldPlate:
+		m.ResetPlate()
+		return nil
+	case nickname.FieldScore:
+		m.ResetScore()
+		return nil
+	case nickname.FieldBornIn:
+		m.ResetBornIn()
+		return nil
+	case nickname.FieldSeal:
+		m.ResetSeal()
 		return nil
 	}
 	return fmt.Errorf("unknown NickName field %s", name)

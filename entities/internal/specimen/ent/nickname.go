@@ -42,6 +42,16 @@ type NickName struct {
 	OtherForms []string `json:"otherForms,omitempty"`
 	// MadeAt holds the value of the "madeAt" field.
 	MadeAt time.Time `json:"madeAt,omitempty"`
+	// Motto holds the value of the "motto" field.
+	Motto string `json:"motto,omitempty"`
+	// Plate holds the value of the "plate" field.
+	Plate string `json:"plate,omitempty"`
+	// Score holds the value of the "score" field.
+	Score float64 `json:"score,omitempty"`
+	// BornIn holds the value of the "bornIn" field.
+	BornIn int `json:"bornIn,omitempty"`
+	// Seal holds the value of the "seal" field.
+	Seal []byte `json:"seal,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the NickNameQuery when eager-loading is set.
 	Edges        NickNameEdges `json:"edges"`
@@ -85,15 +95,17 @@ func (*NickName) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case nickname.FieldOtherForms:
+		case nickname.FieldOtherForms, nickname.FieldSeal:
 			values[i] = new([]byte)
 		case nickname.FieldTheWords:
 			values[i] = new(owned.Words)
 		case nickname.FieldIsPublic:
 			values[i] = new(sql.NullBool)
-		case nickname.FieldID, nickname.FieldEditCount:
+		case nickname.FieldScore:
+			values[i] = new(sql.NullFloat64)
+		case nickname.FieldID, nickname.FieldEditCount, nickname.FieldBornIn:
 			values[i] = new(sql.NullInt64)
-		case nickname.FieldSerialNo, nickname.FieldHomeURL:
+		case nickname.FieldSerialNo, nickname.FieldHomeURL, nickname.FieldMotto, nickname.FieldPlate:
 			values[i] = new(sql.NullString)
 		case nickname.FieldMadeAt:
 			values[i] = new(sql.NullTime)
@@ -189,6 +201,36 @@ func (_m *NickName) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.MadeAt = value.Time
 			}
+		case nickname.FieldMotto:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field motto", values[i])
+			} else if value.Valid {
+				_m.Motto = value.String
+			}
+		case nickname.FieldPlate:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field plate", values[i])
+			} else if value.Valid {
+				_m.Plate = value.String
+			}
+		case nickname.FieldScore:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field score", values[i])
+			} else if value.Valid {
+				_m.Score = value.Float64
+			}
+		case nickname.FieldBornIn:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field bornIn", values[i])
+			} else if value.Valid {
+				_m.BornIn = int(value.Int64)
+			}
+		case nickname.FieldSeal:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field seal", values[i])
+			} else if value != nil {
+				_m.Seal = *value
+			}
 		case nickname.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for edge-field ofWhom", value)
@@ -273,6 +315,21 @@ func (_m *NickName) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("madeAt=")
 	builder.WriteString(_m.MadeAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	builder.WriteString("motto=")
+	builder.WriteString(_m.Motto)
+	builder.WriteString(", ")
+	builder.WriteString("plate=")
+	builder.WriteString(_m.Plate)
+	builder.WriteString(", ")
+	builder.WriteString("score=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Score))
+	builder.WriteString(", ")
+	builder.WriteString("bornIn=")
+	builder.WriteString(fmt.Sprintf("%v", _m.BornIn))
+	builder.WriteString(", ")
+	builder.WriteString("seal=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Seal))
 	builder.WriteByte(')')
 	return builder.String()
 }

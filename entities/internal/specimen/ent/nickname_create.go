@@ -124,6 +124,68 @@ func (_c *NickNameCreate) SetNillableMadeAt(v *time.Time) *NickNameCreate {
 	return _c
 }
 
+// SetMotto sets the "motto" field.
+func (_c *NickNameCreate) SetMotto(v string) *NickNameCreate {
+	_c.mutation.SetMotto(v)
+	return _c
+}
+
+// SetNillableMotto sets the "motto" field if the given value is not nil.
+func (_c *NickNameCreate) SetNillableMotto(v *string) *NickNameCreate {
+	if v != nil {
+		_c.SetMotto(*v)
+	}
+	return _c
+}
+
+// SetPlate sets the "plate" field.
+func (_c *NickNameCreate) SetPlate(v string) *NickNameCreate {
+	_c.mutation.SetPlate(v)
+	return _c
+}
+
+// SetNillablePlate sets the "plate" field if the given value is not nil.
+func (_c *NickNameCreate) SetNillablePlate(v *string) *NickNameCreate {
+	if v != nil {
+		_c.SetPlate(*v)
+	}
+	return _c
+}
+
+// SetScore sets the "score" field.
+func (_c *NickNameCreate) SetScore(v float64) *NickNameCreate {
+	_c.mutation.SetScore(v)
+	return _c
+}
+
+// SetNillableScore sets the "score" field if the given value is not nil.
+func (_c *NickNameCreate) SetNillableScore(v *float64) *NickNameCreate {
+	if v != nil {
+		_c.SetScore(*v)
+	}
+	return _c
+}
+
+// SetBornIn sets the "bornIn" field.
+func (_c *NickNameCreate) SetBornIn(v int) *NickNameCreate {
+	_c.mutation.SetBornIn(v)
+	return _c
+}
+
+// SetNillableBornIn sets the "bornIn" field if the given value is not nil.
+func (_c *NickNameCreate) SetNillableBornIn(v *int) *NickNameCreate {
+	if v != nil {
+		_c.SetBornIn(*v)
+	}
+	return _c
+}
+
+// SetSeal sets the "seal" field.
+func (_c *NickNameCreate) SetSeal(v []byte) *NickNameCreate {
+	_c.mutation.SetSeal(v)
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *NickNameCreate) SetID(v int) *NickNameCreate {
 	_c.mutation.SetID(v)
@@ -220,6 +282,31 @@ func (_c *NickNameCreate) check() error {
 	if _, ok := _c.mutation.MadeAt(); !ok {
 		return &ValidationError{Name: "madeAt", err: errors.New(`ent: missing required field "NickName.madeAt"`)}
 	}
+	if v, ok := _c.mutation.Motto(); ok {
+		if err := nickname.MottoValidator(v); err != nil {
+			return &ValidationError{Name: "motto", err: fmt.Errorf(`ent: validator failed for field "NickName.motto": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Plate(); ok {
+		if err := nickname.PlateValidator(v); err != nil {
+			return &ValidationError{Name: "plate", err: fmt.Errorf(`ent: validator failed for field "NickName.plate": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Score(); ok {
+		if err := nickname.ScoreValidator(v); err != nil {
+			return &ValidationError{Name: "score", err: fmt.Errorf(`ent: validator failed for field "NickName.score": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.BornIn(); ok {
+		if err := nickname.BornInValidator(v); err != nil {
+			return &ValidationError{Name: "bornIn", err: fmt.Errorf(`ent: validator failed for field "NickName.bornIn": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Seal(); ok {
+		if err := nickname.SealValidator(v); err != nil {
+			return &ValidationError{Name: "seal", err: fmt.Errorf(`ent: validator failed for field "NickName.seal": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -306,6 +393,26 @@ func (_c *NickNameCreate) createSpec() (*NickName, *sqlgraph.CreateSpec, error) 
 	if value, ok := _c.mutation.MadeAt(); ok {
 		_spec.SetField(nickname.FieldMadeAt, field.TypeTime, value)
 		_node.MadeAt = value
+	}
+	if value, ok := _c.mutation.Motto(); ok {
+		_spec.SetField(nickname.FieldMotto, field.TypeString, value)
+		_node.Motto = value
+	}
+	if value, ok := _c.mutation.Plate(); ok {
+		_spec.SetField(nickname.FieldPlate, field.TypeString, value)
+		_node.Plate = value
+	}
+	if value, ok := _c.mutation.Score(); ok {
+		_spec.SetField(nickname.FieldScore, field.TypeFloat64, value)
+		_node.Score = value
+	}
+	if value, ok := _c.mutation.BornIn(); ok {
+		_spec.SetField(nickname.FieldBornIn, field.TypeInt, value)
+		_node.BornIn = value
+	}
+	if value, ok := _c.mutation.Seal(); ok {
+		_spec.SetField(nickname.FieldSeal, field.TypeBytes, value)
+		_node.Seal = value
 	}
 	if nodes := _c.mutation.OwnerItemIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -196,6 +196,85 @@ func (_u *NickNameUpdate) SetNillableMadeAt(v *time.Time) *NickNameUpdate {
 	return _u
 }
 
+// SetMotto sets the "motto" field.
+func (_u *NickNameUpdate) SetMotto(v string) *NickNameUpdate {
+	_u.mutation.SetMotto(v)
+	return _u
+}
+
+// SetNillableMotto sets the "motto" field if the given value is not nil.
+func (_u *NickNameUpdate) SetNillableMotto(v *string) *NickNameUpdate {
+	if v != nil {
+		_u.SetMotto(*v)
+	}
+	return _u
+}
+
+// ClearMotto clears the value of the "motto" field.
+func (_u *NickNameUpdate) ClearMotto() *NickNameUpdate {
+	_u.mutation.ClearMotto()
+	return _u
+}
+
+// SetPlate sets the "plate" field.
+func (_u *NickNameUpdate) SetPlate(v string) *NickNameUpdate {
+	_u.mutation.SetPlate(v)
+	return _u
+}
+
+// SetNillablePlate sets the "plate" field if the given value is not nil.
+func (_u *NickNameUpdate) SetNillablePlate(v *string) *NickNameUpdate {
+	if v != nil {
+		_u.SetPlate(*v)
+	}
+	return _u
+}
+
+// ClearPlate clears the value of the "plate" field.
+func (_u *NickNameUpdate) ClearPlate() *NickNameUpdate {
+	_u.mutation.ClearPlate()
+	return _u
+}
+
+// SetScore sets the "score" field.
+func (_u *NickNameUpdate) SetScore(v float64) *NickNameUpdate {
+	_u.mutation.ResetScore()
+	_u.mutation.SetScore(v)
+	return _u
+}
+
+// SetNillableScore sets the "score" field if the given value is not nil.
+func (_u *NickNameUpdate) SetNillableScore(v *float64) *NickNameUpdate {
+	if v != nil {
+		_u.SetScore(*v)
+	}
+	return _u
+}
+
+// AddScore adds value to the "score" field.
+func (_u *NickNameUpdate) AddScore(v float64) *NickNameUpdate {
+	_u.mutation.AddScore(v)
+	return _u
+}
+
+// ClearScore clears the value of the "score" field.
+func (_u *NickNameUpdate) ClearScore() *NickNameUpdate {
+	_u.mutation.ClearScore()
+	return _u
+}
+
+// SetSeal sets the "seal" field.
+func (_u *NickNameUpdate) SetSeal(v []byte) *NickNameUpdate {
+	_u.mutation.SetSeal(v)
+	return _u
+}
+
+// ClearSeal clears the value of the "seal" field.
+func (_u *NickNameUpdate) ClearSeal() *NickNameUpdate {
+	_u.mutation.ClearSeal()
+	return _u
+}
+
 // SetOwnerItemID sets the "ownerItem" edge to the Renamed entity by ID.
 func (_u *NickNameUpdate) SetOwnerItemID(id int) *NickNameUpdate {
 	_u.mutation.SetOwnerItemID(id)
@@ -289,7 +368,35 @@ func (_u *NickNameUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *NickNameUpdate) check() error {
+	if v, ok := _u.mutation.Motto(); ok {
+		if err := nickname.MottoValidator(v); err != nil {
+			return &ValidationError{Name: "motto", err: fmt.Errorf(`ent: validator failed for field "NickName.motto": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Plate(); ok {
+		if err := nickname.PlateValidator(v); err != nil {
+			return &ValidationError{Name: "plate", err: fmt.Errorf(`ent: validator failed for field "NickName.plate": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Score(); ok {
+		if err := nickname.ScoreValidator(v); err != nil {
+			return &ValidationError{Name: "score", err: fmt.Errorf(`ent: validator failed for field "NickName.score": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Seal(); ok {
+		if err := nickname.SealValidator(v); err != nil {
+			return &ValidationError{Name: "seal", err: fmt.Errorf(`ent: validator failed for field "NickName.seal": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *NickNameUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(nickname.Table, nickname.Columns, sqlgraph.NewFieldSpec(nickname.FieldID, field.TypeInt))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -368,6 +475,36 @@ func (_u *NickNameUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.MadeAt(); ok {
 		_spec.SetField(nickname.FieldMadeAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.Motto(); ok {
+		_spec.SetField(nickname.FieldMotto, field.TypeString, value)
+	}
+	if _u.mutation.MottoCleared() {
+		_spec.ClearField(nickname.FieldMotto, field.TypeString)
+	}
+	if value, ok := _u.mutation.Plate(); ok {
+		_spec.SetField(nickname.FieldPlate, field.TypeString, value)
+	}
+	if _u.mutation.PlateCleared() {
+		_spec.ClearField(nickname.FieldPlate, field.TypeString)
+	}
+	if value, ok := _u.mutation.Score(); ok {
+		_spec.SetField(nickname.FieldScore, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedScore(); ok {
+		_spec.AddField(nickname.FieldScore, field.TypeFloat64, value)
+	}
+	if _u.mutation.ScoreCleared() {
+		_spec.ClearField(nickname.FieldScore, field.TypeFloat64)
+	}
+	if _u.mutation.BornInCleared() {
+		_spec.ClearField(nickname.FieldBornIn, field.TypeInt)
+	}
+	if value, ok := _u.mutation.Seal(); ok {
+		_spec.SetField(nickname.FieldSeal, field.TypeBytes, value)
+	}
+	if _u.mutation.SealCleared() {
+		_spec.ClearField(nickname.FieldSeal, field.TypeBytes)
 	}
 	if _u.mutation.OwnerItemCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -626,6 +763,85 @@ func (_u *NickNameUpdateOne) SetNillableMadeAt(v *time.Time) *NickNameUpdateOne 
 	return _u
 }
 
+// SetMotto sets the "motto" field.
+func (_u *NickNameUpdateOne) SetMotto(v string) *NickNameUpdateOne {
+	_u.mutation.SetMotto(v)
+	return _u
+}
+
+// SetNillableMotto sets the "motto" field if the given value is not nil.
+func (_u *NickNameUpdateOne) SetNillableMotto(v *string) *NickNameUpdateOne {
+	if v != nil {
+		_u.SetMotto(*v)
+	}
+	return _u
+}
+
+// ClearMotto clears the value of the "motto" field.
+func (_u *NickNameUpdateOne) ClearMotto() *NickNameUpdateOne {
+	_u.mutation.ClearMotto()
+	return _u
+}
+
+// SetPlate sets the "plate" field.
+func (_u *NickNameUpdateOne) SetPlate(v string) *NickNameUpdateOne {
+	_u.mutation.SetPlate(v)
+	return _u
+}
+
+// SetNillablePlate sets the "plate" field if the given value is not nil.
+func (_u *NickNameUpdateOne) SetNillablePlate(v *string) *NickNameUpdateOne {
+	if v != nil {
+		_u.SetPlate(*v)
+	}
+	return _u
+}
+
+// ClearPlate clears the value of the "plate" field.
+func (_u *NickNameUpdateOne) ClearPlate() *NickNameUpdateOne {
+	_u.mutation.ClearPlate()
+	return _u
+}
+
+// SetScore sets the "score" field.
+func (_u *NickNameUpdateOne) SetScore(v float64) *NickNameUpdateOne {
+	_u.mutation.ResetScore()
+	_u.mutation.SetScore(v)
+	return _u
+}
+
+// SetNillableScore sets the "score" field if the given value is not nil.
+func (_u *NickNameUpdateOne) SetNillableScore(v *float64) *NickNameUpdateOne {
+	if v != nil {
+		_u.SetScore(*v)
+	}
+	return _u
+}
+
+// AddScore adds value to the "score" field.
+func (_u *NickNameUpdateOne) AddScore(v float64) *NickNameUpdateOne {
+	_u.mutation.AddScore(v)
+	return _u
+}
+
+// ClearScore clears the value of the "score" field.
+func (_u *NickNameUpdateOne) ClearScore() *NickNameUpdateOne {
+	_u.mutation.ClearScore()
+	return _u
+}
+
+// SetSeal sets the "seal" field.
+func (_u *NickNameUpdateOne) SetSeal(v []byte) *NickNameUpdateOne {
+	_u.mutation.SetSeal(v)
+	return _u
+}
+
+// ClearSeal clears the value of the "seal" field.
+func (_u *NickNameUpdateOne) ClearSeal() *NickNameUpdateOne {
+	_u.mutation.ClearSeal()
+	return _u
+}
+
 // SetOwnerItemID sets the "ownerItem" edge to the Renamed entity by ID.
 func (_u *NickNameUpdateOne) SetOwnerItemID(id int) *NickNameUpdateOne {
 	_u.mutation.SetOwnerItemID(id)
@@ -732,7 +948,35 @@ func (_u *NickNameUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *NickNameUpdateOne) check() error {
+	if v, ok := _u.mutation.Motto(); ok {
+		if err := nickname.MottoValidator(v); err != nil {
+			return &ValidationError{Name: "motto", err: fmt.Errorf(`ent: validator failed for field "NickName.motto": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Plate(); ok {
+		if err := nickname.PlateValidator(v); err != nil {
+			return &ValidationError{Name: "plate", err: fmt.Errorf(`ent: validator failed for field "NickName.plate": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Score(); ok {
+		if err := nickname.ScoreValidator(v); err != nil {
+			return &ValidationError{Name: "score", err: fmt.Errorf(`ent: validator failed for field "NickName.score": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Seal(); ok {
+		if err := nickname.SealValidator(v); err != nil {
+			return &ValidationError{Name: "seal", err: fmt.Errorf(`ent: validator failed for field "NickName.seal": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *NickNameUpdateOne) sqlSave(ctx context.Context) (_node *NickName, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(nickname.Table, nickname.Columns, sqlgraph.NewFieldSpec(nickname.FieldID, field.TypeInt))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -828,6 +1072,36 @@ func (_u *NickNameUpdateOne) sqlSave(ctx context.Context) (_node *NickName, err 
 	}
 	if value, ok := _u.mutation.MadeAt(); ok {
 		_spec.SetField(nickname.FieldMadeAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.Motto(); ok {
+		_spec.SetField(nickname.FieldMotto, field.TypeString, value)
+	}
+	if _u.mutation.MottoCleared() {
+		_spec.ClearField(nickname.FieldMotto, field.TypeString)
+	}
+	if value, ok := _u.mutation.Plate(); ok {
+		_spec.SetField(nickname.FieldPlate, field.TypeString, value)
+	}
+	if _u.mutation.PlateCleared() {
+		_spec.ClearField(nickname.FieldPlate, field.TypeString)
+	}
+	if value, ok := _u.mutation.Score(); ok {
+		_spec.SetField(nickname.FieldScore, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedScore(); ok {
+		_spec.AddField(nickname.FieldScore, field.TypeFloat64, value)
+	}
+	if _u.mutation.ScoreCleared() {
+		_spec.ClearField(nickname.FieldScore, field.TypeFloat64)
+	}
+	if _u.mutation.BornInCleared() {
+		_spec.ClearField(nickname.FieldBornIn, field.TypeInt)
+	}
+	if value, ok := _u.mutation.Seal(); ok {
+		_spec.SetField(nickname.FieldSeal, field.TypeBytes, value)
+	}
+	if _u.mutation.SealCleared() {
+		_spec.ClearField(nickname.FieldSeal, field.TypeBytes)
 	}
 	if _u.mutation.OwnerItemCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -77,6 +77,54 @@ func init() {
 	nicknameDescMadeAt := nicknameFields[10].Descriptor()
 	// nickname.DefaultMadeAt holds the default value on creation for the madeAt field.
 	nickname.DefaultMadeAt = nicknameDescMadeAt.Default.(func() time.Time)
+	// nicknameDescMotto is the schema descriptor for motto field.
+	nicknameDescMotto := nicknameFields[11].Descriptor()
+	// nickname.MottoValidator is a validator for the "motto" field. It is called by the builders before save.
+	nickname.MottoValidator = func() func(string) error {
+		validators := nicknameDescMotto.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(motto string) error {
+			for _, fn := range fns {
+				if err := fn(motto); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// nicknameDescPlate is the schema descriptor for plate field.
+	nicknameDescPlate := nicknameFields[12].Descriptor()
+	// nickname.PlateValidator is a validator for the "plate" field. It is called by the builders before save.
+	nickname.PlateValidator = func() func(string) error {
+		validators := nicknameDescPlate.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(plate string) error {
+			for _, fn := range fns {
+				if err := fn(plate); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// nicknameDescScore is the schema descriptor for score field.
+	nicknameDescScore := nicknameFields[13].Descriptor()
+	// nickname.ScoreValidator is a validator for the "score" field. It is called by the builders before save.
+	nickname.ScoreValidator = nicknameDescScore.Validators[0].(func(float64) error)
+	// nicknameDescBornIn is the schema descriptor for bornIn field.
+	nicknameDescBornIn := nicknameFields[14].Descriptor()
+	// nickname.BornInValidator is a validator for the "bornIn" field. It is called by the builders before save.
+	nickname.BornInValidator = nicknameDescBornIn.Validators[0].(func(int) error)
+	// nicknameDescSeal is the schema descriptor for seal field.
+	nicknameDescSeal := nicknameFields[15].Descriptor()
+	// nickname.SealValidator is a validator for the "seal" field. It is called by the builders before save.
+	nickname.SealValidator = nicknameDescSeal.Validators[0].(func([]byte) error)
 	ownershipFields := schema.Ownership{}.Fields()
 	_ = ownershipFields
 	// ownershipDescID is the schema descriptor for id field.

@@ -111,6 +111,11 @@ var (
 		{Name: "is_public", Type: field.TypeBool, Nullable: true},
 		{Name: "other_forms", Type: field.TypeJSON, Nullable: true},
 		{Name: "made_at", Type: field.TypeTime},
+		{Name: "motto", Type: field.TypeString, Nullable: true, Size: 5},
+		{Name: "plate", Type: field.TypeString, Nullable: true, Size: 6},
+		{Name: "score", Type: field.TypeFloat64, Nullable: true},
+		{Name: "born_in", Type: field.TypeInt, Nullable: true},
+		{Name: "seal", Type: field.TypeBytes, Nullable: true, Size: 4},
 		{Name: "ofWhom", Type: field.TypeInt, Nullable: true},
 	}
 	// NickNamesTable holds the schema information for the "nick_names" table.
@@ -121,7 +126,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "nick_names_Renamed Things_nickNames",
-				Columns:    []*schema.Column{NickNamesColumns[11]},
+				Columns:    []*schema.Column{NickNamesColumns[16]},
 				RefColumns: []*schema.Column{RenamedThingsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},

@@ -37,6 +37,16 @@ const (
 	FieldOtherForms = "other_forms"
 	// FieldMadeAt holds the string denoting the madeat field in the database.
 	FieldMadeAt = "made_at"
+	// FieldMotto holds the string denoting the motto field in the database.
+	FieldMotto = "motto"
+	// FieldPlate holds the string denoting the plate field in the database.
+	FieldPlate = "plate"
+	// FieldScore holds the string denoting the score field in the database.
+	FieldScore = "score"
+	// FieldBornIn holds the string denoting the bornin field in the database.
+	FieldBornIn = "born_in"
+	// FieldSeal holds the string denoting the seal field in the database.
+	FieldSeal = "seal"
 	// EdgeOwnerItem holds the string denoting the owneritem edge name in mutations.
 	EdgeOwnerItem = "ownerItem"
 	// EdgeKnownItems holds the string denoting the knownitems edge name in mutations.
@@ -72,6 +82,11 @@ var Columns = []string{
 	FieldIsPublic,
 	FieldOtherForms,
 	FieldMadeAt,
+	FieldMotto,
+	FieldPlate,
+	FieldScore,
+	FieldBornIn,
+	FieldSeal,
 }
 
 // ForeignKeys holds the SQL foreign-keys that are owned by the "nick_names"
@@ -106,6 +121,16 @@ var (
 	DefaultEditCount int
 	// DefaultMadeAt holds the default value on creation for the "madeAt" field.
 	DefaultMadeAt func() time.Time
+	// MottoValidator is a validator for the "motto" field. It is called by the builders before save.
+	MottoValidator func(string) error
+	// PlateValidator is a validator for the "plate" field. It is called by the builders before save.
+	PlateValidator func(string) error
+	// ScoreValidator is a validator for the "score" field. It is called by the builders before save.
+	ScoreValidator func(float64) error
+	// BornInValidator is a validator for the "bornIn" field. It is called by the builders before save.
+	BornInValidator func(int) error
+	// SealValidator is a validator for the "seal" field. It is called by the builders before save.
+	SealValidator func([]byte) error
 	// ValueScanner of all NickName fields.
 	ValueScanner struct {
 		TheBig    field.TypeValueScanner[*big.Int]
@@ -165,6 +190,26 @@ func ByIsPublic(opts ...sql.OrderTermOption) OrderOption {
 // ByMadeAt orders the results by the madeAt field.
 func ByMadeAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldMadeAt, opts...).ToFunc()
+}
+
+// ByMotto orders the results by the motto field.
+func ByMotto(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMotto, opts...).ToFunc()
+}
+
+// ByPlate orders the results by the plate field.
+func ByPlate(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPlate, opts...).ToFunc()
+}
+
+// ByScore orders the results by the score field.
+func ByScore(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldScore, opts...).ToFunc()
+}
+
+// ByBornIn orders the results by the bornIn field.
+func ByBornIn(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBornIn, opts...).ToFunc()
 }
 
 // ByOwnerItemField orders the results by ownerItem field.

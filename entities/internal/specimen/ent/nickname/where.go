@@ -107,6 +107,31 @@ func MadeAt(v time.Time) predicate.NickName {
 	return predicate.NickName(sql.FieldEQ(FieldMadeAt, v))
 }
 
+// Motto applies equality check predicate on the "motto" field. It's identical to MottoEQ.
+func Motto(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldMotto, v))
+}
+
+// Plate applies equality check predicate on the "plate" field. It's identical to PlateEQ.
+func Plate(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldPlate, v))
+}
+
+// Score applies equality check predicate on the "score" field. It's identical to ScoreEQ.
+func Score(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldScore, v))
+}
+
+// BornIn applies equality check predicate on the "bornIn" field. It's identical to BornInEQ.
+func BornIn(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldBornIn, v))
+}
+
+// Seal applies equality check predicate on the "seal" field. It's identical to SealEQ.
+func Seal(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldSeal, v))
+}
+
 // TheWordsEQ applies the EQ predicate on the "TheWords" field.
 func TheWordsEQ(v owned.Words) predicate.NickName {
 	return predicate.NickName(sql.FieldEQ(FieldTheWords, v))
@@ -777,6 +802,306 @@ func MadeAtLT(v time.Time) predicate.NickName {
 // MadeAtLTE applies the LTE predicate on the "madeAt" field.
 func MadeAtLTE(v time.Time) predicate.NickName {
 	return predicate.NickName(sql.FieldLTE(FieldMadeAt, v))
+}
+
+// MottoEQ applies the EQ predicate on the "motto" field.
+func MottoEQ(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldMotto, v))
+}
+
+// MottoNEQ applies the NEQ predicate on the "motto" field.
+func MottoNEQ(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldNEQ(FieldMotto, v))
+}
+
+// MottoIn applies the In predicate on the "motto" field.
+func MottoIn(vs ...string) predicate.NickName {
+	return predicate.NickName(sql.FieldIn(FieldMotto, vs...))
+}
+
+// MottoNotIn applies the NotIn predicate on the "motto" field.
+func MottoNotIn(vs ...string) predicate.NickName {
+	return predicate.NickName(sql.FieldNotIn(FieldMotto, vs...))
+}
+
+// MottoGT applies the GT predicate on the "motto" field.
+func MottoGT(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldGT(FieldMotto, v))
+}
+
+// MottoGTE applies the GTE predicate on the "motto" field.
+func MottoGTE(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldGTE(FieldMotto, v))
+}
+
+// MottoLT applies the LT predicate on the "motto" field.
+func MottoLT(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldLT(FieldMotto, v))
+}
+
+// MottoLTE applies the LTE predicate on the "motto" field.
+func MottoLTE(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldLTE(FieldMotto, v))
+}
+
+// MottoContains applies the Contains predicate on the "motto" field.
+func MottoContains(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldContains(FieldMotto, v))
+}
+
+// MottoHasPrefix applies the HasPrefix predicate on the "motto" field.
+func MottoHasPrefix(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldHasPrefix(FieldMotto, v))
+}
+
+// MottoHasSuffix applies the HasSuffix predicate on the "motto" field.
+func MottoHasSuffix(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldHasSuffix(FieldMotto, v))
+}
+
+// MottoIsNil applies the IsNil predicate on the "motto" field.
+func MottoIsNil() predicate.NickName {
+	return predicate.NickName(sql.FieldIsNull(FieldMotto))
+}
+
+// MottoNotNil applies the NotNil predicate on the "motto" field.
+func MottoNotNil() predicate.NickName {
+	return predicate.NickName(sql.FieldNotNull(FieldMotto))
+}
+
+// MottoEqualFold applies the EqualFold predicate on the "motto" field.
+func MottoEqualFold(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEqualFold(FieldMotto, v))
+}
+
+// MottoContainsFold applies the ContainsFold predicate on the "motto" field.
+func MottoContainsFold(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldContainsFold(FieldMotto, v))
+}
+
+// PlateEQ applies the EQ predicate on the "plate" field.
+func PlateEQ(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldPlate, v))
+}
+
+// PlateNEQ applies the NEQ predicate on the "plate" field.
+func PlateNEQ(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldNEQ(FieldPlate, v))
+}
+
+// PlateIn applies the In predicate on the "plate" field.
+func PlateIn(vs ...string) predicate.NickName {
+	return predicate.NickName(sql.FieldIn(FieldPlate, vs...))
+}
+
+// PlateNotIn applies the NotIn predicate on the "plate" field.
+func PlateNotIn(vs ...string) predicate.NickName {
+	return predicate.NickName(sql.FieldNotIn(FieldPlate, vs...))
+}
+
+// PlateGT applies the GT predicate on the "plate" field.
+func PlateGT(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldGT(FieldPlate, v))
+}
+
+// PlateGTE applies the GTE predicate on the "plate" field.
+func PlateGTE(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldGTE(FieldPlate, v))
+}
+
+// PlateLT applies the LT predicate on the "plate" field.
+func PlateLT(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldLT(FieldPlate, v))
+}
+
+// PlateLTE applies the LTE predicate on the "plate" field.
+func PlateLTE(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldLTE(FieldPlate, v))
+}
+
+// PlateContains applies the Contains predicate on the "plate" field.
+func PlateContains(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldContains(FieldPlate, v))
+}
+
+// PlateHasPrefix applies the HasPrefix predicate on the "plate" field.
+func PlateHasPrefix(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldHasPrefix(FieldPlate, v))
+}
+
+// PlateHasSuffix applies the HasSuffix predicate on the "plate" field.
+func PlateHasSuffix(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldHasSuffix(FieldPlate, v))
+}
+
+// PlateIsNil applies the IsNil predicate on the "plate" field.
+func PlateIsNil() predicate.NickName {
+	return predicate.NickName(sql.FieldIsNull(FieldPlate))
+}
+
+// PlateNotNil applies the NotNil predicate on the "plate" field.
+func PlateNotNil() predicate.NickName {
+	return predicate.NickName(sql.FieldNotNull(FieldPlate))
+}
+
+// PlateEqualFold applies the EqualFold predicate on the "plate" field.
+func PlateEqualFold(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldEqualFold(FieldPlate, v))
+}
+
+// PlateContainsFold applies the ContainsFold predicate on the "plate" field.
+func PlateContainsFold(v string) predicate.NickName {
+	return predicate.NickName(sql.FieldContainsFold(FieldPlate, v))
+}
+
+// ScoreEQ applies the EQ predicate on the "score" field.
+func ScoreEQ(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldScore, v))
+}
+
+// ScoreNEQ applies the NEQ predicate on the "score" field.
+func ScoreNEQ(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldNEQ(FieldScore, v))
+}
+
+// ScoreIn applies the In predicate on the "score" field.
+func ScoreIn(vs ...float64) predicate.NickName {
+	return predicate.NickName(sql.FieldIn(FieldScore, vs...))
+}
+
+// ScoreNotIn applies the NotIn predicate on the "score" field.
+func ScoreNotIn(vs ...float64) predicate.NickName {
+	return predicate.NickName(sql.FieldNotIn(FieldScore, vs...))
+}
+
+// ScoreGT applies the GT predicate on the "score" field.
+func ScoreGT(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldGT(FieldScore, v))
+}
+
+// ScoreGTE applies the GTE predicate on the "score" field.
+func ScoreGTE(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldGTE(FieldScore, v))
+}
+
+// ScoreLT applies the LT predicate on the "score" field.
+func ScoreLT(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldLT(FieldScore, v))
+}
+
+// ScoreLTE applies the LTE predicate on the "score" field.
+func ScoreLTE(v float64) predicate.NickName {
+	return predicate.NickName(sql.FieldLTE(FieldScore, v))
+}
+
+// ScoreIsNil applies the IsNil predicate on the "score" field.
+func ScoreIsNil() predicate.NickName {
+	return predicate.NickName(sql.FieldIsNull(FieldScore))
+}
+
+// ScoreNotNil applies the NotNil predicate on the "score" field.
+func ScoreNotNil() predicate.NickName {
+	return predicate.NickName(sql.FieldNotNull(FieldScore))
+}
+
+// BornInEQ applies the EQ predicate on the "bornIn" field.
+func BornInEQ(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldBornIn, v))
+}
+
+// BornInNEQ applies the NEQ predicate on the "bornIn" field.
+func BornInNEQ(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldNEQ(FieldBornIn, v))
+}
+
+// BornInIn applies the In predicate on the "bornIn" field.
+func BornInIn(vs ...int) predicate.NickName {
+	return predicate.NickName(sql.FieldIn(FieldBornIn, vs...))
+}
+
+// BornInNotIn applies the NotIn predicate on the "bornIn" field.
+func BornInNotIn(vs ...int) predicate.NickName {
+	return predicate.NickName(sql.FieldNotIn(FieldBornIn, vs...))
+}
+
+// BornInGT applies the GT predicate on the "bornIn" field.
+func BornInGT(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldGT(FieldBornIn, v))
+}
+
+// BornInGTE applies the GTE predicate on the "bornIn" field.
+func BornInGTE(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldGTE(FieldBornIn, v))
+}
+
+// BornInLT applies the LT predicate on the "bornIn" field.
+func BornInLT(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldLT(FieldBornIn, v))
+}
+
+// BornInLTE applies the LTE predicate on the "bornIn" field.
+func BornInLTE(v int) predicate.NickName {
+	return predicate.NickName(sql.FieldLTE(FieldBornIn, v))
+}
+
+// BornInIsNil applies the IsNil predicate on the "bornIn" field.
+func BornInIsNil() predicate.NickName {
+	return predicate.NickName(sql.FieldIsNull(FieldBornIn))
+}
+
+// BornInNotNil applies the NotNil predicate on the "bornIn" field.
+func BornInNotNil() predicate.NickName {
+	return predicate.NickName(sql.FieldNotNull(FieldBornIn))
+}
+
+// SealEQ applies the EQ predicate on the "seal" field.
+func SealEQ(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldEQ(FieldSeal, v))
+}
+
+// SealNEQ applies the NEQ predicate on the "seal" field.
+func SealNEQ(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldNEQ(FieldSeal, v))
+}
+
+// SealIn applies the In predicate on the "seal" field.
+func SealIn(vs ...[]byte) predicate.NickName {
+	return predicate.NickName(sql.FieldIn(FieldSeal, vs...))
+}
+
+// SealNotIn applies the NotIn predicate on the "seal" field.
+func SealNotIn(vs ...[]byte) predicate.NickName {
+	return predicate.NickName(sql.FieldNotIn(FieldSeal, vs...))
+}
+
+// SealGT applies the GT predicate on the "seal" field.
+func SealGT(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldGT(FieldSeal, v))
+}
+
+// SealGTE applies the GTE predicate on the "seal" field.
+func SealGTE(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldGTE(FieldSeal, v))
+}
+
+// SealLT applies the LT predicate on the "seal" field.
+func SealLT(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldLT(FieldSeal, v))
+}
+
+// SealLTE applies the LTE predicate on the "seal" field.
+func SealLTE(v []byte) predicate.NickName {
+	return predicate.NickName(sql.FieldLTE(FieldSeal, v))
+}
+
+// SealIsNil applies the IsNil predicate on the "seal" field.
+func SealIsNil() predicate.NickName {
+	return predicate.NickName(sql.FieldIsNull(FieldSeal))
+}
+
+// SealNotNil applies the NotNil predicate on the "seal" field.
+func SealNotNil() predicate.NickName {
+	return predicate.NickName(sql.FieldNotNull(FieldSeal))
 }
 
 // HasOwnerItem applies the HasEdge predicate on the "ownerItem" edge.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -101,6 +102,12 @@ func (NickName) Fields() []ent.Field {
 		field.Bool("isPublic").Optional(),
 		field.JSON("otherForms", []string{}).Optional(),
 		field.Time("madeAt").Default(time.Now),
+		// Limits that nothing but ent's validators knows.
+		field.String("motto").Optional().MinRuneLen(3).MaxRuneLen(5),
+		field.String("plate").Optional().MaxLen(6).Match(regexp.MustCompile("^[A-Z]+$")),
+		field.Float("score").Optional().Range(0.5, 9.75),
+		field.Int("bornIn").Optional().Immutable().Range(1900, 2100),
+		field.Bytes("seal").Optional().MaxLen(4),
 	)
 }
 
