@@ -55,7 +55,7 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 				require.Contains(t, string(text), `"code":"APPROVAL_REQUIRED"`, "the script threw nothing")
 			}
 			list := a.exec("", "approve", "--list")
-			require.Contains(t, list.stdout, "Todo: 2 deleted")
+			require.Contains(t, list.stdout, "deletes 2 (2 Todo)")
 			plan := idPattern.FindString(list.stdout)
 			for who, want := range map[string]fault.Code{"agent": fault.ApprovalRequired, "other": fault.NotFound} {
 				require.EqualValues(t, want, code(call(who, "koan.code.execute", input{"planId": plan})), who)
