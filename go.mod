@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1 // migrations: what ent uses, and the format of their files
 	entgo.io/ent v0.14.6
-	github.com/coreos/go-oidc/v3 v3.21.0 // verifies access tokens
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // runs scripts
 	github.com/evanw/esbuild v0.28.2 // modules, top-level await and TypeScript, which goja does not parse
 	github.com/go-jose/go-jose/v4 v4.1.8 // the keys that sign them
@@ -88,7 +87,6 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect

@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -50,9 +51,9 @@ var details = []string{detailName, detailDescription, detailFull}
 
 // options are the last argument of listTools and searchTools.
 type discoveryOptions struct {
-	Detail   *string  `json:"detail"`
-	ServerID *string  `json:"serverId"`
-	Limit    *float64 `json:"limit"`
+	Detail   *string
+	ServerID *string
+	Limit    *float64
 }
 
 // mostAsked is how often a script may ask discovery where calls are unlimited.
@@ -232,14 +233,29 @@ func optionsArgument(args []json.RawMessage) (discoveryOptions, error) {
 	if len(args) < 2 || string(args[1]) == "null" {
 		return o, nil
 	}
-	var given map[string]any
-	if err := json.Unmarshal(args[1], &given); err != nil || given == nil {
+	members, err := exact.Members(args[1])
+	if err != nil {
 		return o, fault.Invalid(fault.Detail{Path: "/1", Message: "the options must be an object", Expected: "object", Received: "another value"})
 	}
 	var wrong []fault.Detail
-	for _, m := range []member{choice("detail", "", details...), text("serverId", ""), whole("limit", "", 0, 0)} {
-		if v, ok := given[m.name]; ok && v != nil {
-			wrong = append(wrong, m.problems(v)...)
+	for _, m := range []struct {
+		member
+		into any
+	}{{choice("detail", "", details...), &o.Detail}, {text("serverId", ""), &o.ServerID}, {whole("limit", "", 0, 0), &o.Limit}} {
+		raw, ok := members[m.name]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return o, err
+		}
+		found := m.problems(v)
+		if wrong = append(wrong, found...); len(found) > 0 {
+			continue
+		}
+		if err := json.Unmarshal(raw, m.into); err != nil {
+			return o, err
 		}
 	}
 	if len(wrong) > 0 {
@@ -247,9 +263,6 @@ func optionsArgument(args []json.RawMessage) (discoveryOptions, error) {
 			wrong[i].Path = "/1" + wrong[i].Path
 		}
 		return o, fault.Invalid(wrong...)
-	}
-	if err := json.Unmarshal(args[1], &o); err != nil {
-		return o, fault.Invalid(fault.Detail{Path: "/1", Message: "the options cannot be read"})
 	}
 	if o.Detail == nil {
 		o.Detail = &standard

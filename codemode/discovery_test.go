@@ -30,6 +30,7 @@ func TestDiscovery(t *testing.T) {
 		`(await d.searchTools("square number")).results.map((r) => [r.serverId, r.toolName, r.exportName])[0]`: `["square","of","of"]`,
 		`(await d.searchTools("note", { serverId: "koan", limit: 2, detail: "name" })).results.length`:         `2`,
 		`Object.keys((await d.searchTools("square", { detail: "name" })).results[0])`:                          `["serverId","toolName","exportName"]`,
+		`(await d.searchTools("square", { LIMIT: -5, limit: 1 })).results.length`:                              `1`,
 		`(await d.searchTools("zzzz")).results`:                                                                `[]`,
 		`(await d.searchTools("x")).query`:                                                                     `"x"`,
 		`d.listServers() instanceof Promise`:                                                                   `true`,

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
@@ -47,10 +48,26 @@ type executeInput struct {
 
 // ownLimits are a caller's own limits: whole numbers, 0 where not given.
 type ownLimits struct {
-	TimeoutMs      float64 `json:"timeoutMs"`
-	MaxMemoryBytes float64 `json:"maxMemoryBytes"`
-	MaxLogBytes    float64 `json:"maxLogBytes"`
-	MaxToolCalls   float64 `json:"maxToolCalls"`
+	TimeoutMs, MaxMemoryBytes, MaxLogBytes, MaxToolCalls float64
+}
+
+// UnmarshalJSON takes limits by their exact names: any others are ignored, and were not
+// checked either.
+func (l *ownLimits) UnmarshalJSON(raw []byte) error {
+	given, err := exact.Members(raw)
+	if err != nil {
+		return err
+	}
+	for name, limit := range map[string]*float64{
+		"timeoutMs": &l.TimeoutMs, "maxMemoryBytes": &l.MaxMemoryBytes, "maxLogBytes": &l.MaxLogBytes, "maxToolCalls": &l.MaxToolCalls,
+	} {
+		if one, ok := given[name]; ok {
+			if err := json.Unmarshal(one, limit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // execution is one script that a face was given.

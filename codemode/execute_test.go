@@ -117,6 +117,11 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"wrong type", `{"code":"1","dryRun":"yes"}`, fault.InvalidPayload, "/dryRun", nil},
 		{"limit of a wrong type", `{"code":"1","limits":{"timeoutMs":"5"}}`, fault.InvalidPayload, "/limits/timeoutMs", nil},
 		{"limit of nothing", `{"code":"1","limits":{"maxToolCalls":0}}`, fault.InvalidPayload, "/limits/maxToolCalls", nil},
+		{"two dry runs", `{"code":"1","dryRun":true,"dryRun":false}`, fault.InvalidPayload, "/dryRun", nil},
+		{"a dry run in capitals", `{"code":"1","DryRun":true}`, fault.InvalidPayload, "/DryRun", nil},
+		{"two keys", `{"code":"1","idempotencyKey":"a","idempotencyKey":"b"}`, fault.InvalidPayload, "/idempotencyKey", nil},
+		{"two limits", `{"code":"1","limits":{"maxToolCalls":-1},"limits":{}}`, fault.InvalidPayload, "/limits", nil},
+		{"two limits inside", `{"code":"1","limits":{"maxToolCalls":1,"maxToolCalls":2}}`, fault.InvalidPayload, "/limits/maxToolCalls", nil},
 		{"unknown include", `{"code":"1","include":["change"]}`, fault.InvalidPayload, "/include/0", nil},
 		{"args too deep", `{"code":"1","args":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + `}`, fault.InvalidPayload, "/args", nil},
 		{"entry that is no name", `{"code":"let a; let b","entryFunction":"o.main"}`, fault.InvalidPayload, "/entryFunction", nil},
@@ -206,6 +211,15 @@ func TestOwnLimitsOnlyLower(t *testing.T) {
 		require.Equal(t, "warn", r.Logs[i].Level)
 		require.Contains(t, r.Logs[i].Message, "limits."+name+" is above the server's")
 	}
+}
+
+// A limit by another name is none, whatever it says.
+func TestLimitsHaveExactNames(t *testing.T) {
+	h := newHouse(t, map[string]any{"codeMode.maxSdkCalls": 5})
+	r := h.run("for (let n = 0; n < 20; n++) SDK.Entities.Note.collection()", in{"limits": in{"MaxToolCalls": -1, "maxtoolcalls": 0, "MAXMEMORYBYTES": -1, "TimeoutMs": -5}})
+	r.fails(t, fault.SDKCallsExceeded)
+	require.Equal(t, 5, r.outcome.SDKCalls)
+	require.NoError(t, h.run("1", in{"limits": in{"TimeoutMs": -5, "Maxlogbytes": -1}}).err)
 }
 
 func TestSetsAndRunAreSeenByTheScript(t *testing.T) {

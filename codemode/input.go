@@ -2,12 +2,14 @@ package codemode
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -49,6 +51,10 @@ func (ms members) schema() json.RawMessage {
 // check reports everything that is wrong with an input, as one invalid_payload.
 func (ms members) check(input json.RawMessage) error {
 	var in map[string]any
+	var twice *exact.Repeated
+	if err := exact.Once(input); errors.As(err, &twice) {
+		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name stands there twice"})
+	}
 	if err := json.Unmarshal(input, &in); err != nil || in == nil {
 		return fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
 	}

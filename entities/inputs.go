@@ -36,9 +36,9 @@ type (
 // open reads the input object and reports unknown members. It returns nil where
 // the input is no object.
 func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
-	v, err := filter.Decode(raw)
-	if err != nil {
-		d.fail("", "the input is not JSON: %v", err)
+	v, problem := filter.Input(raw)
+	if problem != nil {
+		d.details = append(d.details, *problem)
 		return nil
 	}
 	members, ok := v.(map[string]any)

@@ -3,12 +3,18 @@ package filter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"unicode/utf8"
+
+	"github.com/koan-go/koan/framework/exact"
+	"github.com/koan-go/koan/framework/fault"
 )
 
-// Decode reads one JSON value as encoding/json does with UseNumber: objects are maps,
-// of which a name that comes twice has the last value, and numbers are json.Number.
+var errTwice = errors.New("a name stands twice in one object")
+
+// Decode reads one JSON value as encoding/json does with UseNumber: objects are maps
+// and numbers are json.Number. A name that stands twice in one object is an error.
 // Inputs are small and there is one with every call, so what is valid is read without
 // the library's decoder, which takes 2 KB for each.
 func Decode(raw json.RawMessage) (any, error) {
@@ -17,11 +23,31 @@ func Decode(raw json.RawMessage) (any, error) {
 	}
 	r := reader{text: raw}
 	v := r.value()
-	return v, r.err
+	if r.err != nil {
+		return decodeSlowly(raw)
+	}
+	return v, nil
+}
+
+// Input is Decode for the whole input of an operation.
+func Input(raw json.RawMessage) (any, *fault.Detail) {
+	v, err := Decode(raw)
+	var twice *exact.Repeated
+	switch {
+	case errors.As(err, &twice):
+		return nil, &fault.Detail{Path: twice.Path, Message: "the name stands there twice"}
+	case err != nil:
+		return nil, &fault.Detail{Message: "the input is not JSON: " + err.Error()}
+	}
+	return v, nil
 }
 
 // decodeSlowly says what is wrong, and mends what is no UTF-8.
 func decodeSlowly(raw json.RawMessage) (any, error) {
+	var twice *exact.Repeated
+	if err := exact.Once(raw); errors.As(err, &twice) {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
@@ -85,6 +111,9 @@ func (r *reader) object() map[string]any {
 		name := r.string()
 		r.next()
 		r.at++ // the colon
+		if _, twice := m[name]; twice && r.err == nil {
+			r.err = errTwice
+		}
 		m[name] = r.value()
 		if r.next() == ',' {
 			r.at++

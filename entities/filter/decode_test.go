@@ -11,7 +11,7 @@ import (
 // FuzzDecode compares Decode with the library's decoder.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"id":"1"}`, ` { "a" : [ 1 , -2.5e+3,"x\n\u00e9\ud83d\ude00\ud83d", null,true , false ],"a":{},"b":[]} `, `"\ud800"`, `12`, `{} {}`, `[1,]`, ``, "\"\xff\"",
+		`{"id":"1"}`, ` { "a" : [ 1 , -2.5e+3,"x\n\u00e9\ud83d\ude00\ud83d", null,true , false ],"c":{},"b":[]} `, `"\ud800"`, `12`, `{} {}`, `[1,]`, `{"a":1,"a":2}`, `[{"a":{"b":1,"\u0062":2}}]`, ``, "\"\xff\"",
 		strings.Repeat("[", 10001) + strings.Repeat("]", 10001),
 	} {
 		f.Add([]byte(seed))

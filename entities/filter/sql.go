@@ -112,17 +112,17 @@ func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
 // bytes, which databases do not compare with text.
 func asText(c *descriptor.Column) bool { return c.Form != nil && c.Storage == descriptor.Text }
 
-// exact is a column that is compared with exactly what it holds.
-type exact struct{ plain }
+// verbatim is a column that is compared with exactly what it holds.
+type verbatim struct{ plain }
 
-func (c exact) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
+func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
 
-func (c exact) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+func (c verbatim) bind(b *sqltext.Builder, v any) { b.Arg(v) }
 
 // whole is a column that is compared for equality.
 func whole(c *descriptor.Column) operand {
 	if c.Form != nil && c.Storage != descriptor.Decimal {
-		return exact{plain{c}}
+		return verbatim{plain{c}}
 	}
 	return plain{c}
 }

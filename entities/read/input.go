@@ -45,9 +45,9 @@ func (in *input) wrong(at, message, expected string, got any) {
 // open reads the object and reports every member that is not known.
 func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []string) *input {
 	in := &input{entity: e, graph: g}
-	v, err := filter.Decode(raw)
-	if err != nil {
-		in.fail("", "the input is not JSON: "+err.Error())
+	v, problem := filter.Input(raw)
+	if problem != nil {
+		in.details = append(in.details, *problem)
 		return in
 	}
 	m, ok := v.(map[string]any)

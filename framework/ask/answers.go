@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
 )
@@ -50,9 +51,13 @@ func Elicit(ctx context.Context, key, message string, form json.RawMessage) (For
 
 // DecodeForm reads the answer to a FormQuestion.
 func DecodeForm(answer, form json.RawMessage) (Form, error) {
-	var f Form
-	if err := decode(Elicitation, answer, &f); err != nil {
-		return Form{}, err
+	members, err := exact.Members(answer)
+	if err != nil {
+		return Form{}, malformed(Elicitation, "", err.Error())
+	}
+	f := Form{Content: members["content"]}
+	if raw := members["action"]; raw != nil && json.Unmarshal(raw, &f.Action) != nil {
+		return Form{}, malformed(Elicitation, "/action", "it is not a string")
 	}
 	switch f.Action {
 	case Decline, Cancel:

@@ -105,6 +105,21 @@ func (i *issuer) claims(changes claims) claims {
 // sign makes a token.
 func (i *issuer) sign(key any, alg jose.SignatureAlgorithm, header map[string]any, c claims) string {
 	i.t.Helper()
+	payload, err := json.Marshal(c)
+	require.NoError(i.t, err)
+	return i.signRaw(key, alg, header, payload)
+}
+
+// payload makes a token whose claims have a member more, as it is written.
+func (i *issuer) payload(c claims, member string) string {
+	i.t.Helper()
+	payload, err := json.Marshal(c)
+	require.NoError(i.t, err)
+	return i.signRaw(rsaKey(), jose.RS256, nil, append(append(payload[:len(payload)-1:len(payload)-1], ","+member...), '}'))
+}
+
+func (i *issuer) signRaw(key any, alg jose.SignatureAlgorithm, header map[string]any, payload []byte) string {
+	i.t.Helper()
 	o := &jose.SignerOptions{ExtraHeaders: map[jose.HeaderKey]any{"typ": "at+jwt", "kid": "one"}}
 	for k, v := range header {
 		if o.ExtraHeaders[jose.HeaderKey(k)] = v; v == nil {
@@ -112,8 +127,6 @@ func (i *issuer) sign(key any, alg jose.SignatureAlgorithm, header map[string]an
 		}
 	}
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o)
-	require.NoError(i.t, err)
-	payload, err := json.Marshal(c)
 	require.NoError(i.t, err)
 	signed, err := s.Sign(payload)
 	require.NoError(i.t, err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/koan-go/koan/framework/exact"
 )
 
 // How long the issuer's keys are good for, and how often it is asked. Whoever sends
@@ -144,36 +146,36 @@ func (k *keys) ready(ctx context.Context) error {
 
 // fetch asks the issuer where its keys are, and for them.
 func (k *keys) fetch() ([]jose.JSONWebKey, error) {
-	var about struct {
-		Issuer string `json:"issuer"`
-		Keys   string `json:"jwks_uri"`
-	}
+	var about map[string]json.RawMessage
 	var problems []error
-	found := false
 	for _, where := range metadataOf(k.issuer) {
-		err := k.get(where, &about)
-		if found = err == nil; found {
+		var err error
+		if about, err = k.get(where); err == nil {
 			break
 		}
 		problems = append(problems, err)
 	}
+	issuer, _ := text(about["issuer"])
+	where, _ := text(about["jwks_uri"])
 	switch {
-	case !found:
+	case about == nil:
 		return nil, errors.Join(problems...)
-	case about.Issuer != k.issuer:
-		return nil, fmt.Errorf("%s says that its issuer is %q", k.issuer, shorten(about.Issuer))
-	case address(about.Keys) != nil:
-		return nil, fmt.Errorf("%s: jwks_uri: %w", k.issuer, address(about.Keys))
+	case issuer != k.issuer:
+		return nil, fmt.Errorf("%s says that its issuer is %q", k.issuer, shorten(issuer))
+	case address(where) != nil:
+		return nil, fmt.Errorf("%s: jwks_uri: %w", k.issuer, address(where))
 	}
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
-	if err := k.get(about.Keys, &set); err != nil {
+	set, err := k.get(where)
+	if err != nil {
 		return nil, err
 	}
-	out := usable(set.Keys)
+	var keys []json.RawMessage
+	if err := json.Unmarshal(set["keys"], &keys); err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	out := usable(keys)
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: there are no public keys for signatures", about.Keys)
+		return nil, fmt.Errorf("%s: there are no public keys for signatures", where)
 	}
 	return out, nil
 }
@@ -206,33 +208,34 @@ func usable(raw []json.RawMessage) []jose.JSONWebKey {
 	return out
 }
 
-// get reads a JSON document.
-func (k *keys) get(where string, into any) error {
+// get reads a JSON document: an object.
+func (k *keys) get(where string) (map[string]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Accept", "application/json")
 	resp, err := k.client.Do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxFetch+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", where, err)
+		return nil, fmt.Errorf("%s: %w", where, err)
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s: %s", where, resp.Status)
+		return nil, fmt.Errorf("%s: %s", where, resp.Status)
 	case len(raw) > maxFetch:
-		return fmt.Errorf("%s: longer than %d bytes", where, maxFetch)
+		return nil, fmt.Errorf("%s: longer than %d bytes", where, maxFetch)
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("%s: %w", where, err)
+	out, err := exact.Members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	return nil
+	return out, nil
 }
 
 func shorten(s string) string {

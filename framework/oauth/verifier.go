@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -92,78 +92,81 @@ func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, er
 	if len(token) > maxToken {
 		return auth.Principal{}, wrong(fmt.Sprintf("it is longer than %d bytes", maxToken))
 	}
-	signed := &signature{keys: v.keys, types: v.opts.Types, algorithms: v.opts.Algorithms}
-	// Times and audience are checked here: an access token's rules differ from those
-	// of the ID tokens that the library has in mind.
-	verified, err := oidc.NewVerifier(v.opts.Issuer, signed, &oidc.Config{
-		SupportedSigningAlgs: v.opts.Algorithms, SkipClientIDCheck: true, SkipExpiryCheck: true,
-	}).Verify(ctx, token)
-	switch {
-	case signed.err != nil:
-		return auth.Principal{}, signed.err
-	case err != nil && signed.good:
-		return auth.Principal{}, errors.Join(wrong("another issuer made it, or its claims cannot be read"), err)
-	case err != nil:
+	payload, err := v.signed(ctx, token)
+	if err != nil {
 		return auth.Principal{}, err
 	}
-	if !slices.ContainsFunc(verified.Audience, func(aud string) bool { return slices.Contains(v.opts.Audiences, aud) }) {
+	// Claims count by their exact names, once each: `Aud` is another claim than `aud`.
+	claims, err := exact.Members(payload)
+	if err != nil {
+		return auth.Principal{}, errors.Join(wrong("its claims cannot be read"), err)
+	}
+	if issuer, ok := text(claims["iss"]); !ok || issuer != v.opts.Issuer {
+		return auth.Principal{}, wrong("another issuer made it")
+	}
+	if !v.meant(claims["aud"]) {
 		return auth.Principal{}, wrong("it was made for another resource")
-	}
-	claims := map[string]json.RawMessage{}
-	if err := verified.Claims(&claims); err != nil {
-		return auth.Principal{}, err
 	}
 	if err := v.inTime(claims); err != nil {
 		return auth.Principal{}, err
 	}
-	return v.principal(verified.Subject, claims)
+	return v.principal(claims)
 }
 
-// signature verifies one token's signature for the library. What came of it is kept
-// here, since the library hands on a text only.
-type signature struct {
-	keys       *keys
-	types      []string
-	algorithms []string
-
-	err  error // why not, where the library could not know
-	good bool
+// text reads a claim that is a text.
+func text(raw json.RawMessage) (s string, ok bool) {
+	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
-var _ oidc.KeySet = (*signature)(nil)
+// meant reports whether the claim `aud`, a text or a list of texts, has this resource.
+func (v *Verifier) meant(raw json.RawMessage) bool {
+	var audiences []string
+	if one, ok := text(raw); ok {
+		audiences = []string{one}
+	} else if len(raw) == 0 || json.Unmarshal(raw, &audiences) != nil {
+		return false
+	}
+	return slices.ContainsFunc(audiences, func(a string) bool { return slices.Contains(v.opts.Audiences, a) })
+}
 
-// VerifySignature implements oidc.KeySet.
-func (s *signature) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	var algorithms []jose.SignatureAlgorithm
-	for _, a := range s.algorithms {
-		algorithms = append(algorithms, jose.SignatureAlgorithm(a))
+// signed verifies the signature of a token and returns what it signs.
+func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
+	algorithms := make([]jose.SignatureAlgorithm, len(v.opts.Algorithms))
+	for i, a := range v.opts.Algorithms {
+		algorithms[i] = jose.SignatureAlgorithm(a)
 	}
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err
 	}
 	header := parsed.Signatures[0].Protected
-	typ, _ := header.ExtraHeaders[jose.HeaderType].(string)
-	if typ == "" {
-		typ = "JWT" // RFC 7519, section 5.1: it may be left out
+	if !v.typed(header.ExtraHeaders) {
+		return nil, wrong("it is no access token by its type")
 	}
-	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
-	if !slices.ContainsFunc(s.types, func(t string) bool { return strings.EqualFold(t, typ) }) {
-		s.err = wrong("it is no access token by its type")
-		return nil, s.err
-	}
-	found, err := s.keys.find(ctx, header.KeyID, header.Algorithm)
+	found, err := v.keys.find(ctx, header.KeyID, header.Algorithm)
 	if err != nil {
-		s.err = err
 		return nil, err
 	}
 	for _, key := range found {
 		if payload, err := parsed.Verify(key.Key); err == nil {
-			s.good = true
 			return payload, nil
 		}
 	}
 	return nil, errors.New("no key of the issuer made the signature")
+}
+
+// typed reports whether a token is an access token by the type in its header. The type
+// may be left out (RFC 7519, section 5.1); what stands there is a text.
+func (v *Verifier) typed(header map[jose.HeaderKey]any) bool {
+	typ := "JWT"
+	if given, there := header[jose.HeaderType]; there {
+		var ok bool
+		if typ, ok = given.(string); !ok {
+			return false
+		}
+	}
+	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
+	return slices.ContainsFunc(v.opts.Types, func(t string) bool { return strings.EqualFold(t, typ) })
 }
 
 // inTime checks exp, which must be there, nbf and iat.
@@ -198,7 +201,8 @@ func (v *Verifier) inTime(claims map[string]json.RawMessage) error {
 
 // principal reads what a token grants. The scope "*" is only a name here: clients
 // choose the scopes that they ask an issuer for.
-func (v *Verifier) principal(subject string, claims map[string]json.RawMessage) (auth.Principal, error) {
+func (v *Verifier) principal(claims map[string]json.RawMessage) (auth.Principal, error) {
+	subject, _ := text(claims["sub"])
 	if subject == "" || len(subject) > maxSubject {
 		return auth.Principal{}, wrong("it has no sub, or a very long one")
 	}
@@ -228,9 +232,8 @@ func names(claim string, raw json.RawMessage) ([]string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return out, nil
 	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		out = strings.Fields(text)
+	if one, ok := text(raw); ok {
+		out = strings.Fields(one)
 	} else if json.Unmarshal(raw, &out) != nil {
 		return nil, wrong("its " + claim + " is no text and no list of texts")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 )
@@ -142,14 +143,8 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 	if err != nil {
 		return r.unasked(ctx, p, err)
 	}
-	var given struct{ Approve bool }
-	if f.Action == ask.Accept {
-		if err := json.Unmarshal(f.Content, &given); err != nil {
-			return fault.New(fault.Internal, "").Because(err)
-		}
-	}
 	switch {
-	case !given.Approve:
+	case !saysYes(f):
 		return r.deny(ctx, p, "")
 	case r.late(ctx, p, q):
 		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
@@ -161,6 +156,13 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 func (r *Run) undecided(p *Plan, why string) error {
 	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 	return requiredSince(p, why)
+}
+
+// saysYes reports whether an answer agrees: by the one member that was asked for, not
+// by one that is like it.
+func saysYes(f ask.Form) bool {
+	given, err := exact.Members(f.Content)
+	return f.Action == ask.Accept && err == nil && string(given["approve"]) == "true"
 }
 
 // unasked is what becomes of a run whose client cannot be asked, or that answers with

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -41,6 +42,10 @@ func (c *Cache) Check(schema, input json.RawMessage) error {
 func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema, input) }
 
 func check(compiled *jsonschema.Schema, input json.RawMessage) error {
+	var twice *exact.Repeated
+	if err := exact.Once(input); errors.As(err, &twice) { // who reads it next may take the other one
+		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name stands there twice"})
+	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
 	if err != nil {
 		return fault.Invalid(fault.Detail{Message: "the input is not JSON: " + err.Error()})

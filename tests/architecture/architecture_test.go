@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval"}
+var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact"}
 
 func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
@@ -128,11 +128,12 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/approval": {"framework/fault"},
 		"framework/journal":  {},
 		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
-		"framework/schema":   {"framework/fault"},
+		"framework/exact":    {},
+		"framework/schema":   {"framework/fault", "framework/exact"},
 		"framework/seal":     {},
 		"framework/patience": {},
-		"framework/ask":      {"framework/fault", "framework/schema"},
-		"framework/run":      {"framework/ask", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
+		"framework/ask":      {"framework/fault", "framework/schema", "framework/exact"},
+		"framework/run":      {"framework/ask", "framework/exact", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {

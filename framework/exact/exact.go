@@ -1,0 +1,139 @@
+// Package exact reads JSON that decides about rights: objects whose members count by
+// their exact names, and once each. encoding/json matches the names of struct fields in
+// any case, and takes the last of two members with one name, or a mixture of both; so
+// two readers of one text could take it for two things.
+//
+// What belongs here: reading names. What must never: what any member means.
+package exact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrNotObject is what Members returns for anything but an object.
+var ErrNotObject = errors.New("it is not a JSON object")
+
+// Repeated is the error of a text in which a name stands twice in one object.
+type Repeated struct{ Path string } // JSON Pointer of the member
+
+// Error implements error.
+func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " stands there twice" }
+
+// Members returns the members of an object by their exact names, with their values as
+// they stand there. It ends in ErrNotObject, or in a *Repeated of any depth.
+func Members(text []byte) (map[string]json.RawMessage, error) {
+	if err := Once(text); err != nil {
+		return nil, err
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
+		return nil, ErrNotObject
+	}
+	var out map[string]json.RawMessage
+	return out, json.Unmarshal(text, &out)
+}
+
+// Once checks that a text is JSON, and that no object in it has a name twice.
+func Once(text []byte) error {
+	if !json.Valid(text) {
+		var v json.RawMessage
+		return json.Unmarshal(text, &v)
+	}
+	s := scanner{text: text}
+	s.value(nil)
+	if s.repeated != nil {
+		return &Repeated{pointer(s.repeated)}
+	}
+	return nil
+}
+
+// scanner walks through a text that is valid JSON, and so nested no deeper than
+// json.Valid allows.
+type scanner struct {
+	text     []byte
+	at       int
+	repeated []string // the way to the first name that stands twice
+}
+
+func (s *scanner) next() byte {
+	for {
+		switch c := s.text[s.at]; c {
+		case ' ', '\n', '\r', '\t':
+			s.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (s *scanner) value(way []string) {
+	switch s.next() {
+	case '{':
+		s.object(way)
+	case '[':
+		s.at++
+		for i := 0; s.next() != ']'; i++ {
+			s.value(append(way, strconv.Itoa(i)))
+			if s.next() == ',' {
+				s.at++
+			}
+		}
+		s.at++
+	case '"':
+		s.string()
+	default:
+		for s.at < len(s.text) && bytes.IndexByte([]byte(" \n\r\t,]}"), s.text[s.at]) < 0 {
+			s.at++
+		}
+	}
+}
+
+func (s *scanner) object(way []string) {
+	names := map[string]bool{}
+	for s.at++; s.next() != '}'; {
+		name := s.string()
+		way := append(way, name)
+		if names[name] && s.repeated == nil {
+			s.repeated = append([]string(nil), way...)
+		}
+		names[name] = true
+		s.next()
+		s.at++ // the colon
+		s.value(way)
+		if s.next() == ',' {
+			s.at++
+		}
+	}
+	s.at++
+}
+
+// string passes a string, and returns what it says.
+func (s *scanner) string() string {
+	start, plain := s.at, true
+	for s.at++; s.text[s.at] != '"'; s.at++ {
+		if s.text[s.at] == '\\' {
+			s.at++
+			plain = false
+		}
+	}
+	s.at++
+	if inner := s.text[start+1 : s.at-1]; plain && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var out string
+	_ = json.Unmarshal(s.text[start:s.at], &out) // the text is valid JSON
+	return out
+}
+
+func pointer(way []string) string {
+	var b strings.Builder
+	for _, step := range way {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return b.String()
+}
