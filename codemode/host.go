@@ -195,7 +195,7 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	}
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
-		f.err = explained(f.err, h.call.View().Operation(id), input)
+		f.err = explained(f.err, h.call.View().At(catalog.SurfaceScript).Operation(id), input)
 	}
 	if f.err == nil && !h.hold(len(f.out)) {
 		f.out, f.err = nil, tooMuchHeld()

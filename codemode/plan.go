@@ -66,7 +66,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		if err != nil {
 			return nil, err
 		}
-		changes := orEmpty(plan.Changes)
+		changes := orEmpty(run.Disclosed(plan.Changes))
 		return wire.Marshal(succeeded{Success: true, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
 	}
 	out, outcome, err := run.ApprovePlan(ctx, plan)
@@ -79,7 +79,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 	// A tool of its own, or another face: what it gave is the result.
 	reply := succeeded{Success: true, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
 	if outcome != nil {
-		reply.ChangeCounts = run.Counts(outcome.Changes)
+		reply.ChangeCounts = run.Counts(run.Disclosed(outcome.Changes))
 		if outcome.Repeated {
 			reply.ChangeCounts = plan.Counts()
 		}

@@ -67,10 +67,10 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
 		Success: true, Atomic: e.loose(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
-		ChangeCounts: run.Counts(o.Changes),
+		ChangeCounts: run.Counts(run.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
-		changes := orEmpty(o.Changes)
+		changes := orEmpty(run.Disclosed(o.Changes))
 		out.Changes = &changes
 	}
 	if slices.Contains(e.in.Include, includeCalls) {
@@ -92,7 +92,7 @@ func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
 	out := failed{Error: f, Atomic: e.loose(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
 		if out.Committed = e.outcome.Committed; out.Committed {
-			out.ChangeCounts = run.Counts(e.outcome.Changes)
+			out.ChangeCounts = run.Counts(run.Disclosed(e.outcome.Changes))
 		}
 		out.Calls = bounded(e.outcome.Calls)
 		out.OutsideEffects = bounded(e.outcome.OutsideEffects)

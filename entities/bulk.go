@@ -133,7 +133,7 @@ func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {
 	if m.id != nil && b.there[m.shown] {
 		return b.revise(ctx, b.t, b.k, m.id, m)
 	}
-	if missing := m.missing(b.k); len(missing) > 0 {
+	if missing := m.missing(b.t.caller.of(b.k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	p, err := b.prepare(ctx, b.t, b.k, m)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/catalog"
@@ -36,7 +35,7 @@ type queryInput struct {
 // decodeByQuery checks the input of update-by-query, or with changing false of
 // delete-by-query. A filter has to be given, and one without a condition only with
 // `all` or `maxAffected`: a query that forgets its condition would be about everything.
-func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
+func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
 	known := []string{"filter", "changes", "maxAffected", "all", "set"}
@@ -53,7 +52,7 @@ func decodeByQuery(k *kind, seen *descriptor.Entity, g filter.Graph, raw json.Ra
 	}
 	most, bounded := members["maxAffected"]
 	if v, ok := members["filter"]; ok {
-		tree, details := filter.Check(v, seen, g, "/filter")
+		tree, details := filter.Check(v, k.Entity, g, "/filter")
 		in.filter = tree
 		d.details = append(d.details, details...)
 		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
@@ -94,7 +93,7 @@ var (
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("updated") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, k.Entity, e.app.Graph, in, true)
+			_, err := decodeByQuery(k, e.app.Graph, in, true)
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
@@ -110,7 +109,7 @@ var (
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, k.Entity, e.app.Graph, in, false)
+			_, err := decodeByQuery(k, e.app.Graph, in, false)
 			return err
 		},
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
@@ -136,7 +135,7 @@ type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (boo
 // that hooks, versions, recorded changes and cascades are those of single writes,
 // and a change that makes other rows match changes nothing about which are meant.
 func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
-	in, err := decodeByQuery(k, t.caller.of(k), t.caller, call.Input(), changing)
+	in, err := decodeByQuery(t.caller.of(k), t.caller, call.Input(), changing)
 	if err == nil {
 		err = t.caller.refused
 	}

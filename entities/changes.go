@@ -233,7 +233,7 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 		if !r.was && !r.is {
 			continue
 		}
-		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: run.Update, Before: r.from, After: r.to}
+		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: run.Update, Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
 		switch {
 		case !r.was:
 			c.Action = run.Create
@@ -254,7 +254,7 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 		return nil
 	}
 	if t.caller != nil { // the call that it was made for may be over
-		t.caller = &seen{engine: t.caller.engine, view: t.caller.view, who: t.caller.who, tx: t, ctx: context.WithoutCancel(t.caller.ctx)}
+		t.caller = t.caller.again(t)
 		if t.store.engine.opts.Viewer != nil {
 			var err error
 			if ctx, err = t.caller.viewer(); err != nil {

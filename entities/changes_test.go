@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
@@ -141,7 +143,8 @@ func TestChangesShowCascadesThroughHiddenRows(t *testing.T) {
 	if forEach(t, TestChangesShowCascadesThroughHiddenRows) {
 		return
 	}
-	a := start(t, specimen.Entities())
+	at := place(t)
+	a := startIn(t, at, specimen.Entities())
 	cabinet := a.call("Cabinet.upsert", `{"model":{"name":"one"}}`)["id"].(string)
 	other := a.call("Cabinet.upsert", `{"model":{"name":"two"}}`)["id"].(string)
 	for _, text := range []string{"lies in it", "has its key", "elsewhere"} {
@@ -158,6 +161,12 @@ func TestChangesShowCascadesThroughHiddenRows(t *testing.T) {
 		_, err := db.Exec(statement)
 		require.NoError(t, err, statement)
 	}
+	for _, c := range [][2]string{{"Cabinet.delete", `{"id":"` + cabinet + `"}`}, {"Cabinet.delete-many", `{"ids":["` + cabinet + `"]}`}, {"Cabinet.delete-by-query", `{"filter":{"name":"one"}}`}} {
+		require.Contains(t, a.fails(fault.Forbidden, c[0], c[1]).Message, "rows that you may not see would be deleted or changed with it")
+	}
+	require.EqualValues(t, 3, a.call("Parcel.count", `{}`)["count"])
+
+	a = startIn(t, at, with(specimen.Entities(), "Cabinet", func(e *descriptor.Entity) { e.Resource.Cascades = true }))
 	for _, spec := range []run.Spec{{DryRun: true}, atomic} {
 		out := a.calls(spec, [2]string{"Cabinet.delete", `{"id":"` + cabinet + `"}`})
 		require.Equal(t, []string{"delete Cabinet " + cabinet, "delete Parcel 1", "update Parcel 2"}, said(out.Changes))

@@ -3,7 +3,7 @@ package entities
 import (
 	"database/sql/driver"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
@@ -14,6 +14,8 @@ import (
 
 // engine is what all operations share. Once started it is immutable.
 type engine struct {
+	base   *engine        // with all that there is; nil where this is it
+	sight  *catalog.Sight // what is seen; nil for all
 	app    *shim.App
 	opts   Options
 	reader *read.Engine     // from the start on
@@ -30,8 +32,9 @@ type kind struct {
 	// refers has what fields that are foreign keys refer to, hidden edges or not.
 	refers map[string]*kind
 
-	scoped   bool     // some field has scopes of its own
-	narrowed sync.Map // names of fields -> *descriptor.Entity without them
+	// Of a kind as a caller sees it: partial says that the caller reads less of a row than
+	// there is, blind that a new row needs an edge that the caller does not see.
+	partial, blind bool
 }
 
 // edge joins the two descriptions of an edge.
@@ -53,6 +56,7 @@ func newEngine(app *shim.App, o Options) *engine {
 			continue
 		}
 		e.byName[s.Entity.Resource.Name] = k
+		s.Entity.Resource.Operations = offered(&s.Entity.Resource)
 		for i := range s.Entity.Resource.Fields {
 			f := &s.Entity.Resource.Fields[i]
 			r, err := newRules(f)
@@ -60,7 +64,6 @@ func newEngine(app *shim.App, o Options) *engine {
 				panic(fmt.Sprintf("entities: %s: %v", s.Type, err))
 			}
 			k.rules[f.Name] = r
-			k.scoped = k.scoped || len(f.ReadScopes) > 0
 		}
 	}
 	for _, k := range e.byName {
@@ -76,6 +79,36 @@ func newEngine(app *shim.App, o Options) *engine {
 		}
 	}
 	return e
+}
+
+// offered are the operations that an entity has, of those that its schema names.
+func offered(r *catalog.Resource) []string {
+	wanted, out := r.Operations, []string{}
+	for i := range operations {
+		if o := &operations[i]; !(o.writes && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.op)) {
+			out = append(out, o.op)
+		}
+	}
+	return out
+}
+
+// whole is the engine with all that there is.
+func (e *engine) whole() *engine {
+	if e.base != nil {
+		return e.base
+	}
+	return e
+}
+
+// resource describes an entity as it is seen, nil where it is not.
+func (e *engine) resource(name string) *catalog.Resource {
+	if e.sight != nil {
+		return e.sight.Resource(name)
+	}
+	if k := e.byName[name]; k != nil {
+		return &k.Entity.Resource
+	}
+	return nil
 }
 
 func (k *kind) name() string { return k.Entity.Resource.Name }

@@ -36,7 +36,7 @@ func (t *tx) many(k *kind, take func(name string) bool) (out []*edge) {
 	}
 	for i := range k.edges {
 		e := &k.edges[i]
-		if e.column.Relation == descriptor.M2M && take(e.column.Ent) && (t.caller == nil || t.caller.Entity(e.target.name()) != nil) {
+		if e.column.Relation == descriptor.M2M && take(e.column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
 			out = append(out, e)
 		}
 	}

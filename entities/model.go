@@ -461,12 +461,23 @@ func (m *model) missing(k *kind) []fault.Detail {
 	if k.key().Required && m.id == nil {
 		lack(k.key().Name)
 	}
+	if k.blind {
+		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " needs a relationship that you may not see"})
+	}
 	return out
 }
 
-// elsewhere says that an edge is not written here; its description says where.
+// elsewhere says that an edge is not written here, and why.
 func (m *model) elsewhere(ed *edgeValue) fault.Detail {
-	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: ed.json.Name + " cannot be written here. " + ed.json.Description}
+	message := ed.json.Name + " cannot be changed after creation"
+	if ed.json.ReadOnly {
+		why := ed.json.Reason
+		if why == "" {
+			why = ed.json.Description
+		}
+		message = strings.TrimSpace(ed.json.Name + " cannot be written here. " + why)
+	}
+	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: message}
 }
 
 // names gives everything that can stand in a model.

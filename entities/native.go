@@ -43,8 +43,13 @@ func (t *tx) plain(k *kind, m *model) bool {
 	return true
 }
 
-// immutable tells whether a model has fields that only creation may set.
+// immutable reports whether a model has fields or edges that a change may not set.
 func (m *model) immutable() bool {
+	for i := range m.edges {
+		if m.edges[i].guarded() {
+			return true
+		}
+	}
 	for i := range m.fields {
 		if m.fields[i].field.Immutable {
 			return true

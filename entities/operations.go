@@ -25,7 +25,7 @@ type operation struct {
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
 	check   func(e *engine, k *kind, input json.RawMessage) error
-	decode  func(d *decoder, input json.RawMessage) any // in place of check, where little of an input depends on its caller
+	decode  func(d *decoder, input json.RawMessage) any // in place of check, where the handler needs nothing else of an input
 	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
 }
 
@@ -218,27 +218,24 @@ func (e *engine) offer(p *Provider) catalog.Offer {
 				r.Version = c.Field
 			}
 		}
-		wanted := r.Operations
-		r.Operations = nil
 		for i := range operations {
-			o := &operations[i]
-			if o.writes && r.ReadOnly || len(wanted) > 0 && !slices.Contains(wanted, o.op) {
-				continue
+			if o := &operations[i]; r.Has(o.op) {
+				out.Operations = append(out.Operations, p.operation(e, k, o))
 			}
-			r.Operations = append(r.Operations, o.op)
-			out.Operations = append(out.Operations, p.operation(k, o))
 		}
 		out.Resources = append(out.Resources, &r)
 	}
 	return out
 }
 
-func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
-	e, r := p.engine, &k.Entity.Resource
+// operation makes an operation on what an engine and a kind have of the entities: all
+// of them, or what somebody sees of them.
+func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operation {
+	r := &k.Entity.Resource
 	op := &catalog.Operation{
 		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
 		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
-		Scopes: k.Entity.ReadScopes, Reach: catalog.Everywhere, Resource: k.name(),
+		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.name(),
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
 	}
 	if o.decode != nil {
@@ -257,19 +254,40 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 	if o.op == "collection" && r.Description != "" { // said once, where one looks first
 		op.Summary += " " + r.Description
 	}
-	if o.writes {
-		op.Scopes = slices.Concat(op.Scopes, k.Entity.WriteScopes)
-	}
 	if strings.HasPrefix(o.op, "delete") {
-		op.Scopes = slices.Concat(op.Scopes, k.Entity.DeleteScopes)
+		op.Summary += e.cascadeNote(k)
 	}
-	op.Narrow = func(v *catalog.View) *catalog.Operation { return p.narrow(op, o, v) }
+	op.Narrow = func(s *catalog.Sight) *catalog.Operation {
+		seen := p.engine.as(s)
+		return p.operation(seen, seen.byName[r.Name], o)
+	}
 	if o.handle == nil { // new: the same answer every time, without a transaction
 		model := blank(r)
 		op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return model, nil }
 		return op
 	}
-	op.Handler = func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
+	op.Handler = p.handler(o, r.Name)
+	return op
+}
+
+// scopes are what a caller needs for an operation. Where nothing is declared for
+// writing, reading rights alone do not grant it.
+func (k *kind) scopes(o *operation) []string {
+	e := k.Entity
+	if !o.writes {
+		return e.ReadScopes
+	}
+	declared := e.WriteScopes
+	if strings.HasPrefix(o.op, "delete") {
+		declared = slices.Concat(declared, e.DeleteScopes)
+	}
+	return slices.Concat(e.ReadScopes, catalog.Guard(catalog.KindEntity, declared))
+}
+
+// handler carries an operation out in the run's transaction.
+func (p *Provider) handler(o *operation, name string) catalog.Handler {
+	e, k := p.engine, p.engine.byName[name]
+	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
 		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
@@ -283,20 +301,19 @@ func (p *Provider) operation(k *kind, o *operation) *catalog.Operation {
 		})
 		return out, err
 	}
-	return op
 }
 
 // asked reads an input as its caller may ask it. It ends in forbidden where a
 // policy refuses to read an entity that the input is about.
 func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage, *descriptor.Entity, filter.Graph) (T, error)) (T, error) {
-	in, err := decode(call.Input(), t.caller.of(k), t.caller)
+	in, err := decode(call.Input(), t.caller.of(k).Entity, t.caller)
 	if err == nil {
 		err = t.caller.refused
 	}
 	return in, err
 }
 
-// decodeGet reads an input of get-by-id as somebody may ask it who sees everything.
+// decodeGet reads an input of get-by-id without the rules that hold for rows.
 func decodeGet(d *decoder, raw json.RawMessage) any {
 	in, err := read.DecodeGet(raw, d.kind.Entity, d.graph)
 	if d.refused = err; err != nil {
@@ -310,10 +327,10 @@ func decodeGet(d *decoder, raw json.RawMessage) any {
 }
 
 // got is asked for an input of get-by-id, which is read anew only where it names
-// what not everybody sees.
+// what rules may hold for.
 func got(t *tx, k *kind, call catalog.Call) (*read.Get, error) {
 	in := call.Decoded().(*read.Get)
-	if k.scoped || !in.Plain() {
+	if !in.Plain() {
 		return asked(t, k, call, read.DecodeGet)
 	}
 	in.Obey(t.caller)

@@ -2,9 +2,15 @@ package entities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+
+	"entgo.io/ent"
+	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -20,7 +26,7 @@ func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
 
 // readable gives those of some ids whose rows the caller may read.
 func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
-	rule, err := t.caller.forgiving(k)
+	rule, err := t.caller.ruleOrNothing(k)
 	if rule == nil || err != nil {
 		return ids, err
 	}
@@ -39,11 +45,11 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 
 // shown reads a row as the caller may see it; nil where there is none for him.
 func (t *tx) shown(ctx context.Context, k *kind, id any) ([]byte, error) {
-	rule, err := t.caller.forgiving(k)
-	if err != nil || !t.caller.allowed(k.name(), "collection", "get-by-id", "upsert", "upsert-many", "patch") {
+	rule, err := t.caller.ruleOrNothing(k)
+	if err != nil || !t.caller.shows(k) {
 		return nil, err
 	}
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k), k.bound(id), rule)
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bound(id), rule)
 }
 
 // show gives an image that was just read as the caller may see it.
@@ -59,6 +65,7 @@ func (t *tx) show(ctx context.Context, k *kind, id any, image []byte) ([]byte, e
 // changes, nil for a new one.
 func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 	var details []fault.Detail
+	moved := false
 	look := func(target *kind, id any, at string) error {
 		seen, err := t.readable(ctx, target, []any{id})
 		there := len(seen) > 0
@@ -82,6 +89,7 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 		if err := t.displaces(ctx, k, id, &ed, m.at); err != nil {
 			return err
 		}
+		moved = moved || ed.edge.TargetKey != ""
 	}
 	for _, f := range m.fields {
 		target := k.refers[f.field.Name]
@@ -98,6 +106,98 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 	}
 	if len(details) > 0 {
 		return fault.Invalid(details...)
+	}
+	if !moved {
+		return nil
+	}
+	if id == nil {
+		id = m.id
+	}
+	return t.moves(ctx, k, id, m)
+}
+
+// moves refuses a model whose edges change rows of another entity, since these have
+// the column, where that entity's policy keeps the caller from changing them: ent
+// itself asks the policies of what is written by its own builder alone.
+func (t *tx) moves(ctx context.Context, k *kind, id any, m *model) error {
+	for i := range m.edges {
+		ed := &m.edges[i]
+		if ed.edge.TargetKey == "" || ed.target.Permits == nil {
+			continue
+		}
+		at := m.at + "/" + filter.Escape(ed.json.Name)
+		off := ed.unlink
+		if ed.clear && id != nil {
+			now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+			if err != nil {
+				return err
+			}
+			off = append(slices.Clone(off), without(now, ed.link)...)
+		}
+		err := t.permitted(ctx, ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.refer(w, ed.edge.TargetKey, nil) })
+		if err == nil {
+			err = t.permitted(ctx, ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
+				if id == nil { // of a row that is not there yet
+					return nil
+				}
+				return ed.target.refer(w, ed.edge.TargetKey, id)
+			})
+		}
+		if err != nil {
+			return placed(err, at)
+		}
+	}
+	return nil
+}
+
+// placed names where in the input a fault belongs.
+func placed(err error, at string) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	return f.WithPath(at)
+}
+
+// refer sets the reference that a column of a kind is, or clears it for a nil id. A
+// reference that nothing but the other side of its edge knows is left as it is.
+func (k *kind) refer(w ent.Mutation, column string, id any) error {
+	for i := range k.edges {
+		e := &k.edges[i]
+		if e.column.OwnKey != column {
+			continue
+		}
+		if id == nil {
+			return k.Edge(w, e.column.Ent, shim.Clear, nil)
+		}
+		return k.Edge(w, e.column.Ent, shim.Link, []any{id})
+	}
+	return nil
+}
+
+// permitted refuses what the policy of a kind does not let the caller do to rows.
+func (t *tx) permitted(ctx context.Context, k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+	if k.Permits == nil || len(ids) == 0 {
+		return nil
+	}
+	ctx, err := t.caller.viewer()
+	if err != nil {
+		return err
+	}
+	done := "changed"
+	if op.Is(ent.OpDelete) {
+		done = "deleted"
+	}
+	permitted, err := k.Permits(ctx, t.ent, op, ids, change)
+	switch {
+	case errors.Is(err, privacy.Deny):
+		return fault.Newf(fault.Forbidden, "%s entities cannot be %s: %s", k.name(), done, denial(err)).
+			WithHint("A policy of the app refused it; its message says why.").Because(err)
+	case err != nil:
+		return t.verdict(err)
+	case len(permitted) < len(ids):
+		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.name(), done).
+			WithHint("Somebody with other rights has to do this.")
 	}
 	return nil
 }
@@ -116,95 +216,7 @@ func (t *tx) displaces(ctx context.Context, k *kind, id any, ed *edgeValue, at s
 	if err != nil || len(seen) == len(now) {
 		return err
 	}
-	return unseen(ed.target, "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
-}
-
-// unseen is the fault for a write that would reach rows which its caller may not
-// read. It names none of them.
-func unseen(k *kind, what string) *fault.Fault {
-	return fault.Newf(fault.Forbidden, "%s entities that you may not read would be %s with it", k.name(), what).
-		WithHint("Somebody who may read them has to do this.")
-}
-
-// beneath gives a kind with rows, hidden from the caller, that foreign keys would
-// delete or change together with a row; nil for none.
-func (t *tx) beneath(ctx context.Context, k *kind, id any, walked map[string]bool) (*kind, error) {
-	key := k.Type + "/" + k.FormatID(id)
-	if walked[key] || !t.overRuled(k, map[*kind]bool{}) {
-		return nil, nil
-	}
-	walked[key] = true
-	for _, r := range k.Entity.Referrers {
-		if !r.Cascade && !r.SetNull {
-			continue
-		}
-		child := t.store.engine.byName[r.Entity]
-		found, err := t.behind(ctx, child, &r, []any{k.bound(id)})
-		if err != nil {
-			return nil, err
-		}
-		seen, err := t.readable(ctx, child, found)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(seen) < len(found):
-			return child, nil
-		case !r.Cascade:
-			continue
-		}
-		for _, id := range found {
-			if hidden, err := t.beneath(ctx, child, id, walked); hidden != nil || err != nil {
-				return hidden, err
-			}
-		}
-	}
-	return nil, nil
-}
-
-// overRuled tells whether foreign keys lead from a kind to one with rules.
-func (t *tx) overRuled(k *kind, walked map[*kind]bool) bool {
-	if walked[k] {
-		return false
-	}
-	walked[k] = true
-	for _, r := range k.Entity.Referrers {
-		child := t.store.engine.byName[r.Entity]
-		if (r.Cascade || r.SetNull) && (t.client.Ruled(child.Type) || r.Cascade && t.overRuled(child, walked)) {
-			return true
-		}
-	}
-	return false
-}
-
-// remove deletes one row that the caller may read. It counts unless a rule of the
-// app kept the row; it is forbidden where foreign keys would take hidden rows
-// with it.
-func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool, err error) {
-	hidden, err := t.beneath(ctx, k, id, map[string]bool{})
-	if err != nil {
-		return false, err
-	}
-	err = k.Delete(ctx, t.ent, id)
-	missing := err != nil && e.app.Trait(err).NotFound
-	if err != nil && !missing {
-		return false, e.undeleted(ctx, t, k, id, err)
-	}
-	if !missing && hidden == nil && !t.hooked(k) {
-		return true, nil
-	}
-	there, err := t.exists(ctx, k, id)
-	switch {
-	case err != nil:
-		return false, err
-	case missing && there: // a policy's own predicate passed it by
-		return false, kept(k, "deleted")
-	case hidden != nil && !there:
-		return false, unseen(hidden, "deleted or changed")
-	case !there:
-		return true, nil
-	}
-	left, err := t.readable(ctx, k, []any{id})
-	return len(left) == 0, err
+	return unseen(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
 }
 
 // kept is the fault for a row that the caller may read, and that a policy keeps
@@ -217,7 +229,11 @@ func kept(k *kind, what string) error {
 // native gives the id that a reference field has, as ParseID gives it.
 func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
 
-// dangles is the problem of a reference that leads nowhere.
+// dangles is the problem of a reference that leads nowhere. It does not name an entity
+// that the caller does not know of.
 func dangles(t *tx, target *kind, id any, at string) fault.Detail {
+	if !t.caller.knows(target) {
+		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to nothing that is in the set %q", t.set)}
+	}
 	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)}
 }

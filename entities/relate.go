@@ -9,40 +9,22 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// narrow reduces what a model says of its to-many edges to what is different from
-// now: rows that stay are not taken off and put back, which a required inverse
-// would refuse and their version would count. What says nothing new is dropped.
-func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) error {
+// reduce takes from what a model says of edges that other rows hold what is so
+// already: rows that stay are not taken off and put back, which a required inverse
+// would refuse and their version would count. What says nothing new is dropped, and
+// what is new on an edge that is not written from here is refused.
+func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) error {
 	kept := m.edges[:0:0]
 	var details []fault.Detail
 	for _, ed := range m.edges {
-		if !ed.json.Many {
-			news, err := t.displacing(ctx, k, id, &ed)
-			if err != nil {
-				return err
-			}
-			if news {
-				kept = append(kept, ed)
-			}
-			continue
-		}
-		now, err := t.related(ctx, k, ed.target, ed.edge, id)
-		if err == nil {
-			now, err = t.readable(ctx, ed.target, now) // the others stay as they are
-		}
+		news, err := t.differs(ctx, k, id, &ed)
 		if err != nil {
 			return err
 		}
-		if ed.clear {
-			ed.clear, ed.unlink = false, without(now, ed.link)
-		} else {
-			ed.unlink = without(now, without(now, ed.unlink))
-		}
-		ed.link = without(ed.link, now)
-		if len(ed.link)+len(ed.unlink) == 0 {
+		if !news {
 			continue
 		}
-		if ed.json.ReadOnly {
+		if !ed.keyed() && (ed.json.ReadOnly || ed.json.Immutable) {
 			details = append(details, m.elsewhere(&ed))
 		}
 		kept = append(kept, ed)
@@ -52,6 +34,28 @@ func (e *engine) narrow(ctx context.Context, t *tx, k *kind, id any, m *model) e
 		return fault.Invalid(details...)
 	}
 	return nil
+}
+
+// differs reports whether what a model says of an edge is news, and reduces that of a
+// to-many edge to what is different from now.
+func (t *tx) differs(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
+	if !ed.json.Many {
+		return t.displacing(ctx, k, id, ed)
+	}
+	now, err := t.related(ctx, k, ed.target, ed.edge, id)
+	if err == nil {
+		now, err = t.readable(ctx, ed.target, now) // the others stay as they are
+	}
+	if err != nil {
+		return false, err
+	}
+	if ed.clear {
+		ed.clear, ed.unlink = false, without(now, ed.link)
+	} else {
+		ed.unlink = without(now, without(now, ed.unlink))
+	}
+	ed.link = without(ed.link, now)
+	return len(ed.link)+len(ed.unlink) > 0, nil
 }
 
 // displacing completes what a model says of a to-one edge whose column the other
@@ -74,6 +78,50 @@ func (t *tx) displacing(ctx context.Context, k *kind, id any, ed *edgeValue) (ne
 	}
 	ed.clear = true
 	return true, nil
+}
+
+// keyed reports whether the edge is a column of the model's own row.
+func (e *edgeValue) keyed() bool { return e.edge.OwnKey != "" && e.edge.JoinTable == "" }
+
+// guarded reports whether the edge's own column may not be written at any time.
+func (e *edgeValue) guarded() bool { return e.keyed() && (e.json.ReadOnly || e.json.Immutable) }
+
+// guard drops the edges of a model that say what its row has already, where the
+// column is read-only or set at creation only, and returns what is wrong with those
+// that say anything else. What the caller cannot read is not compared.
+func (t *tx) guard(ctx context.Context, k *kind, id any, m *model) (details []fault.Detail, err error) {
+	kept := m.edges[:0:0]
+	for _, ed := range m.edges {
+		if !ed.guarded() {
+			kept = append(kept, ed)
+			continue
+		}
+		var now []any
+		if !ed.json.WriteOnly {
+			now, err = t.reference(ctx, k, &ed, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ed.json.WriteOnly || !slices.Equal(now, ed.link) {
+			details = append(details, m.elsewhere(&ed))
+		}
+	}
+	m.edges = kept
+	return details, nil
+}
+
+// reference returns the id that the row's own column of an edge has, none where it is
+// null or leads to a row that the caller may not read.
+func (t *tx) reference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
+	b := t.statement()
+	b.Raw("SELECT ").Name(ed.edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bound(id))
+	b.Raw(" AND ").Name(ed.edge.OwnKey).Raw(" IS NOT NULL")
+	now, err := t.ids(ctx, ed.target, b)
+	if err != nil {
+		return nil, err
+	}
+	return t.readable(ctx, ed.target, now)
 }
 
 // related gives the ids on the other side of a to-many edge.

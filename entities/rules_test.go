@@ -49,6 +49,8 @@ func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 				return ctx
 			case "admin":
 				return viewer.With(ctx, viewer.Viewer{Admin: true})
+			case "auditor":
+				return viewer.With(ctx, viewer.Viewer{Auditor: true})
 			}
 			return viewer.With(ctx, viewer.Viewer{Tenant: p.Subject})
 		},
@@ -58,7 +60,7 @@ func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 	s, err := catalog.NewSnapshot(p.Offer())
 	require.NoError(t, err)
 	engine, o := run.NewEngine(run.Options{}), &office{people: map[string]*app{}}
-	for name, scopes := range map[string][]string{"admin": {auth.All}, "ann": nil, "bob": nil, "nobody": nil} {
+	for name, scopes := range map[string][]string{"admin": {auth.All}, "ann": {catalog.ScopeWrite}, "bob": {catalog.ScopeWrite}, "nobody": {catalog.ScopeWrite}, "auditor": {catalog.ScopeWrite}} {
 		who := auth.Principal{Subject: name, Scopes: scopes, Sets: []string{auth.All}}
 		o.people[name] = &app{TB: t, engine: engine, provider: p, as: who, view: s.View(who, exposure.Full, false)}
 	}
@@ -272,7 +274,7 @@ func TestCascadesEndAtHiddenRows(t *testing.T) {
 	admin := o.people["admin"]
 	for _, c := range [][2]string{{"Folder.delete", `{"id":"f"}`}, {"Folder.delete-many", `{"ids":["f"]}`}, {"Folder.delete-by-query", `{"filter":{"id":"f"}}`}} {
 		f := o.fails(fault.Forbidden, c[0], c[1])
-		require.Contains(t, f.Message, "Document entities that you may not read would be deleted")
+		require.Contains(t, f.Message, "Document entities that you may not see would be deleted")
 	}
 	f := o.fails(fault.Forbidden, "Person.delete", `{"id":2}`)
 	require.Contains(t, f.Message, "Document entities", "their author would be cleared")

@@ -19,9 +19,10 @@ func (c *chronicle) reports() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
 		Description: "What the journal has of one of your runs, by its runId: how it ended, what it called and changed.",
-		Read: func(ctx context.Context, _ *catalog.View, id string) (out []byte, err error) {
+		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
 			err = c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
-				out, err = j.Report(ctx, id, subject)
+				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
+				out, err = j.Report(ctx, id, subject, knows)
 				return err
 			})
 			if err == nil && out == nil {

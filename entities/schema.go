@@ -160,6 +160,9 @@ func (k *kind) modelProperties(withID bool) object {
 		if e.json.ReadOnly {
 			s["readOnly"] = true
 		}
+		if e.json.WriteOnly {
+			s["writeOnly"] = true
+		}
 		p[e.json.Name] = described(s, e.json.Description)
 	}
 	return p
@@ -210,10 +213,12 @@ func (k *kind) outputSchema() object {
 		}
 	}
 	for i := range k.edges {
-		e := &k.edges[i]
-		p[e.json.Name] = object{"type": []string{"object", "null"}}
-		if e.json.Many {
+		switch e := &k.edges[i]; {
+		case e.json.WriteOnly:
+		case e.json.Many:
 			p[e.json.Name] = object{"type": "array"}
+		default:
+			p[e.json.Name] = object{"type": []string{"object", "null"}}
 		}
 	}
 	return object{"type": "object", "properties": p, "required": []string{k.key().Name}}

@@ -111,8 +111,8 @@ type tx struct {
 	draft   backend.Draft // nil for a set that exists
 
 	driver  *backend.TxDriver
-	ent     shim.Tx // nil until the first write, or until rules are asked
-	caller  *seen   // of the call that is being served
+	ent     shim.Tx     // nil until the first write, or until rules are asked
+	caller  *callerView // of the call that is being served
 	notes   []note
 	births  []*birth
 	origins map[row]origin           // where the run records

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/backend"
-	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -20,7 +19,11 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 	if m != nil {
 		at = m.at
 	}
-	owner, names := e.columns(broken)
+	owner, names := t.columns(broken)
+	other := "entity"
+	if owner != nil {
+		other = owner.name()
+	}
 	switch broken.Rule {
 	case backend.Unique:
 		return duplicate(k, m, owner, names)
@@ -36,8 +39,8 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at)
 	case backend.Exclusion:
-		return fix(fault.Newf(fault.Conflict, "another %s is in the way of this one%s", owner, inParentheses(broken.Name))).
-			WithPath(at).WithHint("Choose values that do not meet those of another %s.", owner)
+		return fix(fault.Newf(fault.Conflict, "another %s is in the way of this one%s", other, inParentheses(broken.Name))).
+			WithPath(at).WithHint("Choose values that do not meet those of another %s.", other)
 	case backend.RowSecurity:
 		return fault.New(fault.Forbidden, "the row level security of the database refuses the change").WithPath(at).
 			WithHint("You may store only rows that you may have; somebody with other rights has to do this.")
@@ -63,30 +66,33 @@ func inParentheses(rule string) string {
 	return " (" + rule + ")"
 }
 
-// duplicate says that a value is another row's.
-func duplicate(k *kind, m *model, owner string, names []string) *fault.Fault {
-	what := strings.Join(names, " and ")
-	if what == "" {
-		what = "value"
+// duplicate says that a value is another row's. owner is nil, and there are no names,
+// where the caller does not know them.
+func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+	f := fix(fault.New(fault.Conflict, "a value that has to be unique is taken"))
+	if owner != nil && len(names) > 0 {
+		f = fix(fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and "))).
+			WithHint("Use another value, or find the %s that has it and change that one.", owner.name())
 	}
-	f := fix(fault.Newf(fault.Conflict, "another %s already has this %s", owner, what)).
-		WithHint("Use another value, or find the %s that has it and change that one.", owner)
 	if m == nil {
 		return f
 	}
 	at := m.at
-	if owner == k.name() && len(names) > 0 {
+	if owner == k && len(names) > 0 {
 		at += "/" + filter.Escape(names[max(0, slices.IndexFunc(names, m.names))])
 	}
 	return f.WithPath(at)
 }
 
 // empty says that a column was to be null, of this entity or of one that refers to
-// it.
-func empty(k *kind, m *model, owner string, names []string) *fault.Fault {
-	if owner != k.name() {
-		return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner, strings.Join(names, " and ")).
-			WithHint("Delete the %s, or give it to another %s.", owner, k.name()).WithPath(m.through(owner))
+// it. owner is nil, and there are no names, where the caller does not know them.
+func empty(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+	switch {
+	case owner == nil || len(names) == 0:
+		return fault.New(fault.InvalidPayload, "something that may not be empty would be").WithPath(m.at)
+	case owner != k:
+		return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner.name(), strings.Join(names, " and ")).
+			WithHint("Delete the %s, or give it to another %s.", owner.name(), k.name()).WithPath(m.through(owner.name()))
 	}
 	return fault.Invalid(fault.Detail{Path: m.at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
 }
@@ -143,7 +149,7 @@ func (h holder) String() string {
 func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked map[string]bool) (out []holder, err error) {
 	for i := range k.Entity.Referrers {
 		r := &k.Entity.Referrers[i]
-		child := e.byName[r.Entity]
+		child := t.store.engine.byName[r.Entity]
 		found, err := t.behind(ctx, child, r, k.boundAll(ids))
 		if err != nil {
 			return nil, err
@@ -166,13 +172,13 @@ func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked 
 			continue
 		}
 		h := holder{kind: child}
-		if seen := t.caller.Entity(child.name()); seen != nil {
+		if seen := t.caller.of(child); seen != nil && t.caller.shows(child) {
 			left, err := t.readable(ctx, child, found)
 			if err != nil {
 				return nil, err
 			}
 			if h.rows, h.seen = len(left), len(left) > 0; h.seen {
-				h.field = reference(seen, r.Column)
+				h.field = seen.called(r.Column)
 			}
 		}
 		if !h.seen && slices.ContainsFunc(out, func(o holder) bool { return !o.seen }) {
@@ -183,25 +189,35 @@ func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked 
 	return out, nil
 }
 
-// columns turns a table and columns into an entity and its fields, as callers
-// know them.
-func (e *engine) columns(v *backend.Violation) (entity string, names []string) {
-	var owner *kind
-	for _, k := range e.byName {
-		if k.Entity.Table == v.Table {
+// columns turns a table and columns into an entity and its fields, as the caller
+// knows them: nil for an entity, and no names for columns, that he does not.
+func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
+	for _, k := range t.store.engine.byName {
+		if k.Entity.Table == v.Table && t.caller.knows(k) {
 			owner = k
 		}
 	}
 	if owner == nil {
-		return "entity", v.Columns
+		return nil, nil
+	}
+	seen := owner
+	if t.caller != nil {
+		seen = t.caller.of(owner)
 	}
 	for _, column := range v.Columns {
-		names = append(names, owner.called(column))
+		name := ""
+		if seen != nil {
+			name = seen.called(column)
+		}
+		if name == "" {
+			return owner, nil
+		}
+		names = append(names, name)
 	}
-	return owner.name(), names
+	return owner, names
 }
 
-// called gives a column as callers know it.
+// called is a column's name as callers know it, "" where they do not.
 func (k *kind) called(column string) string {
 	if column == k.Entity.Key.Name {
 		return k.key().Name
@@ -212,22 +228,6 @@ func (k *kind) called(column string) string {
 		}
 	}
 	for _, ed := range k.Entity.Edges {
-		if ed.OwnKey == column {
-			return ed.Name
-		}
-	}
-	return column
-}
-
-// reference is the field or edge by which callers see a column that refers to
-// another entity, "" where they do not see it.
-func reference(seen *descriptor.Entity, column string) string {
-	for _, c := range seen.Columns {
-		if c.Name == column {
-			return c.Field
-		}
-	}
-	for _, ed := range seen.Edges {
 		if ed.OwnKey == column {
 			return ed.Name
 		}

@@ -83,7 +83,7 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 	if ifVersion != nil {
 		return nil, fault.Newf(fault.Conflict, "there is no %s to be at version %d: it was deleted, or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
 	}
-	if missing := m.missing(k); len(missing) > 0 {
+	if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	if err := t.reachable(ctx, k, nil, m); err != nil {
@@ -132,7 +132,7 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 // change writes to an entity that exists, and gives what it became.
 func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
-		if missing := m.missing(k); len(missing) > 0 {
+		if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
 			return nil, fault.Invalid(missing...)
 		}
 		e.reset(t, k, m)
@@ -174,7 +174,7 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return err
 	}
-	if err := e.narrow(ctx, t, k, id, m); err != nil || m.empty() {
+	if err := e.reduce(ctx, t, k, id, m); err != nil || m.empty() {
 		return err
 	}
 	if err := t.reachable(ctx, k, id, m); err != nil {
@@ -195,12 +195,13 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 }
 
 // reset completes a model that replaces an entity: what is absent gets its
-// default, or null. What the caller cannot read is kept when it is absent; so are
-// the rows of to-many edges, and what a function generated.
+// default, or null. What the caller cannot read or write is kept when it is absent; so
+// are the rows of to-many edges, and what a function generated.
 func (e *engine) reset(t *tx, k *kind, m *model) {
+	seen := t.caller.of(k)
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
-		if m.has(f.Name) || f.ReadOnly || f.Immutable || !filter.Readable(f) || t.caller.of(k).Column(f.Name) == nil || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
+		if m.has(f.Name) || f.ReadOnly || f.Immutable || !filter.Readable(seen.field(f.Name)) || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
 			continue
 		}
 		column := k.Entity.Column(f.Name)
@@ -217,16 +218,16 @@ func (e *engine) reset(t *tx, k *kind, m *model) {
 			m.fields = append(m.fields, fieldValue{column, f, nil})
 		}
 	}
-	for i := range k.edges {
-		ed := &k.edges[i]
-		if !ed.json.Many && !ed.json.Required && ed.json.Reference == "" && !m.hasEdge(ed.json.Name) {
+	for i := range seen.edges {
+		ed := &seen.edges[i]
+		if !ed.json.Many && !ed.json.Required && !ed.json.ReadOnly && !ed.json.Immutable && !ed.json.WriteOnly && ed.json.Reference == "" && !m.hasEdge(ed.json.Name) {
 			m.edges = append(m.edges, edgeValue{edge: ed.column, json: ed.json, target: ed.target, clear: true})
 		}
 	}
 }
 
-// immutable drops the fields that do not change from a model, and refuses those
-// that would.
+// immutable drops the fields and edges that do not change from a model, and refuses
+// those that would.
 func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model) error {
 	var details []fault.Detail
 	var stored map[string]any
@@ -254,7 +255,11 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 		}
 	}
 	m.fields = kept
-	if len(details) > 0 {
+	edges, err := t.guard(ctx, k, id, m)
+	if err != nil {
+		return err
+	}
+	if details = append(details, edges...); len(details) > 0 {
 		return fault.Invalid(details...)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins/wire"
@@ -44,6 +45,33 @@ func TestOperations(t *testing.T) {
 		}}`, string(say.Input))
 	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
 	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)
+}
+
+// A function that is not declared to only read, and names no scope, takes the standard
+// one.
+func TestFunctionsWithAnEffectNeedAScope(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	s := b.view().Snapshot()
+	require.Contains(t, s.Scopes(), catalog.ScopeCall)
+	for _, c := range []struct {
+		scopes    []string
+		may, hear bool
+	}{{nil, false, true}, {[]string{catalog.ScopeWrite}, false, true}, {[]string{catalog.ScopeCall}, true, true}, {[]string{auth.All}, true, true}} {
+		who := auth.Principal{Subject: "ann", Scopes: c.scopes}
+		view := s.View(who, exposure.Full, false)
+		send, say := catalog.PluginID("echo", "send"), catalog.PluginID("echo", "say")
+		require.Equal(t, c.may, view.Listed(send) && view.Scripted(send), "%v", c.scopes)
+		require.Equal(t, c.hear, view.Listed(say) && view.Scripted(say), "%v", c.scopes)
+		_, _, err := b.engine.Invoke(t.Context(), run.Request{View: view, Principal: who, ID: send, Input: json.RawMessage(`{"text":"hi"}`), Surface: "mcp", Listed: true})
+		if c.may {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
+		_, _, err = b.engine.Invoke(t.Context(), run.Request{View: view, Principal: who, ID: send, Input: json.RawMessage(`{"text":"hi"}`), Surface: "app"})
+		require.Equal(t, fault.Forbidden, fault.CodeOf(err))
+		require.Contains(t, err.Error(), catalog.ScopeCall)
+	}
 }
 
 func TestCall(t *testing.T) {

@@ -79,8 +79,11 @@ func entity(r *catalog.Resource) wire.Entity {
 		e.Fields = append(e.Fields, r.Fields[i].Name)
 		kinds = append(kinds, kind(&r.Fields[i]))
 	}
-	e.Kinds = string(kinds)
 	for _, edge := range r.Edges {
+		if edge.WriteOnly { // models know it, and nothing else does
+			e.Fields, kinds = append(e.Fields, edge.Name), append(kinds, wire.HiddenField)
+			continue
+		}
 		e.Edges = append(e.Edges, edge.Name)
 		if e.Targets == nil {
 			e.Targets = map[string]string{}
@@ -90,6 +93,7 @@ func entity(r *catalog.Resource) wire.Entity {
 			e.Many = append(e.Many, edge.Name)
 		}
 	}
+	e.Kinds = string(kinds)
 	return e
 }
 

@@ -37,7 +37,7 @@ func TestBind(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	v := s.View(auth.Principal{Sets: []string{"tenant-7"}}, exposure.Full, false)
+	v := s.View(auth.Principal{Scopes: []string{catalog.ScopeWrite, catalog.ScopeCall}, Sets: []string{"tenant-7"}}, exposure.Full, false)
 	b := bind.Bind(v)
 	require.Equal(t, v.Version(), b.Version)
 	require.Equal(t, []wire.Entity{{

@@ -85,7 +85,7 @@ func (g *generator) addShape(r *catalog.Resource, used map[string]bool) {
 // addParams notes what the input of an operation may hold, so that types promise
 // exactly what the operation takes.
 func (g *generator) addParams(entity, op string) {
-	o := g.view.Operation(catalog.EntityID(entity, op))
+	o := g.view.At(catalog.SurfaceScript).Operation(catalog.EntityID(entity, op))
 	if o == nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (g *generator) names(r *catalog.Resource) typeNames {
 	if hasInput(r) {
 		t.input = g.sibling(r.Name, "Input")
 	}
-	if len(r.Edges) > 0 {
+	if relates(r) {
 		t.relation = g.sibling(r.Name, "Relationship")
 	}
 	if len(r.Sets) > 0 {
@@ -165,9 +165,16 @@ func (g *generator) sibling(entity, suffix string) string {
 
 func readable(f *catalog.Field) bool { return !f.WriteOnly && !f.Sensitive }
 
-// hasInput tells that callers may write fields that they never read.
+// hasInput reports whether callers may write fields or relationships that they never
+// read.
 func hasInput(r *catalog.Resource) bool {
-	return !r.ReadOnly && slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return !readable(&f) && !f.ReadOnly })
+	return !r.ReadOnly && (slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return !readable(&f) && !f.ReadOnly }) ||
+		slices.ContainsFunc(r.Edges, func(e catalog.Edge) bool { return e.WriteOnly }))
+}
+
+// relates reports whether an entity has relationships that can be read.
+func relates(r *catalog.Resource) bool {
+	return slices.ContainsFunc(r.Edges, func(e catalog.Edge) bool { return !e.WriteOnly })
 }
 
 // entity writes an entity's types and its constant; known tells which targets of
@@ -194,7 +201,7 @@ func (g *generator) unions(r *catalog.Resource) string {
 	if len(r.Sets) > 0 {
 		b.WriteString("    type " + t.set + " = " + setsType(r.Sets) + ";\n")
 	}
-	if len(r.Edges) > 0 {
+	if relates(r) {
 		b.WriteString("    type " + t.relation + " = " + relationType(r.Edges) + ";\n")
 	}
 	if t.input != t.model {
@@ -217,7 +224,9 @@ func setsType(sets []string) string {
 func relationType(edges []catalog.Edge) string {
 	var b strings.Builder
 	for _, e := range edges {
-		b.WriteString(quote(e.Name) + " | ")
+		if !e.WriteOnly {
+			b.WriteString(quote(e.Name) + " | ")
+		}
 	}
 	return b.String() + `"all"`
 }
@@ -229,6 +238,11 @@ func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
 			b.WriteString(field(f))
+		}
+	}
+	for _, e := range r.Edges {
+		if e.WriteOnly {
+			b.WriteString(comment("      ", edgeNotes(e)) + "      " + property(e.Name) + "?: any;\n")
 		}
 	}
 	return b.String() + "    }\n"
@@ -248,7 +262,10 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 		}
 	}
 	for _, e := range r.Edges {
-		b.WriteString(comment("      ", e.Description))
+		if e.WriteOnly {
+			continue
+		}
+		b.WriteString(comment("      ", edgeNotes(e)))
 		kind := e.Target + " | null"
 		switch {
 		case !known(e.Target):
@@ -340,14 +357,31 @@ func fieldNotes(f *catalog.Field) string {
 	if len(f.Example) > 0 && len(f.Example) <= maxExample {
 		add("such as " + string(f.Example))
 	}
+	return noted(f.Description, notes)
+}
+
+// edgeNotes say of a relationship what its type cannot.
+func edgeNotes(e catalog.Edge) string {
+	var notes []string
+	if e.ReadOnly {
+		notes = append(notes, "read-only")
+	}
+	if e.Immutable {
+		notes = append(notes, "only at creation")
+	}
+	return noted(e.Description, notes)
+}
+
+// noted puts notes behind a description.
+func noted(description string, notes []string) string {
 	text := strings.Join(notes, ", ")
-	if f.Description == "" {
+	if description == "" {
 		return text
 	}
 	if text == "" {
-		return f.Description
+		return description
 	}
-	return strings.TrimRight(f.Description, " .") + " (" + text + ")."
+	return strings.TrimRight(description, " .") + " (" + text + ")."
 }
 
 // maxExample bounds the examples that are worth their place, in bytes.

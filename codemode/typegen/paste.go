@@ -36,7 +36,7 @@ func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) 
 	if len(r.Sets) > 0 {
 		t.set = setsType(r.Sets)
 	}
-	if len(r.Edges) > 0 {
+	if relates(r) {
 		t.relation = relationType(r.Edges)
 	}
 	inputs := ""

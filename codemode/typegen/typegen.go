@@ -75,7 +75,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	b.WriteString("\n  namespace Entities {\n")
 	near := map[string]bool{name: true}
 	for _, e := range r.Edges {
-		near[e.Target] = true
+		near[e.Target] = near[e.Target] || !e.WriteOnly
 	}
 	for _, other := range v.Resources() {
 		switch {
@@ -148,13 +148,12 @@ func summary(v *catalog.View) string {
 			}
 		}
 		b.WriteString(sep)
-		for i, e := range r.Edges {
-			if i == 0 {
-				b.WriteString("; with ")
-			} else {
-				b.WriteString(", ")
+		sep = "; with "
+		for _, e := range r.Edges {
+			if !e.WriteOnly {
+				b.WriteString(sep + e.Name)
+				sep = ", "
 			}
-			b.WriteString(e.Name)
 		}
 		b.WriteByte('\n')
 	}

@@ -6,7 +6,11 @@
 // that does work.
 package descriptor
 
-import "github.com/koan-go/koan/framework/catalog"
+import (
+	"sync"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 // Storage is how a column's value is kept, which decides how it is read into
 // JSON and how an argument is bound.
@@ -123,6 +127,12 @@ type Referrer struct {
 	Via []Via
 }
 
+// Unexposed is a column of a table that is not exposed, and refers to an entity.
+type Unexposed struct {
+	Table  string
+	Column string
+}
+
 // Via is a table on the way from a row to those that refer to it.
 type Via struct {
 	Table  string
@@ -151,11 +161,31 @@ type Entity struct {
 	// Referrers are the entities whose rows refer to this one's, whether or not an
 	// edge shows it, and those that go or change with them by way of other tables.
 	Referrers []Referrer
+	// Unexposed are the references to this one's rows from tables that are not exposed,
+	// other than those that only link rows, which a deletion follows.
+	Unexposed []Unexposed
 	// ReadScopes are what a caller needs for every operation, WriteScopes besides
 	// for those that write, DeleteScopes besides for those that delete.
 	ReadScopes   []string
 	WriteScopes  []string
 	DeleteScopes []string
+	// Memo keeps what is derived from the entity; nil keeps nothing.
+	Memo *Memo
+}
+
+// Memo keeps what packages derive from an entity, as long as the entity lives.
+type Memo struct{ kept sync.Map }
+
+// Remember returns what make returned for a key the first time.
+func Remember[T any](m *Memo, key any, make func() T) T {
+	if m == nil {
+		return make()
+	}
+	if got, ok := m.kept.Load(key); ok {
+		return got.(T)
+	}
+	got, _ := m.kept.LoadOrStore(key, make())
+	return got.(T)
 }
 
 // Column gives the column of a field (or of the key) by JSON name, nil if there
@@ -188,14 +218,75 @@ type Graph struct {
 	byName   map[string]*Entity
 }
 
-// NewGraph indexes entities.
+// NewGraph completes entities with what follows from all of them together, and
+// indexes them.
 func NewGraph(entities ...*Entity) *Graph {
-	g := &Graph{Entities: entities, byName: map[string]*Entity{}}
+	g := Index(entities...)
 	for _, e := range entities {
-		g.byName[e.Resource.Name] = e
-		e.Searched = e.searched()
+		e.Searched, e.Memo = e.searched(), &Memo{}
+		for i := range e.Edges {
+			g.hold(e, &e.Edges[i], e.Resource.Edge(e.Edges[i].Name))
+		}
 	}
 	return g
+}
+
+// Index makes a graph of entities that are complete.
+func Index(entities ...*Entity) *Graph {
+	g := &Graph{Entities: entities, byName: make(map[string]*Entity, len(entities))}
+	for _, e := range entities {
+		g.byName[e.Resource.Name] = e
+	}
+	return g
+}
+
+// hold says whose rows hold an edge, and which fields of them do.
+func (g *Graph) hold(e *Entity, d *Edge, c *catalog.Edge) {
+	if c == nil {
+		return
+	}
+	c.Keys = nil
+	switch {
+	case d.JoinTable != "":
+		c.Held = catalog.HeldBetween
+		for _, between := range g.Entities {
+			if between.Table == d.JoinTable {
+				c.Keys = append(between.keys(d.JoinOwn), between.keys(d.JoinTarget)...)
+			}
+		}
+	case d.OwnKey != "":
+		c.Held, c.Keys = catalog.HeldHere, e.keys(d.OwnKey)
+	default:
+		c.Held = catalog.HeldThere
+		target := g.Entity(d.Target)
+		if target == nil {
+			return
+		}
+		c.Keys = target.keys(d.TargetKey)
+		if inverse := target.holding(d.TargetKey); inverse != nil && inverse.Immutable && !c.ReadOnly {
+			c.ReadOnly, c.Reason = true, inverse.Name+" of "+d.Target+" is set at creation only."
+		}
+	}
+}
+
+// keys names the field of a column.
+func (e *Entity) keys(column string) []catalog.Key {
+	for i := range e.Columns {
+		if e.Columns[i].Name == column {
+			return []catalog.Key{{Entity: e.Resource.Name, Field: e.Columns[i].Field}}
+		}
+	}
+	return nil
+}
+
+// holding returns the edge whose reference a column of the entity is, nil for none.
+func (e *Entity) holding(column string) *catalog.Edge {
+	for i := range e.Edges {
+		if e.Edges[i].OwnKey == column {
+			return e.Resource.Edge(e.Edges[i].Name)
+		}
+	}
+	return nil
 }
 
 func (e *Entity) searched() []string {

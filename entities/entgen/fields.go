@@ -87,6 +87,23 @@ func (m *model) referrers(table string, via ...descriptor.Via) []descriptor.Refe
 	return out
 }
 
+// unexposed gives the references to a table's rows from tables that are not exposed
+// which deleting a row follows. Rows that only link two others are none: they are
+// seen as the relationship that they are.
+func (m *model) unexposed(table string) (out []descriptor.Unexposed) {
+	for _, f := range m.foreign {
+		if f.refers != table || f.onDelete != schema.Cascade && f.onDelete != schema.SetNull {
+			continue
+		}
+		for _, n := range m.graph.Nodes {
+			if n.Table() == f.table && m.exposed[n.Name] == nil && !n.IsEdgeSchema() {
+				out = append(out, descriptor.Unexposed{Table: f.table, Column: f.column})
+			}
+		}
+	}
+	return out
+}
+
 func flag(f expose.Flag) bool { return f != nil && *f }
 
 func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Field, descriptor.Column) {
@@ -260,9 +277,14 @@ func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edg
 	if !m.visible(e) {
 		return catalog.Edge{}, descriptor.Edge{}, false
 	}
-	ce := catalog.Edge{Name: camel(e.Name), Target: e.Type.Name, Many: !e.Unique, Required: !e.Optional, Description: e.Comment()}
-	if a := decode[expose.Edge](m, n.Name+"."+e.Name, e.Annotations, expose.EdgeName); a != nil && a.Description != "" {
-		ce.Description = a.Description
+	ce := catalog.Edge{Name: camel(e.Name), Target: e.Type.Name, Many: !e.Unique, Required: !e.Optional, Immutable: e.Immutable, Description: e.Comment()}
+	if a := decode[expose.Edge](m, n.Name+"."+e.Name, e.Annotations, expose.EdgeName); a != nil {
+		if ce.Owned = flag(a.Owned); ce.Owned && !e.M2M() {
+			m.problem("%s.%s: Owned is for edges of many to many", n.Name, e.Name)
+		}
+		if a.Description != "" {
+			ce.Description = a.Description
+		}
 	}
 	de := descriptor.Edge{Name: ce.Name, Ent: e.Name, Target: e.Type.Name, Inverse: e.IsInverse()}
 	if e.M2M() {
@@ -272,7 +294,7 @@ func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edg
 			de.JoinOwn, de.JoinTarget = de.JoinTarget, de.JoinOwn
 		}
 		if where := m.writtenElsewhere(e); where != "" {
-			ce.ReadOnly = true
+			ce.ReadOnly, ce.Reason = true, where
 			ce.Description = strings.TrimSpace(ce.Description + " " + where)
 		}
 		return ce, de, true

@@ -48,10 +48,15 @@ type Entity struct {
 	// Version names an integer field that counts updates; ifVersion then works.
 	Version string `json:"version,omitempty"`
 	// ReadScopes are needed for every operation, WriteScopes besides for those that
-	// write, DeleteScopes besides for those that delete. Each may be empty.
+	// write, DeleteScopes besides for those that delete. Each may be empty; what writes
+	// or deletes and has neither needs the scope entities:write.
 	ReadScopes   []string `json:"readScopes,omitempty"`
 	WriteScopes  []string `json:"writeScopes,omitempty"`
 	DeleteScopes []string `json:"deleteScopes,omitempty"`
+	// Cascades lets whoever may delete an entity have its foreign keys delete and clear
+	// what refers to it, also where the caller may not do that himself: rows behind
+	// scopes, of read-only and of hidden entities, and those that policies hide.
+	Cascades Flag `json:"cascades,omitempty"`
 }
 
 // Name implements schema.Annotation.
@@ -72,6 +77,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 	e.Exposure = or(o.Exposure, e.Exposure)
 	e.Version = or(o.Version, e.Version)
 	e.ReadOnly = orFlag(o.ReadOnly, e.ReadOnly)
+	e.Cascades = orFlag(o.Cascades, e.Cascades)
 	e.Sets = orList(o.Sets, e.Sets)
 	e.Operations = orList(o.Operations, e.Operations)
 	e.UpsertBy = orList(o.UpsertBy, e.UpsertBy)
@@ -116,6 +122,9 @@ func (Field) Name() string { return FieldName }
 type Edge struct {
 	Description string `json:"description,omitempty"`
 	Hidden      Flag   `json:"hidden,omitempty"` // exists in no type, filter or `with`
+	// Owned says of a many-to-many edge that its links belong to this side alone: who
+	// may write this entity may write them, whatever he may do to the other side.
+	Owned Flag `json:"owned,omitempty"`
 }
 
 // Name implements schema.Annotation.

@@ -268,8 +268,8 @@ func EdgeNames(e *descriptor.Entity, g Graph) []string {
 // Related gives a relationship and the entity that it leads to; both are nil
 // where the graph does not show it.
 func Related(e *descriptor.Entity, g Graph, name string) (*descriptor.Edge, *descriptor.Entity) {
-	edge := e.Edge(name)
-	if edge == nil || e.Resource.Edge(name) == nil {
+	edge, shown := e.Edge(name), e.Resource.Edge(name)
+	if edge == nil || shown == nil || shown.WriteOnly {
 		return nil, nil
 	}
 	target := g.Entity(edge.Target)

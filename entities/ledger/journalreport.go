@@ -19,9 +19,10 @@ const recent = 1000
 
 // Report gives what is kept of one run: a JSON object with the fields that
 // entities/ledger/records declares for a run, and its calls under "calls". subject
-// narrows it to the runs of one caller, "" is everybody's. It is nil where there is
+// narrows it to the runs of one caller, "" is everybody's; knows says which entities
+// the reader may know of, the names of others are left out. It is nil where there is
 // none.
-func (j *Journal) Report(ctx context.Context, run, subject string) (out []byte, err error) {
+func (j *Journal) Report(ctx context.Context, run, subject string, knows func(entity string) bool) (out []byte, err error) {
 	if notID(run) {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func (j *Journal) Report(ctx context.Context, run, subject string) (out []byte, 
 		if err := rows.Scan(&record, &calls, &code); err != nil {
 			return err
 		}
-		out, err = report(run, subject, record, calls.String, code)
+		out, err = report(run, subject, record, calls.String, code, knows)
 		return err
 	})
 	return out, err
@@ -64,13 +65,21 @@ func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (
 func notID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
 
 // report makes the object of a row's parts, nil where it is not the subject's.
-func report(run, subject, record, calls string, code sql.NullString) ([]byte, error) {
+func report(run, subject, record, calls string, code sql.NullString, knows func(entity string) bool) ([]byte, error) {
 	var has map[string]any
 	if err := decode(record, &has); err != nil {
 		return nil, err
 	}
 	if by, _ := has["subject"].(string); subject != "" && by != subject {
 		return nil, nil
+	}
+	changes, _ := has["changes"].([]any)
+	for _, c := range changes {
+		if count, ok := c.(map[string]any); ok {
+			if entity, _ := count["entity"].(string); !knows(entity) {
+				count["entity"] = ""
+			}
+		}
 	}
 	var trail [][]any
 	if calls != "" {

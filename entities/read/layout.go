@@ -28,15 +28,11 @@ type output struct {
 	key    string // `{"id":` for the first, `,"name":` for the others
 }
 
-var full sync.Map // *descriptor.Entity -> *layout
+type layoutKey struct{}
 
 // fullLayout is the layout of everything that callers may read.
 func fullLayout(e *descriptor.Entity) *layout {
-	if l, ok := full.Load(e); ok {
-		return l.(*layout)
-	}
-	l, _ := full.LoadOrStore(e, newLayout(e, nil))
-	return l.(*layout)
+	return descriptor.Remember(e.Memo, layoutKey{}, func() *layout { return newLayout(e, nil) })
 }
 
 // newLayout is the layout of the named fields, in the entity's own order; nil

@@ -85,6 +85,12 @@ type Kind struct {
 	// context may read. It ends in what they refuse a query with, or in ErrNotRows.
 	Rows func(ctx context.Context, tx Tx) (Rows, error)
 
+	// Permits asks the type's policy whether rows with some ids may be changed (op is
+	// ent.OpUpdate, and change says how) or deleted (ent.OpDelete), without doing it, and
+	// returns those that its predicates let through. It ends in what the policy refuses
+	// the mutation with. nil where the type has no policy.
+	Permits func(ctx context.Context, tx Tx, op ent.Op, ids []any, change func(ent.Mutation) error) ([]any, error)
+
 	Create func(tx Tx) Write
 	Update func(tx Tx, id any, where ...func(*sql.Selector)) Write
 	Delete func(ctx context.Context, tx Tx, id any, where ...func(*sql.Selector)) error

@@ -206,6 +206,26 @@ func TestViewsAreBounded(t *testing.T) {
 	require.Equal(t, version, view(0).Version(), "made again, it is the same")
 }
 
+func TestScopesOfWhatChangesSomething(t *testing.T) {
+	reads := func(o *catalog.Operation) { o.Effects.ReadOnly = true }
+	scoped := func(o *catalog.Operation) { o.Scopes = []string{"own"} }
+	for _, c := range []struct {
+		op   *catalog.Operation
+		want []string
+	}{
+		{op(catalog.EntityID("Todo", "upsert")), []string{catalog.ScopeWrite}},
+		{op(catalog.EntityID("Todo", "upsert"), scoped), []string{"own"}},
+		{op(catalog.EntityID("Todo", "collection"), reads), nil},
+		{op(catalog.EntityID("Todo", "collection"), reads, scoped), []string{"own"}},
+		{op(catalog.PluginID("mail", "send")), []string{catalog.ScopeCall}},
+		{op(catalog.PluginID("mail", "read"), reads), nil},
+		{op(catalog.ID{Kind: catalog.KindUpstream, Owner: "github", Op: "create_issue"}), []string{catalog.ScopeCall}},
+		{op(catalog.CodeID("koan", "execute")), nil},
+	} {
+		require.Equal(t, c.want, c.op.Needs(), c.op.ID)
+	}
+}
+
 func TestNarrow(t *testing.T) {
 	all := shop(t).View(auth.Local(), exposure.Full, true)
 	v := all.Narrow(func(id catalog.ID) bool { return id.Owner == "Todo" && id.Op != "upsert" })

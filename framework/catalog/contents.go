@@ -62,7 +62,7 @@ func Contents(app, version string) *Document {
 func contentsEntities(v *View) []contentsEntity {
 	shown := map[string]*Resource{}
 	for _, op := range v.Tools() {
-		if r := v.Sees(op.Resource); r != nil {
+		if r := v.At(SurfaceTools).Resource(op.Resource); r != nil {
 			shown[r.Name] = r
 		}
 	}
@@ -80,7 +80,7 @@ func contentsEntities(v *View) []contentsEntity {
 			Relationships: map[string]string{}, Scripted: v.Resource(r.Name) != nil,
 		}
 		for _, edge := range r.Edges {
-			if shown[edge.Target] != nil {
+			if shown[edge.Target] != nil && !edge.WriteOnly {
 				e.Relationships[edge.Name] = edge.Target
 			}
 		}

@@ -63,7 +63,7 @@ type Operation struct {
 	Output  json.RawMessage
 	Effects Effects
 	Example json.RawMessage // an input that runs on a fresh app, or nil
-	Scopes  []string        // all of them are needed
+	Scopes  []string        // all of them are needed; see Needs
 	// Reach 0 means switched off by configuration: listed nowhere, but found by its
 	// name, and its Check says why it is off.
 	Reach Reach
@@ -91,11 +91,11 @@ type Operation struct {
 	// Decode does what Check and Target do in one pass over the input, and keeps what
 	// the handler needs of it. It takes the place of both; nil where there is none.
 	Decode func(input json.RawMessage, set string) (Decoded, error)
-	// Narrow gives the operation as a view sees it that does not see all of the
-	// catalog: with schemas, example and Check of what that view Sees, so that
-	// neither what is written about the operation nor its refusals tell of the rest.
-	// What Check lets through is then checked as ever. nil: it is the same for all.
-	Narrow func(v *View) *Operation
+	// Narrow returns the operation as a sight has it that does not see all of the
+	// catalog: with the schemas, example, Check, Decode and Handler for what is seen, so
+	// that neither what is written about the operation nor its refusals tell of the
+	// rest. It is never nil. nil: the operation is the same for all.
+	Narrow func(s *Sight) *Operation
 	// Present gives the blocks that people and models read in place of the output
 	// itself, from the output of a call that succeeded: a picture, for example. nil,
 	// or no blocks, leaves it at the output. It is a pure function.
@@ -136,6 +136,8 @@ type Call interface {
 	Operation() *Operation
 	// View is the catalog as the caller sees it, at the version the run leases.
 	View() *View
+	// Sight is what the caller sees of entities on the surface that the call came by.
+	Sight() *Sight
 	// Run is the id of the run the call is part of.
 	Run() string
 	// DryRun tells that the run will be rolled back.

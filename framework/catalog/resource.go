@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/koan-go/koan/framework/exposure"
 )
@@ -41,6 +42,9 @@ type Resource struct {
 	Default     exposure.Mode
 	ToolPrefix  string
 	Operations  []string // the ops it has, as in ID.Op, in catalog order
+	// Cascades says that deleting a row deletes and changes what its foreign keys
+	// say, whoever deletes it; else only what its caller might delete or change.
+	Cascades bool
 }
 
 // Field describes one field of an entity as seen from outside: Name is the
@@ -71,6 +75,9 @@ type Field struct {
 	Schema      json.RawMessage // for TypeJSON: its JSON Schema, if known
 }
 
+// Readable reports whether callers read the field, and filter and sort by it.
+func (f *Field) Readable() bool { return !f.Sensitive && !f.WriteOnly }
+
 // Edge is a relationship to another exposed entity.
 type Edge struct {
 	Name        string // camelCase JSON name, used in `with`
@@ -78,8 +85,33 @@ type Edge struct {
 	Target      string // resource name
 	Many        bool
 	Required    bool
-	ReadOnly    bool   // it can be read and filtered by; it is written through another entity
+	ReadOnly    bool   // it can be read and filtered by, and is not written from this side
+	Immutable   bool   // may be given at creation only
+	WriteOnly   bool   // never read: neither `with` nor a filter knows it
 	Reference   string // name of the reference field ("assignedUserId"), "" for none
+	// Held says whose rows hold the edge, Keys which fields of them do, where there are
+	// such fields. Owned says of one that is held between the two that its links belong
+	// to this side alone. Sight.edge decides by them who sees and who writes the edge.
+	Held  Holder
+	Keys  []Key
+	Owned bool
+	// Reason says why the edge is ReadOnly, for a caller; "" leaves it to Description.
+	Reason string
+}
+
+// Holder says whose rows hold an edge: writing the edge changes those.
+type Holder string
+
+const (
+	HeldHere    Holder = ""        // the entity's own
+	HeldThere   Holder = "target"  // the target's
+	HeldBetween Holder = "between" // those of a table between the two
+)
+
+// Key names a field that holds an edge.
+type Key struct {
+	Entity string // resource name
+	Field  string // JSON name
 }
 
 // Field gives a field (or the key) by its JSON name, nil if there is none.
@@ -105,12 +137,25 @@ func (r *Resource) Edge(name string) *Edge {
 	return nil
 }
 
-// Has tells whether the resource has an operation.
-func (r *Resource) Has(op string) bool {
-	for _, o := range r.Operations {
-		if o == op {
-			return true
-		}
-	}
-	return false
+// Has reports whether the resource has an operation.
+func (r *Resource) Has(op string) bool { return slices.Contains(r.Operations, op) }
+
+// Readable reports whether some operation reads the entity's rows, so that
+// relationships to it can be read too.
+func (r *Resource) Readable() bool { return r.Has("collection") || r.Has("get-by-id") }
+
+// Updatable reports whether some operation changes the entity's rows.
+func (r *Resource) Updatable() bool {
+	return r.Has("patch") || r.Has("upsert") || r.Has("upsert-many") || r.Has("update-by-query")
+}
+
+// Deletable reports whether some operation deletes the entity's rows.
+func (r *Resource) Deletable() bool {
+	return r.Has("delete") || r.Has("delete-many") || r.Has("delete-by-query")
+}
+
+// Shown reports whether some operation answers with the entity's rows: those that
+// read them, and those that answer with what they stored.
+func (r *Resource) Shown() bool {
+	return r.Readable() || r.Has("upsert") || r.Has("upsert-many") || r.Has("patch")
 }

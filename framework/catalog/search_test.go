@@ -37,7 +37,7 @@ func searchView(t testing.TB) *catalog.View {
 		},
 	})
 	require.NoError(t, err)
-	return s.View(auth.Principal{Sets: []string{auth.All}}, exposure.Full, false)
+	return s.View(auth.Principal{Scopes: []string{catalog.ScopeWrite, catalog.ScopeCall}, Sets: []string{auth.All}}, exposure.Full, false)
 }
 
 func TestSearch(t *testing.T) {

@@ -94,7 +94,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 
 func (s *Snapshot) collectScopes() {
 	for _, op := range s.operations {
-		for _, scope := range op.Scopes {
+		for _, scope := range op.Needs() {
 			s.scopes[scope] = true
 		}
 	}

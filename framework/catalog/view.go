@@ -3,7 +3,6 @@ package catalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,102 +13,58 @@ import (
 
 // View is a snapshot seen with one principal's rights and one exposure mode.
 // Descriptions, types, search and bindings are made from it and carry its
-// version. It is immutable.
+// version. It is immutable. What it shows of entities differs by surface: see At.
 type View struct {
 	snapshot  *Snapshot
+	who       auth.Principal // its scopes and sets
 	mode      exposure.Mode
 	auto      bool
 	version   string
-	tools     []*Operation
+	from      *View // that this one is a part of; nil for none
 	toolByID  map[ID]bool
-	script    []*Operation
 	scripted  map[ID]bool
-	resources []*Resource // those with scripted operations, narrowed to the rights
-	byName    map[string]*Resource
 	allowed   map[ID]bool
-	whole     bool                 // the rights hide nothing
-	seen      map[string]*Resource // narrowed to the rights, whatever the mode shows
-	narrowed  map[ID]*Operation    // where the rights make it another one
+	resources []*Resource // those with scripted operations, narrowed to the rights
 
-	memo sync.Map // what projections made of this view, by their own key
+	listing [surfaces]sync.Once
+	listed  [surfaces][]*Operation
+	looking [surfaces]sync.Once
+	sights  [surfaces]*Sight
+	memo    sync.Map // what projections made of this view, by their own key
 }
 
 func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key string) *View {
 	sum := sha256.Sum256([]byte(s.version + "\x1c" + key))
 	v := &View{
-		snapshot: s, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
-		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{},
+		snapshot: s, who: auth.Principal{Scopes: p.Scopes, Sets: p.Sets}, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
+		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{},
 	}
 	nowhere := map[string]bool{} // entities none of whose sets the principal may name
 	for _, r := range s.resources {
 		nowhere[r.Name] = len(visibleSets(places(r), p)) == 0
 	}
 	for _, op := range s.operations {
-		v.allowed[op.ID] = p.Missing(op.Scopes) == "" && !nowhere[op.Resource]
-	}
-	v.look(p)
-	ops := map[string][]string{} // resource -> scripted ops
-	for _, op := range s.operations {
-		if !v.allowed[op.ID] {
+		if !allows(p, op) || nowhere[op.Resource] {
 			continue
 		}
-		op = v.Operation(op.ID)
+		v.allowed[op.ID] = true
 		offer := exposure.Entity(mode, op.Exposure, op.Default, auto)
 		if op.ID.Kind == KindCode {
 			offer = exposure.Offer{Listed: exposure.CodeTools(mode)}
 		}
-		if offer.Listed && op.Reach&ReachTools != 0 {
-			v.tools = append(v.tools, op)
-			v.toolByID[op.ID] = true
-		}
-		if offer.Scripted && op.Reach&ReachScript != 0 {
-			v.script = append(v.script, op)
-			v.scripted[op.ID] = true
-			if op.Resource != "" {
-				ops[op.Resource] = append(ops[op.Resource], op.ID.Op)
-			}
-		}
+		v.toolByID[op.ID] = offer.Listed && op.Reach&ReachTools != 0
+		v.scripted[op.ID] = offer.Scripted && op.Reach&ReachScript != 0
 	}
-	for _, r := range s.resources {
-		has := ops[r.Name]
-		if len(has) == 0 {
-			continue
-		}
-		seen := *v.seen[r.Name]
-		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !slices.Contains(has, op) })
-		v.resources = append(v.resources, &seen)
-		v.byName[r.Name] = &seen
-	}
-	// An edge to an entity that this view hides exists in no type, filter or with.
-	for _, r := range v.resources {
-		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return v.byName[e.Target] == nil })
-	}
+	v.collect()
 	return v
 }
 
-// look narrows entities and operations to a principal's rights.
-func (v *View) look(p auth.Principal) {
-	v.whole, v.seen, v.narrowed = true, map[string]*Resource{}, map[ID]*Operation{}
+// collect lists the entities that scripts see.
+func (v *View) collect() {
+	scripts := v.At(SurfaceScript)
 	for _, r := range v.snapshot.resources {
-		seen := *r
-		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !v.allowed[EntityID(r.Name, op)] })
-		seen.Sets = visibleSets(r.Sets, p)
-		seen.Fields = visibleFields(r.Fields, p, slices.ContainsFunc(seen.Operations, func(op string) bool { return slices.Contains(filling, op) }))
-		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable && !f.WriteOnly })
-		v.whole = v.whole && len(seen.Operations) == len(r.Operations) && slices.Equal(seen.Sets, r.Sets) && reflect.DeepEqual(seen.Fields, r.Fields)
-		if len(seen.Operations) > 0 {
-			v.seen[r.Name] = &seen
-		}
-	}
-	if v.whole {
-		return
-	}
-	for _, r := range v.seen {
-		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return v.seen[e.Target] == nil })
-	}
-	for _, op := range v.snapshot.operations {
-		if op.Narrow != nil && v.allowed[op.ID] {
-			v.narrowed[op.ID] = op.Narrow(v)
+		if seen := scripts.Resource(r.Name); seen != nil {
+			v.resources = append(v.resources, seen)
 		}
 	}
 }
@@ -117,56 +72,38 @@ func (v *View) look(p auth.Principal) {
 // filling are the operations that give values to fields.
 var filling = []string{"new", "upsert", "upsert-many", "patch", "update-by-query"}
 
-// Whole tells that the principal's rights hide nothing of the entities.
-func (v *View) Whole() bool { return v.whole }
-
-// Sees gives an entity narrowed to the principal's rights, whatever the mode shows;
+// Sees returns an entity narrowed to the principal's rights, whatever the mode shows;
 // nil if there is nothing that the principal may do with it.
-func (v *View) Sees(name string) *Resource { return v.seen[name] }
+func (v *View) Sees(name string) *Resource { return v.At(SurfaceApp).Resource(name) }
 
-// Operation gives an operation as this view sees it, nil if its scopes are not
-// covered, its entity is in no set that the principal may name, or there is none.
-func (v *View) Operation(id ID) *Operation {
-	switch op := v.narrowed[id]; {
-	case op != nil:
-		return op
-	case v.allowed[id]:
-		return v.snapshot.Operation(id)
+// Knows reports whether the principal may hear of an entity: whether it may do anything
+// with it, wherever that is shown and whatever a run gave up.
+func (v *View) Knows(name string) bool {
+	for v.from != nil {
+		v = v.from
 	}
-	return nil
+	return v.Sees(name) != nil
 }
 
-// Narrow gives the view with only the operations that keep lets through: what one
+// Operation returns an operation as the principal's rights let it be seen, whatever
+// the mode shows; nil if its scopes are not covered, its entity is in no set that the
+// principal may name, or there is none.
+func (v *View) Operation(id ID) *Operation { return v.At(SurfaceApp).Operation(id) }
+
+// Narrow returns the view with only the operations that keep lets through: what one
 // run may do that gave up the rest. Entities without any operation left exist in
 // none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {
-	n := &View{snapshot: v.snapshot, mode: v.mode, auto: v.auto, version: v.version + "~", whole: v.whole, seen: v.seen, narrowed: v.narrowed, toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{}, byName: map[string]*Resource{}}
-	for id, may := range v.allowed {
-		n.allowed[id] = may && keep(id)
+	n := &View{
+		snapshot: v.snapshot, who: v.who, mode: v.mode, auto: v.auto, version: v.version + "~", from: v,
+		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{},
 	}
-	for _, op := range v.tools {
-		if keep(op.ID) {
-			n.tools = append(n.tools, op)
-			n.toolByID[op.ID] = true
+	for id := range v.allowed {
+		if keep(id) {
+			n.allowed[id], n.toolByID[id], n.scripted[id] = true, v.toolByID[id], v.scripted[id]
 		}
 	}
-	for _, op := range v.script {
-		if keep(op.ID) {
-			n.script = append(n.script, op)
-			n.scripted[op.ID] = true
-		}
-	}
-	for _, r := range v.resources {
-		seen := *r
-		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !keep(EntityID(r.Name, op)) })
-		if len(seen.Operations) > 0 {
-			n.resources = append(n.resources, &seen)
-			n.byName[r.Name] = &seen
-		}
-	}
-	for _, r := range n.resources {
-		r.Edges = slices.DeleteFunc(slices.Clone(r.Edges), func(e Edge) bool { return n.byName[e.Target] == nil })
-	}
+	n.collect()
 	return n
 }
 
@@ -233,17 +170,29 @@ func (v *View) Negotiated() bool { return v.auto }
 func (v *View) Version() string { return v.version }
 
 // Tools are the operations listed as tools, by ID. Do not change the slice.
-func (v *View) Tools() []*Operation { return v.tools }
+func (v *View) Tools() []*Operation { return v.operations(SurfaceTools) }
 
-// Script are the operations that scripts can call, by ID.
-func (v *View) Script() []*Operation { return v.script }
+// Script are the operations that scripts can call, by ID. Do not change the slice.
+func (v *View) Script() []*Operation { return v.operations(SurfaceScript) }
 
-// Resources are the entities that scripts see, by name, narrowed to the
-// principal's rights: operations, sets, edges.
+// operations lists what can be called on a surface, as it is seen there.
+func (v *View) operations(s Surface) []*Operation {
+	v.listing[s].Do(func() {
+		at := v.At(s)
+		for _, op := range v.snapshot.operations {
+			if seen := at.Operation(op.ID); seen != nil {
+				v.listed[s] = append(v.listed[s], seen)
+			}
+		}
+	})
+	return v.listed[s]
+}
+
+// Resources are the entities that scripts see, by name.
 func (v *View) Resources() []*Resource { return v.resources }
 
-// Resource gives a scripted entity by name, nil if the view has none.
-func (v *View) Resource(name string) *Resource { return v.byName[name] }
+// Resource returns an entity that scripts see by name, nil if the view has none.
+func (v *View) Resource(name string) *Resource { return v.At(SurfaceScript).Resource(name) }
 
 // Listed tells whether an operation is a tool in this view.
 func (v *View) Listed(id ID) bool { return v.toolByID[id] }
@@ -260,7 +209,7 @@ func (v *View) Allowed(id ID) bool { return v.allowed[id] }
 func (v *View) Effects(op *Operation) Effects {
 	e := op.Effects
 	if op.ID.Kind == KindCode && !e.ReadOnly {
-		e.Outside = e.Outside || slices.ContainsFunc(v.script, func(called *Operation) bool { return called.Effects.Outside })
+		e.Outside = e.Outside || slices.ContainsFunc(v.snapshot.operations, func(called *Operation) bool { return called.Effects.Outside && v.scripted[called.ID] })
 	}
 	return e
 }
@@ -269,13 +218,18 @@ func (v *View) Effects(op *Operation) Effects {
 // with "_" for ".". One that is switched off is found too: calling it says so.
 // nil if the view has none of that name.
 func (v *View) Tool(name string) *Operation {
-	known := func(op *Operation) bool { return v.toolByID[op.ID] || op.Reach == 0 && v.allowed[op.ID] }
-	if op := v.snapshot.byTool[name]; op != nil && known(op) {
-		return op
+	known := func(op *Operation) *Operation {
+		if op.Reach == 0 && v.allowed[op.ID] {
+			return op
+		}
+		return v.At(SurfaceTools).Operation(op.ID)
+	}
+	if op := v.snapshot.byTool[name]; op != nil && known(op) != nil {
+		return known(op)
 	}
 	for _, op := range v.snapshot.operations {
-		if known(op) && Underscored(v.snapshot.toolNames[op.ID]) == name {
-			return op
+		if Underscored(v.snapshot.toolNames[op.ID]) == name && known(op) != nil {
+			return known(op)
 		}
 	}
 	return nil

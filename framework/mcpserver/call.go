@@ -90,7 +90,7 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 func (s *session) scopesFor(p peer, tool string) []string {
 	p.principal.Scopes = []string{auth.All}
 	if op := p.view(s.server).Tool(tool); op != nil && op.Reach != 0 {
-		return op.Scopes
+		return op.Needs()
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	}
 	return e.Invoke(ctx, Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
-		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, plan: p, approver: v.By.Subject,
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, plan: p, approver: v.By.Subject,
 	})
 }
 

@@ -102,7 +102,7 @@ func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input 
 	if err := a.count(); err != nil {
 		return nil, err
 	}
-	return a.run.engine.invoke(ctx, a, at, id, input, catalog.ReachScript)
+	return a.run.engine.invoke(ctx, a, at, id, input, catalog.SurfaceScript)
 }
 
 // count is the quota: before the call, so that nothing beyond it happens.

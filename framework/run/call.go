@@ -21,6 +21,7 @@ type call struct {
 	decoded  catalog.Decoded
 	attempt  *Attempt // nil for a code operation
 	position Position
+	surface  catalog.Surface
 	// occurrence counts the different calls that attempts made at the position.
 	occurrence int
 	nested     counter
@@ -48,6 +49,9 @@ func (c *call) View() *catalog.View {
 	}
 	return c.attempt.run.view()
 }
+
+// Sight is what the caller sees of entities where the call came from.
+func (c *call) Sight() *catalog.Sight { return c.View().At(c.surface) }
 
 func (c *call) Run() string {
 	if c.attempt != nil {
@@ -94,7 +98,7 @@ func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage)
 		return nil, err
 	}
 	at := Position(string(c.position) + "." + c.nested.next())
-	return c.engine.invoke(ctx, c.attempt, at, id, input, 0)
+	return c.engine.invoke(ctx, c.attempt, at, id, input, catalog.SurfaceApp)
 }
 
 // trace is the call as the run's result lists it.

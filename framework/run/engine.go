@@ -127,6 +127,14 @@ type Request struct {
 	digest   string // of the input, once somebody has asked for it
 }
 
+// surface is where the request's own call comes from.
+func (req *Request) surface() catalog.Surface {
+	if req.Listed {
+		return catalog.SurfaceTools
+	}
+	return catalog.SurfaceApp
+}
+
 // Invoke makes one call as a run. A code operation opens its run itself. The
 // outcome is nil only if no run was opened. A handler's output may come with an
 // error: then it is the failure's whole body.
@@ -159,7 +167,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
 		var err error
 		if err = a.count(); err == nil {
-			out, err = e.invoke(ctx, a, a.Next(), req.ID, req.Input, 0)
+			out, err = e.invoke(ctx, a, a.Next(), req.ID, req.Input, req.surface())
 		}
 		return Return{Result: out}, err
 	})
@@ -207,7 +215,7 @@ func (e *Engine) refused(out json.RawMessage, err error) (json.RawMessage, error
 }
 
 func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
-	if missing := c.request.Principal.Missing(c.op.Scopes); missing != "" {
+	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
 		return nil, forbidden(missing)
 	}
 	if err := e.check(c.op, c.input); err != nil {
@@ -262,18 +270,16 @@ func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation,
 	return r, e.admitApproval(r)
 }
 
-// invoke is the path of a call inside an attempt. reach is how it must be
-// reachable, 0 for the surface's own call and for nested ones.
-func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog.ID, input json.RawMessage, reach catalog.Reach) (json.RawMessage, error) {
+// invoke is the path of a call inside an attempt. What it reaches is what the caller
+// sees on the surface.
+func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog.ID, input json.RawMessage, surface catalog.Surface) (json.RawMessage, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
 	start := time.Now()
-	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at}
-	view := a.run.request.View
-	c.op = view.Snapshot().Operation(id)
+	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 	ctx, over := a.observedCall(ctx, id, at)
-	out, err := e.admitted(ctx, c, id, reach)
+	out, err := e.admitted(ctx, c, id)
 	over(err)
 	if err != nil && !Ends(err) {
 		f := fault.From(err)
@@ -293,17 +299,10 @@ func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
 }
 
 // admitted authorises, validates and makes the call.
-func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach catalog.Reach) (json.RawMessage, error) {
+func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
 	r, view := c.attempt.run, c.request.View
-	if c.op == nil || id.Kind == catalog.KindCode || reach == catalog.ReachScript && !view.Scripted(id) {
-		return nil, unknownOperation(id.String())
-	}
-	if !r.permits(id) {
-		return nil, fault.Newf(fault.ToolNotFound, "`only` leaves %s out of this run", view.Snapshot().ToolName(id)).
-			WithHint("Call what `only` names, or name more there.")
-	}
-	if missing := r.principal.Missing(c.op.Scopes); missing != "" {
-		return nil, forbidden(missing)
+	if err := e.authorize(c, id); err != nil {
+		return nil, err
 	}
 	if err := e.decode(c); err != nil {
 		return nil, err
@@ -316,6 +315,28 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID, reach cat
 		return e.serial(ctx, c)
 	}
 	return e.outside(ctx, c)
+}
+
+// authorize finds the operation of a call as its caller sees it. What is hidden on the
+// caller's surface is unknown; the app's own code is told of the scope that is missing.
+func (e *Engine) authorize(c *call, id catalog.ID) error {
+	r, view := c.attempt.run, c.request.View
+	op := view.Snapshot().Operation(id)
+	if op == nil || id.Kind == catalog.KindCode || c.surface == catalog.SurfaceScript && !view.Scripted(id) {
+		return unknownOperation(id.String())
+	}
+	c.op = op
+	if !r.permits(id) {
+		return fault.Newf(fault.ToolNotFound, "`only` leaves %s out of this run", view.Snapshot().ToolName(id)).
+			WithHint("Call what `only` names, or name more there.")
+	}
+	if missing := r.principal.Missing(op.Needs()); missing != "" {
+		return forbidden(missing)
+	}
+	if c.op = c.Sight().Operation(id); c.op == nil {
+		return unknownOperation(id.String())
+	}
+	return nil
 }
 
 // outside makes a call that no transaction covers, unless the tape has it. With an
@@ -383,11 +404,6 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 // decode validates the input of a call in an attempt, and reads what it is about.
 func (e *Engine) decode(c *call) (err error) {
 	op, r := c.op, c.attempt.run
-	if seen := c.request.View.Operation(op.ID); seen != op && seen != nil && seen.Check != nil {
-		if err := seen.Check(c.input); err != nil {
-			return err
-		}
-	}
 	if op.Decode != nil {
 		c.decoded, err = op.Decode(c.input, r.spec.Set)
 	} else if err = e.check(op, c.input); err == nil && op.Target != nil {

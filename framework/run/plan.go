@@ -57,6 +57,7 @@ type Planned struct {
 	Set            string          `json:"set"`  // of the call; what it came with may name another
 	Sets           []string        `json:"sets"` // beside those of the changes, which whoever decides must be able to name
 	Surface        string          `json:"surface"`
+	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
 	Principal      auth.Principal  `json:"principal"`
 	Mode           exposure.Mode   `json:"mode"`
 	Negotiated     bool            `json:"negotiated"`
@@ -97,8 +98,8 @@ func (p *Plan) About() string {
 	return Digest([]byte(about))
 }
 
-// Counts are the numbers of the plan's changes.
-func (p *Plan) Counts() []ChangeCount { return Counts(p.Changes) }
+// Counts are the numbers of the plan's changes, as its caller may hear of them.
+func (p *Plan) Counts() []ChangeCount { return Counts(Disclosed(p.Changes)) }
 
 // ErrManyPlans is what a keeper of plans returns where too many plans of one subject
 // wait.

@@ -50,7 +50,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	plan := &Plan{
 		ID: r.ID, State: PlanWaiting, Created: now, Asked: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
-			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.named(), Surface: r.request.Surface,
+			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.named(), Surface: r.request.Surface, Listed: r.request.Listed,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
 		},
 		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,

@@ -71,10 +71,14 @@ func (n names) line(c Change, r *catalog.Resource) shapeLine {
 			}
 		}
 	}
+	entity := c.Entity
+	if c.Hidden {
+		entity = unnamed
+	}
 	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
 	return shapeLine{
 		key:  strings.Join([]string{c.Entity, c.Set, id, string(c.Action)}, "\x00"),
-		name: fmt.Sprintf("%s %s %s", c.Action, c.Entity, or(plain(clipped(id, dialogBounds.value)), "(a row that the caller does not see)")),
+		name: fmt.Sprintf("%s %s %s", c.Action, entity, or(plain(clipped(id, dialogBounds.value)), "(a row that the caller does not see)")),
 		text: string(text),
 	}
 }

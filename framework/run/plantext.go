@@ -39,20 +39,21 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	t := planText{redact: redact, bounds: bounds}
 	p.writeRequest(&t)
 	t.WriteString("\n")
-	counts := p.Counts()
+	changes := called(p.Changes, unnamed)
+	counts := Counts(changes)
 	if deleted := countKinds(counts, func(c ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
 		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
 	}
 	p.writeCalls(&t)
 	p.writeDifferences(&t)
 	t.writeCounts(p, counts)
-	t.writeRows(p.Changes)
+	t.writeRows(changes)
 	return redact(t.String())
 }
 
 // Summary says in a few words what the plan asks for: deletions and calls first.
 func (p *Plan) Summary() string {
-	counts := p.Counts()
+	counts := Counts(called(p.Changes, unnamed))
 	var parts []string
 	add := func(verb string, of func(ChangeCount) int) {
 		if kinds := countKinds(counts, of); len(kinds) > 0 {

@@ -191,7 +191,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 		return nil, unreadable(k.Run, err)
 	}
 	ctx = context.WithValue(ctx, againKey{}, &again{tape})
-	now, _, callErr := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Set: k.Set})
+	now, _, callErr := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Listed: k.Listed, Set: k.Set})
 	var then error
 	if k.Fault != nil {
 		f, err := fault.Decode(k.Fault)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -64,12 +65,35 @@ const (
 
 // Change is one entity that a run changed (CONTRACT section 2).
 type Change struct {
-	Entity string          `json:"entity"`
+	Entity string          `json:"entity"` // "" of one that the caller may not know of
 	Set    string          `json:"set"`
 	ID     string          `json:"id,omitempty"` // "" of a row that the caller may not see
 	Action Action          `json:"action"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
+	// Hidden says that the caller may not know of the entity: see Disclosed.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+// Disclosed returns changes as their caller may hear of them: those of an entity that
+// he may not know of are there without its name, so that the counts are whole.
+func Disclosed(changes []Change) []Change { return called(changes, "") }
+
+// unnamed stands for an entity that the caller may not know of, for people.
+const unnamed = "(an entity that the caller does not see)"
+
+// called gives what is hidden another name.
+func called(changes []Change, name string) []Change {
+	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
+		return changes
+	}
+	out := slices.Clone(changes)
+	for i := range out {
+		if out[i].Hidden {
+			out[i].Entity, out[i].Hidden = name, false
+		}
+	}
+	return out
 }
 
 // ChangeCount sums the changes of one entity in one set.

@@ -90,6 +90,7 @@ type KeptRun struct {
 	Run            string          `json:"run"`
 	Operation      string          `json:"operation"`
 	Surface        string          `json:"surface"`
+	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
 	Subject        string          `json:"subject"`
 	Scopes         []string        `json:"scopes"`
 	Sets           []string        `json:"sets"`
@@ -210,7 +211,7 @@ func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 	}
 	p := r.principal
 	k := &KeptRun{
-		Version: keptVersion, Run: r.ID, Operation: r.op.ID.String(), Surface: r.request.Surface, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
+		Version: keptVersion, Run: r.ID, Operation: r.op.ID.String(), Surface: r.request.Surface, Listed: r.request.Listed, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
 		Mode: string(r.request.View.Mode()), Set: r.spec.Set, Started: r.started.UTC(), ToolVersion: e.opts.ToolVersion,
 		CatalogVersion: r.request.View.Snapshot().Version(), Attempts: r.finished.Attempts, Committed: r.finished.Committed, Outcome: "ok", Input: r.request.Input,
 	}

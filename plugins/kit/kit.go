@@ -151,7 +151,8 @@ func Outside() Option { return func(f *Function) { f.effects.Outside = true } }
 // Title gives a title for people; without it the name stands.
 func Title(title string) Option { return func(f *Function) { f.title = title } }
 
-// Scopes are what a caller needs, all of them.
+// Scopes are what a caller needs, all of them. Without any, a function that is not
+// ReadOnly needs plugins:call.
 func Scopes(scopes ...string) Option { return func(f *Function) { f.scopes = scopes } }
 
 // Timeout bounds one call; without it the app's server.toolTimeoutMs holds.

@@ -178,7 +178,7 @@ func koanKindDetection() *shim.Kind {
 					{Name: "pantryItemId", Type: "id", Nullable: true, Edge: "pantryItem"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "photo", Target: "PantryPhoto", Required: true, Reference: "photoId"},
+					{Name: "photo", Target: "PantryPhoto", Required: true, Immutable: true, Reference: "photoId"},
 					{Name: "pantryItem", Description: "What became of it in the pantry.", Target: "PantryItem", Reference: "pantryItemId"},
 				},
 				Sets: []string{"default", "lake-house"},
@@ -1408,7 +1408,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 					{Name: "recipeId", Type: "id", Required: true, Immutable: true, Edge: "recipe"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "recipe", Target: "Recipe", Required: true, Reference: "recipeId"},
+					{Name: "recipe", Target: "Recipe", Required: true, Immutable: true, Reference: "recipeId"},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
@@ -1529,7 +1529,7 @@ func koanKindShoppingItem() *shim.Kind {
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "list", Target: "ShoppingList", Required: true, Reference: "listId"},
+					{Name: "list", Target: "ShoppingList", Required: true, Immutable: true, Reference: "listId"},
 					{Name: "product", Target: "Product", Reference: "productId"},
 				},
 				Sets:       []string{"default", "lake-house"},

@@ -64,7 +64,7 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 		challenge := got.header.Get("WWW-Authenticate")
 		where := strings.TrimSuffix(s.url, "/mcp") + "/.well-known/oauth-protected-resource"
 		require.Contains(t, challenge, `resource_metadata="`+where+`/mcp"`)
-		require.Contains(t, challenge, `scope="member:delete member:phone member:read member:write"`)
+		require.Contains(t, challenge, `scope="entities:write member:delete member:phone member:read member:write"`)
 		require.NotContains(t, challenge, "error=")
 		for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 			status, body := s.get(path)
@@ -97,6 +97,9 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 		require.Contains(t, challenge, `error="insufficient_scope"`)
 		require.Contains(t, challenge, `scope="member:read member:write member:delete"`)
 		require.Contains(t, challenge, "resource_metadata=")
+		got = s.tool(reader, "event.upsert", map[string]any{"model": map[string]any{"id": "x", "title": "x"}})
+		require.Equal(t, http.StatusForbidden, got.status)
+		require.Contains(t, got.header.Get("WWW-Authenticate"), `scope="entities:write"`)
 		got = s.tool(reader, "member.fly", nil)
 		require.Equal(t, http.StatusBadRequest, got.status)
 		require.Equal(t, "tool_not_found", got.code)

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hidden is what a caller without scopes, who may name the set "default", must read
+// hidden is what a caller without scopes of its own, who may name the set "default", must read
 // nowhere: the entity behind scopes, the edge to it, its field, and the other sets.
 var hidden = regexp.MustCompile(`(?i)member|guests|phone|branch|12345|"Ann"`)
 
 // rights is a club with a caller who may do little, and one who may do everything.
 func rights(t *testing.T) *server {
 	dir := t.TempDir()
-	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("narrow", "", "default")+token("wide", "'*'", "'*'"))
+	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("narrow", "'entities:write'", "default")+token("wide", "'*'", "'*'"))
 	return serve(t, dir, "--server.tokensFile", tokens, "--codeMode.faces", "koan,codemode")
 }
 
@@ -269,7 +269,7 @@ func TestTwoCallersAtOnce(t *testing.T) {
 // scopes by the context, from tools and from scripts.
 func TestRulesOfTheSchemaKnowTheCaller(t *testing.T) {
 	dir := t.TempDir()
-	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("ann", "", "default")+token("bob", "", "default")+token("eve", "'diary:any'", "default"))
+	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("ann", "'entities:write'", "default")+token("bob", "'entities:write'", "default")+token("eve", "'entities:write', 'diary:any'", "default"))
 	s := serve(t, dir, "--server.tokensFile", tokens)
 	for who, may := range map[string]bool{"ann": true, "bob": false, "eve": true} {
 		write := s.tool(who, "diary.upsert", map[string]any{"model": map[string]any{"id": who, "text": who}})

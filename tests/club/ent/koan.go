@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 
+	koandiary "github.com/koan-go/koan/tests/club/ent/diary"
 	"github.com/koan-go/koan/tests/club/ent/migrate"
 	"github.com/koan-go/koan/tests/club/ent/predicate"
 	_ "github.com/koan-go/koan/tests/club/ent/runtime" // defaults and hooks of the schemas
@@ -163,6 +164,19 @@ func koanKindDiary() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
+		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
+			b := tx.(koanTx).Diary.Update().Where(koandiary.IDIn(shim.IDs[string](ids)...))
+			m := b.Mutation()
+			m.SetOp(op)
+			if err := change(m); err != nil {
+				return nil, err
+			}
+			if err := koandiary.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			permitted, err := m.IDs(ctx)
+			return shim.Anys(permitted), err
+		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
 			q := tx.(koanTx).Diary.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)

@@ -14,6 +14,8 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
+	koandocument "github.com/koan-go/koan/entities/internal/office/ent/document"
+	koanentry "github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/migrate"
 	"github.com/koan-go/koan/entities/internal/office/ent/predicate"
 
@@ -302,6 +304,19 @@ func koanKindDocument() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
+		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
+			b := tx.(koanTx).Document.Update().Where(koandocument.IDIn(shim.IDs[string](ids)...))
+			m := b.Mutation()
+			m.SetOp(op)
+			if err := change(m); err != nil {
+				return nil, err
+			}
+			if err := koandocument.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			permitted, err := m.IDs(ctx)
+			return shim.Anys(permitted), err
+		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
 			q := tx.(koanTx).Document.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
@@ -433,6 +448,19 @@ func koanKindEntry() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
+		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
+			b := tx.(koanTx).Entry.Update().Where(koanentry.IDIn(shim.IDs[string](ids)...))
+			m := b.Mutation()
+			m.SetOp(op)
+			if err := change(m); err != nil {
+				return nil, err
+			}
+			if err := koanentry.Policy.EvalMutation(ctx, m); err != nil {
+				return nil, err
+			}
+			permitted, err := m.IDs(ctx)
+			return shim.Anys(permitted), err
+		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
 			q := tx.(koanTx).Entry.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)

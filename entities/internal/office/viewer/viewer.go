@@ -3,10 +3,12 @@ package viewer
 
 import "context"
 
-// Viewer is somebody of one tenant. An admin sees every tenant.
+// Viewer is somebody of one tenant. An admin sees and changes what is of every
+// tenant, an auditor sees it.
 type Viewer struct {
-	Tenant string
-	Admin  bool
+	Tenant  string
+	Admin   bool
+	Auditor bool
 }
 
 type key struct{}

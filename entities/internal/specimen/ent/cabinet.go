@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -41,11 +42,15 @@ type CabinetEdges struct {
 	Next *Cabinet `json:"next,omitempty"`
 	// Visitors holds the value of the visitors edge.
 	Visitors []*Visitor `json:"visitors,omitempty"`
+	// Plaque holds the value of the plaque edge.
+	Plaque *Plaque `json:"plaque,omitempty"`
+	// Spares holds the value of the spares edge.
+	Spares []*Plaque `json:"spares,omitempty"`
 	// Visits holds the value of the visits edge.
 	Visits []*Visit `json:"visits,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [6]bool
+	loadedTypes [8]bool
 }
 
 // SpecimensOrErr returns the Specimens value or an error if the edge
@@ -97,10 +102,30 @@ func (e CabinetEdges) VisitorsOrErr() ([]*Visitor, error) {
 	return nil, &NotLoadedError{edge: "visitors"}
 }
 
+// PlaqueOrErr returns the Plaque value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e CabinetEdges) PlaqueOrErr() (*Plaque, error) {
+	if e.Plaque != nil {
+		return e.Plaque, nil
+	} else if e.loadedTypes[5] {
+		return nil, &NotFoundError{label: plaque.Label}
+	}
+	return nil, &NotLoadedError{edge: "plaque"}
+}
+
+// SparesOrErr returns the Spares value or an error if the edge
+// was not loaded in eager-loading.
+func (e CabinetEdges) SparesOrErr() ([]*Plaque, error) {
+	if e.loadedTypes[6] {
+		return e.Spares, nil
+	}
+	return nil, &NotLoadedError{edge: "spares"}
+}
+
 // VisitsOrErr returns the Visits value or an error if the edge
 // was not loaded in eager-loading.
 func (e CabinetEdges) VisitsOrErr() ([]*Visit, error) {
-	if e.loadedTypes[5] {
+	if e.loadedTypes[7] {
 		return e.Visits, nil
 	}
 	return nil, &NotLoadedError{edge: "visits"}
@@ -195,6 +220,16 @@ func (_m *Cabinet) QueryNext() *CabinetQuery {
 // QueryVisitors queries the "visitors" edge of the Cabinet entity.
 func (_m *Cabinet) QueryVisitors() *VisitorQuery {
 	return NewCabinetClient(_m.config).QueryVisitors(_m)
+}
+
+// QueryPlaque queries the "plaque" edge of the Cabinet entity.
+func (_m *Cabinet) QueryPlaque() *PlaqueQuery {
+	return NewCabinetClient(_m.config).QueryPlaque(_m)
+}
+
+// QuerySpares queries the "spares" edge of the Cabinet entity.
+func (_m *Cabinet) QuerySpares() *PlaqueQuery {
+	return NewCabinetClient(_m.config).QuerySpares(_m)
 }
 
 // QueryVisits queries the "visits" edge of the Cabinet entity.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
@@ -140,6 +141,40 @@ func (_c *CabinetCreate) AddVisitors(v ...*Visitor) *CabinetCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddVisitorIDs(ids...)
+}
+
+// SetPlaqueID sets the "plaque" edge to the Plaque entity by ID.
+func (_c *CabinetCreate) SetPlaqueID(id int) *CabinetCreate {
+	_c.mutation.SetPlaqueID(id)
+	return _c
+}
+
+// SetNillablePlaqueID sets the "plaque" edge to the Plaque entity by ID if the given value is not nil.
+func (_c *CabinetCreate) SetNillablePlaqueID(id *int) *CabinetCreate {
+	if id != nil {
+		_c = _c.SetPlaqueID(*id)
+	}
+	return _c
+}
+
+// SetPlaque sets the "plaque" edge to the Plaque entity.
+func (_c *CabinetCreate) SetPlaque(v *Plaque) *CabinetCreate {
+	return _c.SetPlaqueID(v.ID)
+}
+
+// AddSpareIDs adds the "spares" edge to the Plaque entity by IDs.
+func (_c *CabinetCreate) AddSpareIDs(ids ...int) *CabinetCreate {
+	_c.mutation.AddSpareIDs(ids...)
+	return _c
+}
+
+// AddSpares adds the "spares" edges to the Plaque entity.
+func (_c *CabinetCreate) AddSpares(v ...*Plaque) *CabinetCreate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddSpareIDs(ids...)
 }
 
 // AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
@@ -332,6 +367,38 @@ func (_c *CabinetCreate) createSpec() (*Cabinet, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.PlaqueIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2O,
+			Inverse: false,
+			Table:   cabinet.PlaqueTable,
+			Columns: []string{cabinet.PlaqueColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.SparesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -33,6 +34,8 @@ type CabinetQuery struct {
 	withBeside    *CabinetQuery
 	withNext      *CabinetQuery
 	withVisitors  *VisitorQuery
+	withPlaque    *PlaqueQuery
+	withSpares    *PlaqueQuery
 	withVisits    *VisitQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -173,6 +176,50 @@ func (_q *CabinetQuery) QueryVisitors() *VisitorQuery {
 			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
 			sqlgraph.To(visitor.Table, visitor.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, cabinet.VisitorsTable, cabinet.VisitorsPrimaryKey...),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryPlaque chains the current query on the "plaque" edge.
+func (_q *CabinetQuery) QueryPlaque() *PlaqueQuery {
+	query := (&PlaqueClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.O2O, false, cabinet.PlaqueTable, cabinet.PlaqueColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QuerySpares chains the current query on the "spares" edge.
+func (_q *CabinetQuery) QuerySpares() *PlaqueQuery {
+	query := (&PlaqueClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, selector),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, cabinet.SparesTable, cabinet.SparesColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -399,6 +446,8 @@ func (_q *CabinetQuery) Clone() *CabinetQuery {
 		withBeside:    _q.withBeside.Clone(),
 		withNext:      _q.withNext.Clone(),
 		withVisitors:  _q.withVisitors.Clone(),
+		withPlaque:    _q.withPlaque.Clone(),
+		withSpares:    _q.withSpares.Clone(),
 		withVisits:    _q.withVisits.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
@@ -458,6 +507,28 @@ func (_q *CabinetQuery) WithVisitors(opts ...func(*VisitorQuery)) *CabinetQuery 
 		opt(query)
 	}
 	_q.withVisitors = query
+	return _q
+}
+
+// WithPlaque tells the query-builder to eager-load the nodes that are connected to
+// the "plaque" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *CabinetQuery) WithPlaque(opts ...func(*PlaqueQuery)) *CabinetQuery {
+	query := (&PlaqueClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withPlaque = query
+	return _q
+}
+
+// WithSpares tells the query-builder to eager-load the nodes that are connected to
+// the "spares" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *CabinetQuery) WithSpares(opts ...func(*PlaqueQuery)) *CabinetQuery {
+	query := (&PlaqueClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withSpares = query
 	return _q
 }
 
@@ -550,12 +621,14 @@ func (_q *CabinetQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cabi
 	var (
 		nodes       = []*Cabinet{}
 		_spec       = _q.querySpec()
-		loadedTypes = [6]bool{
+		loadedTypes = [8]bool{
 			_q.withSpecimens != nil,
 			_q.withLabels != nil,
 			_q.withBeside != nil,
 			_q.withNext != nil,
 			_q.withVisitors != nil,
+			_q.withPlaque != nil,
+			_q.withSpares != nil,
 			_q.withVisits != nil,
 		}
 	)
@@ -607,6 +680,19 @@ func (_q *CabinetQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Cabi
 		if err := _q.loadVisitors(ctx, query, nodes,
 			func(n *Cabinet) { n.Edges.Visitors = []*Visitor{} },
 			func(n *Cabinet, e *Visitor) { n.Edges.Visitors = append(n.Edges.Visitors, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withPlaque; query != nil {
+		if err := _q.loadPlaque(ctx, query, nodes, nil,
+			func(n *Cabinet, e *Plaque) { n.Edges.Plaque = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withSpares; query != nil {
+		if err := _q.loadSpares(ctx, query, nodes,
+			func(n *Cabinet) { n.Edges.Spares = []*Plaque{} },
+			func(n *Cabinet, e *Plaque) { n.Edges.Spares = append(n.Edges.Spares, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -832,6 +918,68 @@ func (_q *CabinetQuery) loadVisitors(ctx context.Context, query *VisitorQuery, n
 		for kn := range nodes {
 			assign(kn, n)
 		}
+	}
+	return nil
+}
+func (_q *CabinetQuery) loadPlaque(ctx context.Context, query *PlaqueQuery, nodes []*Cabinet, init func(*Cabinet), assign func(*Cabinet, *Plaque)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[owned.ID]*Cabinet)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+	}
+	query.withFKs = true
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(plaque.FieldCabinetID)
+	}
+	query.Where(predicate.Plaque(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(cabinet.PlaqueColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.CabinetID
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "cabinet_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "cabinet_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
+func (_q *CabinetQuery) loadSpares(ctx context.Context, query *PlaqueQuery, nodes []*Cabinet, init func(*Cabinet), assign func(*Cabinet, *Plaque)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[owned.ID]*Cabinet)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	query.withFKs = true
+	query.Where(predicate.Plaque(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(cabinet.SparesColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.cabinet_spares
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "cabinet_spares" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "cabinet_spares" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
@@ -157,6 +158,40 @@ func (_u *CabinetUpdate) AddVisitors(v ...*Visitor) *CabinetUpdate {
 	return _u.AddVisitorIDs(ids...)
 }
 
+// SetPlaqueID sets the "plaque" edge to the Plaque entity by ID.
+func (_u *CabinetUpdate) SetPlaqueID(id int) *CabinetUpdate {
+	_u.mutation.SetPlaqueID(id)
+	return _u
+}
+
+// SetNillablePlaqueID sets the "plaque" edge to the Plaque entity by ID if the given value is not nil.
+func (_u *CabinetUpdate) SetNillablePlaqueID(id *int) *CabinetUpdate {
+	if id != nil {
+		_u = _u.SetPlaqueID(*id)
+	}
+	return _u
+}
+
+// SetPlaque sets the "plaque" edge to the Plaque entity.
+func (_u *CabinetUpdate) SetPlaque(v *Plaque) *CabinetUpdate {
+	return _u.SetPlaqueID(v.ID)
+}
+
+// AddSpareIDs adds the "spares" edge to the Plaque entity by IDs.
+func (_u *CabinetUpdate) AddSpareIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.AddSpareIDs(ids...)
+	return _u
+}
+
+// AddSpares adds the "spares" edges to the Plaque entity.
+func (_u *CabinetUpdate) AddSpares(v ...*Plaque) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddSpareIDs(ids...)
+}
+
 // AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
 func (_u *CabinetUpdate) AddVisitIDs(ids ...int) *CabinetUpdate {
 	_u.mutation.AddVisitIDs(ids...)
@@ -250,6 +285,33 @@ func (_u *CabinetUpdate) RemoveVisitors(v ...*Visitor) *CabinetUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveVisitorIDs(ids...)
+}
+
+// ClearPlaque clears the "plaque" edge to the Plaque entity.
+func (_u *CabinetUpdate) ClearPlaque() *CabinetUpdate {
+	_u.mutation.ClearPlaque()
+	return _u
+}
+
+// ClearSpares clears all "spares" edges to the Plaque entity.
+func (_u *CabinetUpdate) ClearSpares() *CabinetUpdate {
+	_u.mutation.ClearSpares()
+	return _u
+}
+
+// RemoveSpareIDs removes the "spares" edge to Plaque entities by IDs.
+func (_u *CabinetUpdate) RemoveSpareIDs(ids ...int) *CabinetUpdate {
+	_u.mutation.RemoveSpareIDs(ids...)
+	return _u
+}
+
+// RemoveSpares removes "spares" edges to Plaque entities.
+func (_u *CabinetUpdate) RemoveSpares(v ...*Plaque) *CabinetUpdate {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveSpareIDs(ids...)
 }
 
 // ClearVisits clears all "visits" edges to the Visit entity.
@@ -511,6 +573,80 @@ func (_u *CabinetUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.PlaqueCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2O,
+			Inverse: false,
+			Table:   cabinet.PlaqueTable,
+			Columns: []string{cabinet.PlaqueColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlaqueIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2O,
+			Inverse: false,
+			Table:   cabinet.PlaqueTable,
+			Columns: []string{cabinet.PlaqueColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.SparesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedSparesIDs(); len(nodes) > 0 && !_u.mutation.SparesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.SparesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _u.mutation.VisitsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
@@ -700,6 +836,40 @@ func (_u *CabinetUpdateOne) AddVisitors(v ...*Visitor) *CabinetUpdateOne {
 	return _u.AddVisitorIDs(ids...)
 }
 
+// SetPlaqueID sets the "plaque" edge to the Plaque entity by ID.
+func (_u *CabinetUpdateOne) SetPlaqueID(id int) *CabinetUpdateOne {
+	_u.mutation.SetPlaqueID(id)
+	return _u
+}
+
+// SetNillablePlaqueID sets the "plaque" edge to the Plaque entity by ID if the given value is not nil.
+func (_u *CabinetUpdateOne) SetNillablePlaqueID(id *int) *CabinetUpdateOne {
+	if id != nil {
+		_u = _u.SetPlaqueID(*id)
+	}
+	return _u
+}
+
+// SetPlaque sets the "plaque" edge to the Plaque entity.
+func (_u *CabinetUpdateOne) SetPlaque(v *Plaque) *CabinetUpdateOne {
+	return _u.SetPlaqueID(v.ID)
+}
+
+// AddSpareIDs adds the "spares" edge to the Plaque entity by IDs.
+func (_u *CabinetUpdateOne) AddSpareIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.AddSpareIDs(ids...)
+	return _u
+}
+
+// AddSpares adds the "spares" edges to the Plaque entity.
+func (_u *CabinetUpdateOne) AddSpares(v ...*Plaque) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddSpareIDs(ids...)
+}
+
 // AddVisitIDs adds the "visits" edge to the Visit entity by IDs.
 func (_u *CabinetUpdateOne) AddVisitIDs(ids ...int) *CabinetUpdateOne {
 	_u.mutation.AddVisitIDs(ids...)
@@ -793,6 +963,33 @@ func (_u *CabinetUpdateOne) RemoveVisitors(v ...*Visitor) *CabinetUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveVisitorIDs(ids...)
+}
+
+// ClearPlaque clears the "plaque" edge to the Plaque entity.
+func (_u *CabinetUpdateOne) ClearPlaque() *CabinetUpdateOne {
+	_u.mutation.ClearPlaque()
+	return _u
+}
+
+// ClearSpares clears all "spares" edges to the Plaque entity.
+func (_u *CabinetUpdateOne) ClearSpares() *CabinetUpdateOne {
+	_u.mutation.ClearSpares()
+	return _u
+}
+
+// RemoveSpareIDs removes the "spares" edge to Plaque entities by IDs.
+func (_u *CabinetUpdateOne) RemoveSpareIDs(ids ...int) *CabinetUpdateOne {
+	_u.mutation.RemoveSpareIDs(ids...)
+	return _u
+}
+
+// RemoveSpares removes "spares" edges to Plaque entities.
+func (_u *CabinetUpdateOne) RemoveSpares(v ...*Plaque) *CabinetUpdateOne {
+	ids := make([]int, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveSpareIDs(ids...)
 }
 
 // ClearVisits clears all "visits" edges to the Visit entity.
@@ -1077,6 +1274,80 @@ func (_u *CabinetUpdateOne) sqlSave(ctx context.Context) (_node *Cabinet, err er
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(visitor.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.PlaqueCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2O,
+			Inverse: false,
+			Table:   cabinet.PlaqueTable,
+			Columns: []string{cabinet.PlaqueColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlaqueIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2O,
+			Inverse: false,
+			Table:   cabinet.PlaqueTable,
+			Columns: []string{cabinet.PlaqueColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.SparesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedSparesIDs(); len(nodes) > 0 && !_u.mutation.SparesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.SparesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   cabinet.SparesTable,
+			Columns: []string{cabinet.SparesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plaque.FieldID, field.TypeInt),
 			},
 		}
 		for _, k := range nodes {

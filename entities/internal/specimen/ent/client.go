@@ -25,6 +25,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
@@ -53,6 +54,8 @@ type Client struct {
 	Ownership *OwnershipClient
 	// Parcel is the client for interacting with the Parcel builders.
 	Parcel *ParcelClient
+	// Plaque is the client for interacting with the Plaque builders.
+	Plaque *PlaqueClient
 	// Renamed is the client for interacting with the Renamed builders.
 	Renamed *RenamedClient
 	// Slot is the client for interacting with the Slot builders.
@@ -82,6 +85,7 @@ func (c *Client) init() {
 	c.NickName = NewNickNameClient(c.config)
 	c.Ownership = NewOwnershipClient(c.config)
 	c.Parcel = NewParcelClient(c.config)
+	c.Plaque = NewPlaqueClient(c.config)
 	c.Renamed = NewRenamedClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
@@ -187,6 +191,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
+		Plaque:    NewPlaqueClient(cfg),
 		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
@@ -219,6 +224,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
+		Plaque:    NewPlaqueClient(cfg),
 		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
@@ -254,7 +260,7 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
-		c.Parcel, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
+		c.Parcel, c.Plaque, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Use(hooks...)
 	}
@@ -265,7 +271,7 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
-		c.Parcel, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
+		c.Parcel, c.Plaque, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -290,6 +296,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Ownership.mutate(ctx, m)
 	case *ParcelMutation:
 		return c.Parcel.mutate(ctx, m)
+	case *PlaqueMutation:
+		return c.Plaque.mutate(ctx, m)
 	case *RenamedMutation:
 		return c.Renamed.mutate(ctx, m)
 	case *SlotMutation:
@@ -486,6 +494,38 @@ func (c *CabinetClient) QueryVisitors(_m *Cabinet) *VisitorQuery {
 			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
 			sqlgraph.To(visitor.Table, visitor.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, cabinet.VisitorsTable, cabinet.VisitorsPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryPlaque queries the plaque edge of a Cabinet.
+func (c *CabinetClient) QueryPlaque(_m *Cabinet) *PlaqueQuery {
+	query := (&PlaqueClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.O2O, false, cabinet.PlaqueTable, cabinet.PlaqueColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QuerySpares queries the spares edge of a Cabinet.
+func (c *CabinetClient) QuerySpares(_m *Cabinet) *PlaqueQuery {
+	query := (&PlaqueClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(cabinet.Table, cabinet.FieldID, id),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, cabinet.SparesTable, cabinet.SparesColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil
@@ -1624,6 +1664,219 @@ func (c *ParcelClient) mutate(ctx context.Context, m *ParcelMutation) (Value, er
 	}
 }
 
+// PlaqueClient is a client for the Plaque schema.
+type PlaqueClient struct {
+	config
+}
+
+// NewPlaqueClient returns a client for the Plaque from the given config.
+func NewPlaqueClient(c config) *PlaqueClient {
+	return &PlaqueClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `plaque.Hooks(f(g(h())))`.
+func (c *PlaqueClient) Use(hooks ...Hook) {
+	c.hooks.Plaque = append(c.hooks.Plaque, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `plaque.Intercept(f(g(h())))`.
+func (c *PlaqueClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Plaque = append(c.inters.Plaque, interceptors...)
+}
+
+// Create returns a builder for creating a Plaque entity.
+func (c *PlaqueClient) Create() *PlaqueCreate {
+	mutation := newPlaqueMutation(c.config, OpCreate)
+	return &PlaqueCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Plaque entities.
+func (c *PlaqueClient) CreateBulk(builders ...*PlaqueCreate) *PlaqueCreateBulk {
+	return &PlaqueCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PlaqueClient) MapCreateBulk(slice any, setFunc func(*PlaqueCreate, int)) *PlaqueCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PlaqueCreateBulk{err: fmt.Errorf("calling to PlaqueClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PlaqueCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PlaqueCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Plaque.
+func (c *PlaqueClient) Update() *PlaqueUpdate {
+	mutation := newPlaqueMutation(c.config, OpUpdate)
+	return &PlaqueUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PlaqueClient) UpdateOne(_m *Plaque) *PlaqueUpdateOne {
+	mutation := newPlaqueMutation(c.config, OpUpdateOne, withPlaque(_m))
+	return &PlaqueUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PlaqueClient) UpdateOneID(id int) *PlaqueUpdateOne {
+	mutation := newPlaqueMutation(c.config, OpUpdateOne, withPlaqueID(id))
+	return &PlaqueUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Plaque.
+func (c *PlaqueClient) Delete() *PlaqueDelete {
+	mutation := newPlaqueMutation(c.config, OpDelete)
+	return &PlaqueDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PlaqueClient) DeleteOne(_m *Plaque) *PlaqueDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PlaqueClient) DeleteOneID(id int) *PlaqueDeleteOne {
+	builder := c.Delete().Where(plaque.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PlaqueDeleteOne{builder}
+}
+
+// Query returns a query builder for Plaque.
+func (c *PlaqueClient) Query() *PlaqueQuery {
+	return &PlaqueQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePlaque},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Plaque entity by its id.
+func (c *PlaqueClient) Get(ctx context.Context, id int) (*Plaque, error) {
+	return c.Query().Where(plaque.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PlaqueClient) GetX(ctx context.Context, id int) *Plaque {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryCabinet queries the cabinet edge of a Plaque.
+func (c *PlaqueClient) QueryCabinet(_m *Plaque) *CabinetQuery {
+	query := (&CabinetClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plaque.Table, plaque.FieldID, id),
+			sqlgraph.To(cabinet.Table, cabinet.FieldID),
+			sqlgraph.Edge(sqlgraph.O2O, true, plaque.CabinetTable, plaque.CabinetColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLabel queries the label edge of a Plaque.
+func (c *PlaqueClient) QueryLabel(_m *Plaque) *LabelQuery {
+	query := (&LabelClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plaque.Table, plaque.FieldID, id),
+			sqlgraph.To(label.Table, label.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, plaque.LabelTable, plaque.LabelColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryOriginal queries the original edge of a Plaque.
+func (c *PlaqueClient) QueryOriginal(_m *Plaque) *PlaqueQuery {
+	query := (&PlaqueClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plaque.Table, plaque.FieldID, id),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, plaque.OriginalTable, plaque.OriginalColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryCopies queries the copies edge of a Plaque.
+func (c *PlaqueClient) QueryCopies(_m *Plaque) *PlaqueQuery {
+	query := (&PlaqueClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plaque.Table, plaque.FieldID, id),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, plaque.CopiesTable, plaque.CopiesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QuerySimilar queries the similar edge of a Plaque.
+func (c *PlaqueClient) QuerySimilar(_m *Plaque) *PlaqueQuery {
+	query := (&PlaqueClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plaque.Table, plaque.FieldID, id),
+			sqlgraph.To(plaque.Table, plaque.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, plaque.SimilarTable, plaque.SimilarPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *PlaqueClient) Hooks() []Hook {
+	return c.hooks.Plaque
+}
+
+// Interceptors returns the client interceptors.
+func (c *PlaqueClient) Interceptors() []Interceptor {
+	return c.inters.Plaque
+}
+
+func (c *PlaqueClient) mutate(ctx context.Context, m *PlaqueMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PlaqueCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PlaqueUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PlaqueUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PlaqueDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Plaque mutation op: %q", m.Op())
+	}
+}
+
 // RenamedClient is a client for the Renamed schema.
 type RenamedClient struct {
 	config
@@ -2580,11 +2833,11 @@ func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, 
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Renamed,
-		Slot, Specimen, Visit, Visitor []ent.Hook
+		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Plaque,
+		Renamed, Slot, Specimen, Visit, Visitor []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Renamed,
-		Slot, Specimen, Visit, Visitor []ent.Interceptor
+		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Plaque,
+		Renamed, Slot, Specimen, Visit, Visitor []ent.Interceptor
 	}
 )

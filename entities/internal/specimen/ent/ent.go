@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
@@ -93,6 +94,7 @@ func checkColumn(t, c string) error {
 			nickname.Table:  nickname.ValidColumn,
 			ownership.Table: ownership.ValidColumn,
 			parcel.Table:    parcel.ValidColumn,
+			plaque.Table:    plaque.ValidColumn,
 			renamed.Table:   renamed.ValidColumn,
 			slot.Table:      slot.ValidColumn,
 			specimen.Table:  specimen.ValidColumn,

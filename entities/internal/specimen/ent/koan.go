@@ -53,7 +53,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1556389625,
+		SchemaHash: 264543417,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -86,7 +86,7 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "NickName": len(c.NickName.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Renamed": len(c.Renamed.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
+	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "NickName": len(c.NickName.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Plaque": len(c.Plaque.Hooks()), "Renamed": len(c.Renamed.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
 	for _, fn := range fns {
 		fn(c.Client)
 	}
@@ -97,6 +97,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.hooked["NickName"] = len(c.NickName.Hooks()) > before["NickName"]
 	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
 	c.hooked["Parcel"] = len(c.Parcel.Hooks()) > before["Parcel"]
+	c.hooked["Plaque"] = len(c.Plaque.Hooks()) > before["Plaque"]
 	c.hooked["Renamed"] = len(c.Renamed.Hooks()) > before["Renamed"]
 	c.hooked["Slot"] = len(c.Slot.Hooks()) > before["Slot"]
 	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
@@ -115,6 +116,8 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
 	c.ruled["Parcel"] = len(c.Parcel.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Parcel", c.Parcel.Interceptors())...)
+	c.ruled["Plaque"] = len(c.Plaque.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Plaque", c.Plaque.Interceptors())...)
 	c.ruled["Renamed"] = len(c.Renamed.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Renamed", c.Renamed.Interceptors())...)
 	c.ruled["Slot"] = len(c.Slot.Interceptors()) > 0
@@ -158,7 +161,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
+	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
 var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -183,7 +186,9 @@ func koanKindCabinet() *shim.Kind {
 					{Name: "labels", Target: "Label", Many: true},
 					{Name: "beside", Target: "Cabinet", Reference: "besideId"},
 					{Name: "next", Target: "Cabinet"},
-					{Name: "visitors", Description: "It is written as Visit.", Target: "Visitor", Many: true, ReadOnly: true},
+					{Name: "visitors", Description: "It is written as Visit.", Target: "Visitor", Many: true, ReadOnly: true, Reason: "It is written as Visit."},
+					{Name: "plaque", Target: "Plaque"},
+					{Name: "spares", Target: "Plaque", Many: true},
 					{Name: "visits", Target: "Visit", Many: true},
 				},
 				Versioned: true,
@@ -201,6 +206,8 @@ func koanKindCabinet() *shim.Kind {
 				{Name: "beside", Ent: "beside", Target: "Cabinet", Relation: "o2o", Inverse: true, OwnKey: "beside_id"},
 				{Name: "next", Ent: "next", Target: "Cabinet", Relation: "o2o", TargetKey: "beside_id", SetNull: true},
 				{Name: "visitors", Ent: "visitors", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "visits", JoinOwn: "cabinet_id", JoinTarget: "visitor_id"},
+				{Name: "plaque", Ent: "plaque", Target: "Plaque", Relation: "o2o", TargetKey: "cabinet_id", SetNull: true},
+				{Name: "spares", Ent: "spares", Target: "Plaque", Relation: "o2m", TargetKey: "cabinet_spares", SetNull: true},
 				{Name: "visits", Ent: "visits", Target: "Visit", Relation: "o2m", Inverse: true, TargetKey: "cabinet_id"},
 			},
 			VersionColumn: "rev",
@@ -212,8 +219,13 @@ func koanKindCabinet() *shim.Kind {
 				{Entity: "Parcel", Column: "locker_keys", SetNull: true, Via: []descriptor.Via{
 					{Table: "lockers", Key: "id", Column: "locker_cabinet"},
 				}},
+				{Entity: "Plaque", Column: "cabinet_id", SetNull: true},
+				{Entity: "Plaque", Column: "cabinet_spares", SetNull: true},
 				{Entity: "Specimen", Column: "cabinet_specimens", SetNull: true},
 				{Entity: "Visit", Column: "cabinet_id"},
+			},
+			Unexposed: []descriptor.Unexposed{
+				{Table: "lockers", Column: "locker_cabinet"},
 			},
 		}, map[string]descriptor.Form{"id": koanFormCabinetID, "besideId": koanFormCabinetBesideID}),
 		IDForm: shim.OwnIDs(koanFormCabinetID),
@@ -328,6 +340,24 @@ func koanEdgeCabinet(m stdent.Mutation, edge string, change shim.EdgeChange, ids
 			x.ClearVisitors()
 		}
 		return nil
+	case "plaque":
+		switch change {
+		case shim.Link:
+			x.SetPlaqueID(ids[0].(int))
+		case shim.Clear:
+			x.ClearPlaque()
+		}
+		return nil
+	case "spares":
+		switch change {
+		case shim.Link:
+			x.AddSpareIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveSpareIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearSpares()
+		}
+		return nil
 	case "visits":
 		switch change {
 		case shim.Link:
@@ -436,7 +466,7 @@ func koanKindLabel() *shim.Kind {
 				Edges: []catalog.Edge{
 					{Name: "cabinets", Target: "Cabinet", Many: true},
 					{Name: "specimens", Target: "Specimen", Many: true},
-					{Name: "owners", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true},
+					{Name: "owners", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true, Reason: "It is written by the app only."},
 				},
 			},
 			Table: "labels",
@@ -448,6 +478,9 @@ func koanKindLabel() *shim.Kind {
 				{Name: "cabinets", Ent: "cabinets", Target: "Cabinet", Relation: "m2m", Inverse: true, JoinTable: "cabinet_labels", JoinOwn: "label_id", JoinTarget: "cabinet_id"},
 				{Name: "specimens", Ent: "specimens", Target: "Specimen", Relation: "m2m", Inverse: true, JoinTable: "specimen_labels", JoinOwn: "label_id", JoinTarget: "specimen_id"},
 				{Name: "owners", Ent: "owners", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "ownerships", JoinOwn: "label_id", JoinTarget: "visitor_id"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Plaque", Column: "plaque_label", SetNull: true},
 			},
 		},
 		IDForm: shim.TextIDs[owned.Slug](),
@@ -974,6 +1007,162 @@ func koanSetParcel(m stdent.Mutation, column string, v any) error {
 }
 
 func koanEdgeParcel(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+var koanFormPlaqueCabinetID = shim.NewForm((*PlaqueMutation).SetCabinetID, shim.AsText, nil)
+
+func koanKindPlaque() *shim.Kind {
+	return &shim.Kind{
+		Type: "Plaque",
+		Entity: descriptor.WithForms(&descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Plaque",
+				Description: "What is written beside a cabinet.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "text", Type: "string", Required: true},
+					{Name: "rev", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+					{Name: "cabinetId", Type: "id", Nullable: true, Opaque: true, Edge: "cabinet"},
+					{Name: "originalId", Type: "id", Nullable: true, Edge: "original"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "cabinet", Target: "Cabinet", Reference: "cabinetId"},
+					{Name: "label", Target: "Label"},
+					{Name: "original", Target: "Plaque", Reference: "originalId"},
+					{Name: "copies", Target: "Plaque", Many: true},
+					{Name: "similar", Target: "Plaque", Many: true},
+				},
+				Versioned: true,
+			},
+			Table: "plaques",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "text", Ent: "text", Name: "text", Storage: "text"},
+				{Field: "rev", Ent: "rev", Name: "rev", Storage: "int"},
+				{Field: "cabinetId", Ent: "cabinet_id", Name: "cabinet_id", Storage: "held", Nullable: true, Refers: "Cabinet"},
+				{Field: "originalId", Ent: "original_id", Name: "original_id", Storage: "int", Nullable: true, Refers: "Plaque"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "o2o", Inverse: true, OwnKey: "cabinet_id"},
+				{Name: "label", Ent: "label", Target: "Label", Relation: "m2o", OwnKey: "plaque_label"},
+				{Name: "original", Ent: "original", Target: "Plaque", Relation: "m2o", Inverse: true, OwnKey: "original_id"},
+				{Name: "copies", Ent: "copies", Target: "Plaque", Relation: "o2m", TargetKey: "original_id", SetNull: true},
+				{Name: "similar", Ent: "similar", Target: "Plaque", Relation: "m2m", JoinTable: "plaque_similar", JoinOwn: "plaque_id", JoinTarget: "similar_id"},
+			},
+			VersionColumn: "rev",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Plaque", Column: "original_id", SetNull: true},
+			},
+		}, map[string]descriptor.Form{"cabinetId": koanFormPlaqueCabinetID}),
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).Plaque.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).Plaque.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).Plaque.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Plaque(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).Plaque.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Plaque(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PlaqueMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*PlaqueMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetPlaque,
+		Edge: koanEdgePlaque,
+		Bump: func(m stdent.Mutation) { m.(*PlaqueMutation).AddRev(1) },
+	}
+}
+
+func koanSetPlaque(m stdent.Mutation, column string, v any) error {
+	x := m.(*PlaqueMutation)
+	switch column {
+	case "text":
+		return shim.Text(v, x.SetText)
+	case "rev":
+		return shim.Int(v, x.SetRev)
+	case "cabinet_id":
+		return koanFormPlaqueCabinetID.Set(v, x.SetCabinetID)
+	case "original_id":
+		return shim.Int(v, x.SetOriginalID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgePlaque(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*PlaqueMutation)
+	switch edge {
+	case "cabinet":
+		switch change {
+		case shim.Link:
+			x.SetCabinetID(ids[0].(owned.ID))
+		case shim.Clear:
+			x.ClearCabinet()
+		}
+		return nil
+	case "label":
+		switch change {
+		case shim.Link:
+			x.SetLabelID(ids[0].(owned.Slug))
+		case shim.Clear:
+			x.ClearLabel()
+		}
+		return nil
+	case "original":
+		switch change {
+		case shim.Link:
+			x.SetOriginalID(ids[0].(int))
+		case shim.Clear:
+			x.ClearOriginal()
+		}
+		return nil
+	case "copies":
+		switch change {
+		case shim.Link:
+			x.AddCopyIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveCopyIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearCopies()
+		}
+		return nil
+	case "similar":
+		switch change {
+		case shim.Link:
+			x.AddSimilarIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemoveSimilarIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearSimilar()
+		}
+		return nil
+	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
@@ -1522,7 +1711,7 @@ func koanKindSpecimen() *shim.Kind {
 				Edges: []catalog.Edge{
 					{Name: "cabinet", Target: "Cabinet"},
 					{Name: "labels", Target: "Label", Many: true},
-					{Name: "likers", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true},
+					{Name: "likers", Description: "It is written by the app only.", Target: "Visitor", Many: true, ReadOnly: true, Reason: "It is written by the app only."},
 				},
 			},
 			Table: "specimen",
@@ -1888,8 +2077,8 @@ func koanKindVisitor() *shim.Kind {
 				},
 				Edges: []catalog.Edge{
 					{Name: "liked", Target: "Specimen", Many: true},
-					{Name: "visited", Description: "It is written as Visit.", Target: "Cabinet", Many: true, ReadOnly: true},
-					{Name: "owned", Description: "It is written by the app only.", Target: "Label", Many: true, ReadOnly: true},
+					{Name: "visited", Description: "It is written as Visit.", Target: "Cabinet", Many: true, ReadOnly: true, Reason: "It is written as Visit."},
+					{Name: "owned", Description: "It is written by the app only.", Target: "Label", Many: true, ReadOnly: true, Reason: "It is written by the app only."},
 					{Name: "visits", Target: "Visit", Many: true},
 				},
 			},

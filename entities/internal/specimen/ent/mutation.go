@@ -23,6 +23,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/predicate"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
@@ -49,6 +50,7 @@ const (
 	TypeNickName  = "NickName"
 	TypeOwnership = "Ownership"
 	TypeParcel    = "Parcel"
+	TypePlaque    = "Plaque"
 	TypeRenamed   = "Renamed"
 	TypeSlot      = "Slot"
 	TypeSpecimen  = "Specimen"
@@ -79,6 +81,11 @@ type CabinetMutation struct {
 	visitors         map[int]struct{}
 	removedvisitors  map[int]struct{}
 	clearedvisitors  bool
+	plaque           *int
+	clearedplaque    bool
+	spares           map[int]struct{}
+	removedspares    map[int]struct{}
+	clearedspares    bool
 	visits           map[int]struct{}
 	removedvisits    map[int]struct{}
 	clearedvisits    bool
@@ -560,6 +567,99 @@ func (m *CabinetMutation) ResetVisitors() {
 	m.removedvisitors = nil
 }
 
+// SetPlaqueID sets the "plaque" edge to the Plaque entity by id.
+func (m *CabinetMutation) SetPlaqueID(id int) {
+	m.plaque = &id
+}
+
+// ClearPlaque clears the "plaque" edge to the Plaque entity.
+func (m *CabinetMutation) ClearPlaque() {
+	m.clearedplaque = true
+}
+
+// PlaqueCleared reports if the "plaque" edge to the Plaque entity was cleared.
+func (m *CabinetMutation) PlaqueCleared() bool {
+	return m.clearedplaque
+}
+
+// PlaqueID returns the "plaque" edge ID in the mutation.
+func (m *CabinetMutation) PlaqueID() (id int, exists bool) {
+	if m.plaque != nil {
+		return *m.plaque, true
+	}
+	return
+}
+
+// PlaqueIDs returns the "plaque" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// PlaqueID instead. It exists only for internal usage by the builders.
+func (m *CabinetMutation) PlaqueIDs() (ids []int) {
+	if id := m.plaque; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetPlaque resets all changes to the "plaque" edge.
+func (m *CabinetMutation) ResetPlaque() {
+	m.plaque = nil
+	m.clearedplaque = false
+}
+
+// AddSpareIDs adds the "spares" edge to the Plaque entity by ids.
+func (m *CabinetMutation) AddSpareIDs(ids ...int) {
+	if m.spares == nil {
+		m.spares = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.spares[ids[i]] = struct{}{}
+	}
+}
+
+// ClearSpares clears the "spares" edge to the Plaque entity.
+func (m *CabinetMutation) ClearSpares() {
+	m.clearedspares = true
+}
+
+// SparesCleared reports if the "spares" edge to the Plaque entity was cleared.
+func (m *CabinetMutation) SparesCleared() bool {
+	return m.clearedspares
+}
+
+// RemoveSpareIDs removes the "spares" edge to the Plaque entity by IDs.
+func (m *CabinetMutation) RemoveSpareIDs(ids ...int) {
+	if m.removedspares == nil {
+		m.removedspares = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.spares, ids[i])
+		m.removedspares[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedSpares returns the removed IDs of the "spares" edge to the Plaque entity.
+func (m *CabinetMutation) RemovedSparesIDs() (ids []int) {
+	for id := range m.removedspares {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// SparesIDs returns the "spares" edge IDs in the mutation.
+func (m *CabinetMutation) SparesIDs() (ids []int) {
+	for id := range m.spares {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetSpares resets all changes to the "spares" edge.
+func (m *CabinetMutation) ResetSpares() {
+	m.spares = nil
+	m.clearedspares = false
+	m.removedspares = nil
+}
+
 // AddVisitIDs adds the "visits" edge to the Visit entity by ids.
 func (m *CabinetMutation) AddVisitIDs(ids ...int) {
 	if m.visits == nil {
@@ -805,7 +905,7 @@ func (m *CabinetMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *CabinetMutation) AddedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 8)
 	if m.specimens != nil {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
@@ -820,6 +920,12 @@ func (m *CabinetMutation) AddedEdges() []string {
 	}
 	if m.visitors != nil {
 		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.plaque != nil {
+		edges = append(edges, cabinet.EdgePlaque)
+	}
+	if m.spares != nil {
+		edges = append(edges, cabinet.EdgeSpares)
 	}
 	if m.visits != nil {
 		edges = append(edges, cabinet.EdgeVisits)
@@ -857,6 +963,16 @@ func (m *CabinetMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case cabinet.EdgePlaque:
+		if id := m.plaque; id != nil {
+			return []ent.Value{*id}
+		}
+	case cabinet.EdgeSpares:
+		ids := make([]ent.Value, 0, len(m.spares))
+		for id := range m.spares {
+			ids = append(ids, id)
+		}
+		return ids
 	case cabinet.EdgeVisits:
 		ids := make([]ent.Value, 0, len(m.visits))
 		for id := range m.visits {
@@ -869,7 +985,7 @@ func (m *CabinetMutation) AddedIDs(name string) []ent.Value {
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *CabinetMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 8)
 	if m.removedspecimens != nil {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
@@ -878,6 +994,9 @@ func (m *CabinetMutation) RemovedEdges() []string {
 	}
 	if m.removedvisitors != nil {
 		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.removedspares != nil {
+		edges = append(edges, cabinet.EdgeSpares)
 	}
 	if m.removedvisits != nil {
 		edges = append(edges, cabinet.EdgeVisits)
@@ -907,6 +1026,12 @@ func (m *CabinetMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case cabinet.EdgeSpares:
+		ids := make([]ent.Value, 0, len(m.removedspares))
+		for id := range m.removedspares {
+			ids = append(ids, id)
+		}
+		return ids
 	case cabinet.EdgeVisits:
 		ids := make([]ent.Value, 0, len(m.removedvisits))
 		for id := range m.removedvisits {
@@ -919,7 +1044,7 @@ func (m *CabinetMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *CabinetMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 6)
+	edges := make([]string, 0, 8)
 	if m.clearedspecimens {
 		edges = append(edges, cabinet.EdgeSpecimens)
 	}
@@ -934,6 +1059,12 @@ func (m *CabinetMutation) ClearedEdges() []string {
 	}
 	if m.clearedvisitors {
 		edges = append(edges, cabinet.EdgeVisitors)
+	}
+	if m.clearedplaque {
+		edges = append(edges, cabinet.EdgePlaque)
+	}
+	if m.clearedspares {
+		edges = append(edges, cabinet.EdgeSpares)
 	}
 	if m.clearedvisits {
 		edges = append(edges, cabinet.EdgeVisits)
@@ -955,6 +1086,10 @@ func (m *CabinetMutation) EdgeCleared(name string) bool {
 		return m.clearednext
 	case cabinet.EdgeVisitors:
 		return m.clearedvisitors
+	case cabinet.EdgePlaque:
+		return m.clearedplaque
+	case cabinet.EdgeSpares:
+		return m.clearedspares
 	case cabinet.EdgeVisits:
 		return m.clearedvisits
 	}
@@ -970,6 +1105,9 @@ func (m *CabinetMutation) ClearEdge(name string) error {
 		return nil
 	case cabinet.EdgeNext:
 		m.ClearNext()
+		return nil
+	case cabinet.EdgePlaque:
+		m.ClearPlaque()
 		return nil
 	}
 	return fmt.Errorf("unknown Cabinet unique edge %s", name)
@@ -993,6 +1131,12 @@ func (m *CabinetMutation) ResetEdge(name string) error {
 		return nil
 	case cabinet.EdgeVisitors:
 		m.ResetVisitors()
+		return nil
+	case cabinet.EdgePlaque:
+		m.ResetPlaque()
+		return nil
+	case cabinet.EdgeSpares:
+		m.ResetSpares()
 		return nil
 	case cabinet.EdgeVisits:
 		m.ResetVisits()
@@ -5418,6 +5562,898 @@ func (m *ParcelMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ParcelMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Parcel edge %s", name)
+}
+
+// PlaqueMutation represents an operation that mutates the Plaque nodes in the graph.
+type PlaqueMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *int
+	text            *string
+	rev             *int
+	addrev          *int
+	clearedFields   map[string]struct{}
+	cabinet         *owned.ID
+	clearedcabinet  bool
+	label           *owned.Slug
+	clearedlabel    bool
+	original        *int
+	clearedoriginal bool
+	copies          map[int]struct{}
+	removedcopies   map[int]struct{}
+	clearedcopies   bool
+	similar         map[int]struct{}
+	removedsimilar  map[int]struct{}
+	clearedsimilar  bool
+	done            bool
+	oldValue        func(context.Context) (*Plaque, error)
+	predicates      []predicate.Plaque
+}
+
+var _ ent.Mutation = (*PlaqueMutation)(nil)
+
+// plaqueOption allows management of the mutation configuration using functional options.
+type plaqueOption func(*PlaqueMutation)
+
+// newPlaqueMutation creates new mutation for the Plaque entity.
+func newPlaqueMutation(c config, op Op, opts ...plaqueOption) *PlaqueMutation {
+	m := &PlaqueMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePlaque,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPlaqueID sets the ID field of the mutation.
+func withPlaqueID(id int) plaqueOption {
+	return func(m *PlaqueMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Plaque
+		)
+		m.oldValue = func(ctx context.Context) (*Plaque, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Plaque.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPlaque sets the old Plaque of the mutation.
+func withPlaque(node *Plaque) plaqueOption {
+	return func(m *PlaqueMutation) {
+		m.oldValue = func(context.Context) (*Plaque, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PlaqueMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PlaqueMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PlaqueMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PlaqueMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Plaque.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetText sets the "text" field.
+func (m *PlaqueMutation) SetText(s string) {
+	m.text = &s
+}
+
+// Text returns the value of the "text" field in the mutation.
+func (m *PlaqueMutation) Text() (r string, exists bool) {
+	v := m.text
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldText returns the old "text" field's value of the Plaque entity.
+// If the Plaque object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlaqueMutation) OldText(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldText is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldText requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldText: %w", err)
+	}
+	return oldValue.Text, nil
+}
+
+// ResetText resets all changes to the "text" field.
+func (m *PlaqueMutation) ResetText() {
+	m.text = nil
+}
+
+// SetRev sets the "rev" field.
+func (m *PlaqueMutation) SetRev(i int) {
+	m.rev = &i
+	m.addrev = nil
+}
+
+// Rev returns the value of the "rev" field in the mutation.
+func (m *PlaqueMutation) Rev() (r int, exists bool) {
+	v := m.rev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRev returns the old "rev" field's value of the Plaque entity.
+// If the Plaque object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlaqueMutation) OldRev(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRev is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRev requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRev: %w", err)
+	}
+	return oldValue.Rev, nil
+}
+
+// AddRev adds i to the "rev" field.
+func (m *PlaqueMutation) AddRev(i int) {
+	if m.addrev != nil {
+		*m.addrev += i
+	} else {
+		m.addrev = &i
+	}
+}
+
+// AddedRev returns the value that was added to the "rev" field in this mutation.
+func (m *PlaqueMutation) AddedRev() (r int, exists bool) {
+	v := m.addrev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRev resets all changes to the "rev" field.
+func (m *PlaqueMutation) ResetRev() {
+	m.rev = nil
+	m.addrev = nil
+}
+
+// SetCabinetID sets the "cabinet_id" field.
+func (m *PlaqueMutation) SetCabinetID(o owned.ID) {
+	m.cabinet = &o
+}
+
+// CabinetID returns the value of the "cabinet_id" field in the mutation.
+func (m *PlaqueMutation) CabinetID() (r owned.ID, exists bool) {
+	v := m.cabinet
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCabinetID returns the old "cabinet_id" field's value of the Plaque entity.
+// If the Plaque object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlaqueMutation) OldCabinetID(ctx context.Context) (v *owned.ID, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCabinetID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCabinetID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCabinetID: %w", err)
+	}
+	return oldValue.CabinetID, nil
+}
+
+// ClearCabinetID clears the value of the "cabinet_id" field.
+func (m *PlaqueMutation) ClearCabinetID() {
+	m.cabinet = nil
+	m.clearedFields[plaque.FieldCabinetID] = struct{}{}
+}
+
+// CabinetIDCleared returns if the "cabinet_id" field was cleared in this mutation.
+func (m *PlaqueMutation) CabinetIDCleared() bool {
+	_, ok := m.clearedFields[plaque.FieldCabinetID]
+	return ok
+}
+
+// ResetCabinetID resets all changes to the "cabinet_id" field.
+func (m *PlaqueMutation) ResetCabinetID() {
+	m.cabinet = nil
+	delete(m.clearedFields, plaque.FieldCabinetID)
+}
+
+// SetOriginalID sets the "original_id" field.
+func (m *PlaqueMutation) SetOriginalID(i int) {
+	m.original = &i
+}
+
+// OriginalID returns the value of the "original_id" field in the mutation.
+func (m *PlaqueMutation) OriginalID() (r int, exists bool) {
+	v := m.original
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOriginalID returns the old "original_id" field's value of the Plaque entity.
+// If the Plaque object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlaqueMutation) OldOriginalID(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOriginalID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOriginalID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOriginalID: %w", err)
+	}
+	return oldValue.OriginalID, nil
+}
+
+// ClearOriginalID clears the value of the "original_id" field.
+func (m *PlaqueMutation) ClearOriginalID() {
+	m.original = nil
+	m.clearedFields[plaque.FieldOriginalID] = struct{}{}
+}
+
+// OriginalIDCleared returns if the "original_id" field was cleared in this mutation.
+func (m *PlaqueMutation) OriginalIDCleared() bool {
+	_, ok := m.clearedFields[plaque.FieldOriginalID]
+	return ok
+}
+
+// ResetOriginalID resets all changes to the "original_id" field.
+func (m *PlaqueMutation) ResetOriginalID() {
+	m.original = nil
+	delete(m.clearedFields, plaque.FieldOriginalID)
+}
+
+// ClearCabinet clears the "cabinet" edge to the Cabinet entity.
+func (m *PlaqueMutation) ClearCabinet() {
+	m.clearedcabinet = true
+	m.clearedFields[plaque.FieldCabinetID] = struct{}{}
+}
+
+// CabinetCleared reports if the "cabinet" edge to the Cabinet entity was cleared.
+func (m *PlaqueMutation) CabinetCleared() bool {
+	return m.CabinetIDCleared() || m.clearedcabinet
+}
+
+// CabinetIDs returns the "cabinet" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// CabinetID instead. It exists only for internal usage by the builders.
+func (m *PlaqueMutation) CabinetIDs() (ids []owned.ID) {
+	if id := m.cabinet; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetCabinet resets all changes to the "cabinet" edge.
+func (m *PlaqueMutation) ResetCabinet() {
+	m.cabinet = nil
+	m.clearedcabinet = false
+}
+
+// SetLabelID sets the "label" edge to the Label entity by id.
+func (m *PlaqueMutation) SetLabelID(id owned.Slug) {
+	m.label = &id
+}
+
+// ClearLabel clears the "label" edge to the Label entity.
+func (m *PlaqueMutation) ClearLabel() {
+	m.clearedlabel = true
+}
+
+// LabelCleared reports if the "label" edge to the Label entity was cleared.
+func (m *PlaqueMutation) LabelCleared() bool {
+	return m.clearedlabel
+}
+
+// LabelID returns the "label" edge ID in the mutation.
+func (m *PlaqueMutation) LabelID() (id owned.Slug, exists bool) {
+	if m.label != nil {
+		return *m.label, true
+	}
+	return
+}
+
+// LabelIDs returns the "label" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// LabelID instead. It exists only for internal usage by the builders.
+func (m *PlaqueMutation) LabelIDs() (ids []owned.Slug) {
+	if id := m.label; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetLabel resets all changes to the "label" edge.
+func (m *PlaqueMutation) ResetLabel() {
+	m.label = nil
+	m.clearedlabel = false
+}
+
+// ClearOriginal clears the "original" edge to the Plaque entity.
+func (m *PlaqueMutation) ClearOriginal() {
+	m.clearedoriginal = true
+	m.clearedFields[plaque.FieldOriginalID] = struct{}{}
+}
+
+// OriginalCleared reports if the "original" edge to the Plaque entity was cleared.
+func (m *PlaqueMutation) OriginalCleared() bool {
+	return m.OriginalIDCleared() || m.clearedoriginal
+}
+
+// OriginalIDs returns the "original" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// OriginalID instead. It exists only for internal usage by the builders.
+func (m *PlaqueMutation) OriginalIDs() (ids []int) {
+	if id := m.original; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetOriginal resets all changes to the "original" edge.
+func (m *PlaqueMutation) ResetOriginal() {
+	m.original = nil
+	m.clearedoriginal = false
+}
+
+// AddCopyIDs adds the "copies" edge to the Plaque entity by ids.
+func (m *PlaqueMutation) AddCopyIDs(ids ...int) {
+	if m.copies == nil {
+		m.copies = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.copies[ids[i]] = struct{}{}
+	}
+}
+
+// ClearCopies clears the "copies" edge to the Plaque entity.
+func (m *PlaqueMutation) ClearCopies() {
+	m.clearedcopies = true
+}
+
+// CopiesCleared reports if the "copies" edge to the Plaque entity was cleared.
+func (m *PlaqueMutation) CopiesCleared() bool {
+	return m.clearedcopies
+}
+
+// RemoveCopyIDs removes the "copies" edge to the Plaque entity by IDs.
+func (m *PlaqueMutation) RemoveCopyIDs(ids ...int) {
+	if m.removedcopies == nil {
+		m.removedcopies = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.copies, ids[i])
+		m.removedcopies[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedCopies returns the removed IDs of the "copies" edge to the Plaque entity.
+func (m *PlaqueMutation) RemovedCopiesIDs() (ids []int) {
+	for id := range m.removedcopies {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// CopiesIDs returns the "copies" edge IDs in the mutation.
+func (m *PlaqueMutation) CopiesIDs() (ids []int) {
+	for id := range m.copies {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetCopies resets all changes to the "copies" edge.
+func (m *PlaqueMutation) ResetCopies() {
+	m.copies = nil
+	m.clearedcopies = false
+	m.removedcopies = nil
+}
+
+// AddSimilarIDs adds the "similar" edge to the Plaque entity by ids.
+func (m *PlaqueMutation) AddSimilarIDs(ids ...int) {
+	if m.similar == nil {
+		m.similar = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.similar[ids[i]] = struct{}{}
+	}
+}
+
+// ClearSimilar clears the "similar" edge to the Plaque entity.
+func (m *PlaqueMutation) ClearSimilar() {
+	m.clearedsimilar = true
+}
+
+// SimilarCleared reports if the "similar" edge to the Plaque entity was cleared.
+func (m *PlaqueMutation) SimilarCleared() bool {
+	return m.clearedsimilar
+}
+
+// RemoveSimilarIDs removes the "similar" edge to the Plaque entity by IDs.
+func (m *PlaqueMutation) RemoveSimilarIDs(ids ...int) {
+	if m.removedsimilar == nil {
+		m.removedsimilar = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.similar, ids[i])
+		m.removedsimilar[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedSimilar returns the removed IDs of the "similar" edge to the Plaque entity.
+func (m *PlaqueMutation) RemovedSimilarIDs() (ids []int) {
+	for id := range m.removedsimilar {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// SimilarIDs returns the "similar" edge IDs in the mutation.
+func (m *PlaqueMutation) SimilarIDs() (ids []int) {
+	for id := range m.similar {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetSimilar resets all changes to the "similar" edge.
+func (m *PlaqueMutation) ResetSimilar() {
+	m.similar = nil
+	m.clearedsimilar = false
+	m.removedsimilar = nil
+}
+
+// Where appends a list predicates to the PlaqueMutation builder.
+func (m *PlaqueMutation) Where(ps ...predicate.Plaque) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PlaqueMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PlaqueMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Plaque, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PlaqueMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PlaqueMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Plaque).
+func (m *PlaqueMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PlaqueMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.text != nil {
+		fields = append(fields, plaque.FieldText)
+	}
+	if m.rev != nil {
+		fields = append(fields, plaque.FieldRev)
+	}
+	if m.cabinet != nil {
+		fields = append(fields, plaque.FieldCabinetID)
+	}
+	if m.original != nil {
+		fields = append(fields, plaque.FieldOriginalID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PlaqueMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case plaque.FieldText:
+		return m.Text()
+	case plaque.FieldRev:
+		return m.Rev()
+	case plaque.FieldCabinetID:
+		return m.CabinetID()
+	case plaque.FieldOriginalID:
+		return m.OriginalID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PlaqueMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case plaque.FieldText:
+		return m.OldText(ctx)
+	case plaque.FieldRev:
+		return m.OldRev(ctx)
+	case plaque.FieldCabinetID:
+		return m.OldCabinetID(ctx)
+	case plaque.FieldOriginalID:
+		return m.OldOriginalID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Plaque field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlaqueMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case plaque.FieldText:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetText(v)
+		return nil
+	case plaque.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRev(v)
+		return nil
+	case plaque.FieldCabinetID:
+		v, ok := value.(owned.ID)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCabinetID(v)
+		return nil
+	case plaque.FieldOriginalID:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOriginalID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PlaqueMutation) AddedFields() []string {
+	var fields []string
+	if m.addrev != nil {
+		fields = append(fields, plaque.FieldRev)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PlaqueMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case plaque.FieldRev:
+		return m.AddedRev()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlaqueMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case plaque.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRev(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PlaqueMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(plaque.FieldCabinetID) {
+		fields = append(fields, plaque.FieldCabinetID)
+	}
+	if m.FieldCleared(plaque.FieldOriginalID) {
+		fields = append(fields, plaque.FieldOriginalID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PlaqueMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PlaqueMutation) ClearField(name string) error {
+	switch name {
+	case plaque.FieldCabinetID:
+		m.ClearCabinetID()
+		return nil
+	case plaque.FieldOriginalID:
+		m.ClearOriginalID()
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PlaqueMutation) ResetField(name string) error {
+	switch name {
+	case plaque.FieldText:
+		m.ResetText()
+		return nil
+	case plaque.FieldRev:
+		m.ResetRev()
+		return nil
+	case plaque.FieldCabinetID:
+		m.ResetCabinetID()
+		return nil
+	case plaque.FieldOriginalID:
+		m.ResetOriginalID()
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PlaqueMutation) AddedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.cabinet != nil {
+		edges = append(edges, plaque.EdgeCabinet)
+	}
+	if m.label != nil {
+		edges = append(edges, plaque.EdgeLabel)
+	}
+	if m.original != nil {
+		edges = append(edges, plaque.EdgeOriginal)
+	}
+	if m.copies != nil {
+		edges = append(edges, plaque.EdgeCopies)
+	}
+	if m.similar != nil {
+		edges = append(edges, plaque.EdgeSimilar)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PlaqueMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case plaque.EdgeCabinet:
+		if id := m.cabinet; id != nil {
+			return []ent.Value{*id}
+		}
+	case plaque.EdgeLabel:
+		if id := m.label; id != nil {
+			return []ent.Value{*id}
+		}
+	case plaque.EdgeOriginal:
+		if id := m.original; id != nil {
+			return []ent.Value{*id}
+		}
+	case plaque.EdgeCopies:
+		ids := make([]ent.Value, 0, len(m.copies))
+		for id := range m.copies {
+			ids = append(ids, id)
+		}
+		return ids
+	case plaque.EdgeSimilar:
+		ids := make([]ent.Value, 0, len(m.similar))
+		for id := range m.similar {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PlaqueMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.removedcopies != nil {
+		edges = append(edges, plaque.EdgeCopies)
+	}
+	if m.removedsimilar != nil {
+		edges = append(edges, plaque.EdgeSimilar)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PlaqueMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case plaque.EdgeCopies:
+		ids := make([]ent.Value, 0, len(m.removedcopies))
+		for id := range m.removedcopies {
+			ids = append(ids, id)
+		}
+		return ids
+	case plaque.EdgeSimilar:
+		ids := make([]ent.Value, 0, len(m.removedsimilar))
+		for id := range m.removedsimilar {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PlaqueMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 5)
+	if m.clearedcabinet {
+		edges = append(edges, plaque.EdgeCabinet)
+	}
+	if m.clearedlabel {
+		edges = append(edges, plaque.EdgeLabel)
+	}
+	if m.clearedoriginal {
+		edges = append(edges, plaque.EdgeOriginal)
+	}
+	if m.clearedcopies {
+		edges = append(edges, plaque.EdgeCopies)
+	}
+	if m.clearedsimilar {
+		edges = append(edges, plaque.EdgeSimilar)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PlaqueMutation) EdgeCleared(name string) bool {
+	switch name {
+	case plaque.EdgeCabinet:
+		return m.clearedcabinet
+	case plaque.EdgeLabel:
+		return m.clearedlabel
+	case plaque.EdgeOriginal:
+		return m.clearedoriginal
+	case plaque.EdgeCopies:
+		return m.clearedcopies
+	case plaque.EdgeSimilar:
+		return m.clearedsimilar
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PlaqueMutation) ClearEdge(name string) error {
+	switch name {
+	case plaque.EdgeCabinet:
+		m.ClearCabinet()
+		return nil
+	case plaque.EdgeLabel:
+		m.ClearLabel()
+		return nil
+	case plaque.EdgeOriginal:
+		m.ClearOriginal()
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PlaqueMutation) ResetEdge(name string) error {
+	switch name {
+	case plaque.EdgeCabinet:
+		m.ResetCabinet()
+		return nil
+	case plaque.EdgeLabel:
+		m.ResetLabel()
+		return nil
+	case plaque.EdgeOriginal:
+		m.ResetOriginal()
+		return nil
+	case plaque.EdgeCopies:
+		m.ResetCopies()
+		return nil
+	case plaque.EdgeSimilar:
+		m.ResetSimilar()
+		return nil
+	}
+	return fmt.Errorf("unknown Plaque edge %s", name)
 }
 
 // RenamedMutation represents an operation that mutates the Renamed nodes in the graph.

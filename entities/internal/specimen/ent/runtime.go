@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/schema"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
@@ -131,6 +132,12 @@ func init() {
 	ownershipDescID := ownershipFields[0].Descriptor()
 	// ownership.DefaultID holds the default value on creation for the id field.
 	ownership.DefaultID = ownershipDescID.Default.(func() uuid.UUID)
+	plaqueFields := schema.Plaque{}.Fields()
+	_ = plaqueFields
+	// plaqueDescRev is the schema descriptor for rev field.
+	plaqueDescRev := plaqueFields[1].Descriptor()
+	// plaque.DefaultRev holds the default value on creation for the rev field.
+	plaque.DefaultRev = plaqueDescRev.Default.(int)
 	renamedFields := schema.Renamed{}.Fields()
 	_ = renamedFields
 	// renamedDescTheI is the schema descriptor for TheI field.

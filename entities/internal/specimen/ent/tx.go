@@ -28,6 +28,8 @@ type Tx struct {
 	Ownership *OwnershipClient
 	// Parcel is the client for interacting with the Parcel builders.
 	Parcel *ParcelClient
+	// Plaque is the client for interacting with the Plaque builders.
+	Plaque *PlaqueClient
 	// Renamed is the client for interacting with the Renamed builders.
 	Renamed *RenamedClient
 	// Slot is the client for interacting with the Slot builders.
@@ -177,6 +179,7 @@ func (tx *Tx) init() {
 	tx.NickName = NewNickNameClient(tx.config)
 	tx.Ownership = NewOwnershipClient(tx.config)
 	tx.Parcel = NewParcelClient(tx.config)
+	tx.Plaque = NewPlaqueClient(tx.config)
 	tx.Renamed = NewRenamedClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)

@@ -21,7 +21,7 @@ import (
 // admin reads and writes what is of the own tenant.
 func tenantPolicy() ent.Policy {
 	return privacy.Policy{
-		Query: privacy.QueryPolicy{known(), admins(), ownTenant()},
+		Query: privacy.QueryPolicy{known(), admins(), auditors(), ownTenant()},
 		Mutation: privacy.MutationPolicy{
 			known(), admins(),
 			privacy.DocumentMutationRuleFunc(func(ctx context.Context, m *gen.DocumentMutation) error {
@@ -59,6 +59,15 @@ func known() privacy.QueryMutationRule {
 func admins() privacy.QueryMutationRule {
 	return privacy.ContextQueryMutationRule(func(ctx context.Context) error {
 		if v, _ := viewer.From(ctx); v.Admin {
+			return privacy.Allow
+		}
+		return privacy.Skip
+	})
+}
+
+func auditors() privacy.QueryRule {
+	return privacy.QueryRuleFunc(func(ctx context.Context, _ ent.Query) error {
+		if v, _ := viewer.From(ctx); v.Auditor {
 			return privacy.Allow
 		}
 		return privacy.Skip

@@ -29,6 +29,10 @@ const (
 	EdgeNext = "next"
 	// EdgeVisitors holds the string denoting the visitors edge name in mutations.
 	EdgeVisitors = "visitors"
+	// EdgePlaque holds the string denoting the plaque edge name in mutations.
+	EdgePlaque = "plaque"
+	// EdgeSpares holds the string denoting the spares edge name in mutations.
+	EdgeSpares = "spares"
 	// EdgeVisits holds the string denoting the visits edge name in mutations.
 	EdgeVisits = "visits"
 	// Table holds the table name of the cabinet in the database.
@@ -58,6 +62,20 @@ const (
 	// VisitorsInverseTable is the table name for the Visitor entity.
 	// It exists in this package in order to avoid circular dependency with the "visitor" package.
 	VisitorsInverseTable = "visitors"
+	// PlaqueTable is the table that holds the plaque relation/edge.
+	PlaqueTable = "plaques"
+	// PlaqueInverseTable is the table name for the Plaque entity.
+	// It exists in this package in order to avoid circular dependency with the "plaque" package.
+	PlaqueInverseTable = "plaques"
+	// PlaqueColumn is the table column denoting the plaque relation/edge.
+	PlaqueColumn = "cabinet_id"
+	// SparesTable is the table that holds the spares relation/edge.
+	SparesTable = "plaques"
+	// SparesInverseTable is the table name for the Plaque entity.
+	// It exists in this package in order to avoid circular dependency with the "plaque" package.
+	SparesInverseTable = "plaques"
+	// SparesColumn is the table column denoting the spares relation/edge.
+	SparesColumn = "cabinet_spares"
 	// VisitsTable is the table that holds the visits relation/edge.
 	VisitsTable = "visits"
 	// VisitsInverseTable is the table name for the Visit entity.
@@ -177,6 +195,27 @@ func ByVisitors(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 	}
 }
 
+// ByPlaqueField orders the results by plaque field.
+func ByPlaqueField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newPlaqueStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// BySparesCount orders the results by spares count.
+func BySparesCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newSparesStep(), opts...)
+	}
+}
+
+// BySpares orders the results by spares terms.
+func BySpares(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newSparesStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
+
 // ByVisitsCount orders the results by visits count.
 func ByVisitsCount(opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
@@ -223,6 +262,20 @@ func newVisitorsStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(VisitorsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2M, true, VisitorsTable, VisitorsPrimaryKey...),
+	)
+}
+func newPlaqueStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(PlaqueInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2O, false, PlaqueTable, PlaqueColumn),
+	)
+}
+func newSparesStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(SparesInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, SparesTable, SparesColumn),
 	)
 }
 func newVisitsStep() *sqlgraph.Step {

@@ -319,6 +319,52 @@ func HasVisitorsWith(preds ...predicate.Visitor) predicate.Cabinet {
 	})
 }
 
+// HasPlaque applies the HasEdge predicate on the "plaque" edge.
+func HasPlaque() predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2O, false, PlaqueTable, PlaqueColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasPlaqueWith applies the HasEdge predicate on the "plaque" edge with a given conditions (other predicates).
+func HasPlaqueWith(preds ...predicate.Plaque) predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := newPlaqueStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasSpares applies the HasEdge predicate on the "spares" edge.
+func HasSpares() predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, SparesTable, SparesColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasSparesWith applies the HasEdge predicate on the "spares" edge with a given conditions (other predicates).
+func HasSparesWith(preds ...predicate.Plaque) predicate.Cabinet {
+	return predicate.Cabinet(func(s *sql.Selector) {
+		step := newSparesStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // HasVisits applies the HasEdge predicate on the "visits" edge.
 func HasVisits() predicate.Cabinet {
 	return predicate.Cabinet(func(s *sql.Selector) {

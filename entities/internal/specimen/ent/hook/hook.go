@@ -105,6 +105,18 @@ func (f ParcelFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ParcelMutation", m)
 }
 
+// The PlaqueFunc type is an adapter to allow the use of ordinary
+// function as Plaque mutator.
+type PlaqueFunc func(context.Context, *ent.PlaqueMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PlaqueFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PlaqueMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PlaqueMutation", m)
+}
+
 // The RenamedFunc type is an adapter to allow the use of ordinary
 // function as Renamed mutator.
 type RenamedFunc func(context.Context, *ent.RenamedMutation) (ent.Value, error)

@@ -192,6 +192,48 @@ var (
 			},
 		},
 	}
+	// PlaquesColumns holds the columns for the "plaques" table.
+	PlaquesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "text", Type: field.TypeString},
+		{Name: "rev", Type: field.TypeInt, Default: 1},
+		{Name: "cabinet_id", Type: field.TypeBytes, Unique: true, Nullable: true, Size: 16},
+		{Name: "cabinet_spares", Type: field.TypeBytes, Nullable: true, Size: 16},
+		{Name: "plaque_label", Type: field.TypeString, Nullable: true},
+		{Name: "original_id", Type: field.TypeInt, Nullable: true},
+	}
+	// PlaquesTable holds the schema information for the "plaques" table.
+	PlaquesTable = &schema.Table{
+		Name:       "plaques",
+		Columns:    PlaquesColumns,
+		PrimaryKey: []*schema.Column{PlaquesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "plaques_cabinets_plaque",
+				Columns:    []*schema.Column{PlaquesColumns[3]},
+				RefColumns: []*schema.Column{CabinetsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "plaques_cabinets_spares",
+				Columns:    []*schema.Column{PlaquesColumns[4]},
+				RefColumns: []*schema.Column{CabinetsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "plaques_labels_label",
+				Columns:    []*schema.Column{PlaquesColumns[5]},
+				RefColumns: []*schema.Column{LabelsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "plaques_plaques_copies",
+				Columns:    []*schema.Column{PlaquesColumns[6]},
+				RefColumns: []*schema.Column{PlaquesColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+	}
 	// RenamedThingsColumns holds the columns for the "Renamed Things" table.
 	RenamedThingsColumns = []*schema.Column{
 		{Name: "Row No", Type: field.TypeInt, Increment: true},
@@ -437,6 +479,31 @@ var (
 			},
 		},
 	}
+	// PlaqueSimilarColumns holds the columns for the "plaque_similar" table.
+	PlaqueSimilarColumns = []*schema.Column{
+		{Name: "plaque_id", Type: field.TypeInt},
+		{Name: "similar_id", Type: field.TypeInt},
+	}
+	// PlaqueSimilarTable holds the schema information for the "plaque_similar" table.
+	PlaqueSimilarTable = &schema.Table{
+		Name:       "plaque_similar",
+		Columns:    PlaqueSimilarColumns,
+		PrimaryKey: []*schema.Column{PlaqueSimilarColumns[0], PlaqueSimilarColumns[1]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "plaque_similar_plaque_id",
+				Columns:    []*schema.Column{PlaqueSimilarColumns[0]},
+				RefColumns: []*schema.Column{PlaquesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "plaque_similar_similar_id",
+				Columns:    []*schema.Column{PlaqueSimilarColumns[1]},
+				RefColumns: []*schema.Column{PlaquesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
 	// KnownAsColumns holds the columns for the "Known As" table.
 	KnownAsColumns = []*schema.Column{
 		{Name: "who", Type: field.TypeInt},
@@ -497,12 +564,14 @@ var (
 		NickNamesTable,
 		OwnershipsTable,
 		ParcelsTable,
+		PlaquesTable,
 		RenamedThingsTable,
 		SlotsTable,
 		SpecimenTable,
 		VisitsTable,
 		VisitorsTable,
 		CabinetLabelsTable,
+		PlaqueSimilarTable,
 		KnownAsTable,
 		SpecimenLabelsTable,
 	}
@@ -522,6 +591,10 @@ func init() {
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable
 	ParcelsTable.ForeignKeys[0].RefTable = LockersTable
 	ParcelsTable.ForeignKeys[1].RefTable = LockersTable
+	PlaquesTable.ForeignKeys[0].RefTable = CabinetsTable
+	PlaquesTable.ForeignKeys[1].RefTable = CabinetsTable
+	PlaquesTable.ForeignKeys[2].RefTable = LabelsTable
+	PlaquesTable.ForeignKeys[3].RefTable = PlaquesTable
 	RenamedThingsTable.ForeignKeys[0].RefTable = RenamedThingsTable
 	RenamedThingsTable.ForeignKeys[1].RefTable = NickNamesTable
 	RenamedThingsTable.Annotation = &entsql.Annotation{
@@ -533,6 +606,8 @@ func init() {
 	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[0].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[1].RefTable = LabelsTable
+	PlaqueSimilarTable.ForeignKeys[0].RefTable = PlaquesTable
+	PlaqueSimilarTable.ForeignKeys[1].RefTable = PlaquesTable
 	KnownAsTable.ForeignKeys[0].RefTable = RenamedThingsTable
 	KnownAsTable.ForeignKeys[1].RefTable = NickNamesTable
 	SpecimenLabelsTable.ForeignKeys[0].RefTable = SpecimenTable

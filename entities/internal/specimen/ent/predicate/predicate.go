@@ -41,6 +41,9 @@ type Ownership func(*sql.Selector)
 // Parcel is the predicate function for parcel builders.
 type Parcel func(*sql.Selector)
 
+// Plaque is the predicate function for plaque builders.
+type Plaque func(*sql.Selector)
+
 // Renamed is the predicate function for renamed builders.
 type Renamed func(*sql.Selector)
 

@@ -48,6 +48,8 @@ func (Cabinet) Edges() []ent.Edge {
 		edge.To("labels", Label.Type),
 		edge.To("next", Cabinet.Type).Unique().From("beside").Unique().Field("beside_id"),
 		edge.From("visitors", Visitor.Type).Ref("visited").Through("visits", Visit.Type),
+		edge.To("plaque", Plaque.Type).Unique(),
+		edge.To("spares", Plaque.Type),
 	}
 }
 
