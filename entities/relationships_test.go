@@ -52,20 +52,31 @@ func (a *app) tool(op, input string) (json.RawMessage, error) {
 }
 
 // scripted makes one call as a script does.
-func (a *app) scripted(spec run.Spec, op, input string) (out json.RawMessage, err error) {
+func (a *app) scripted(spec run.Spec, op, input string) (json.RawMessage, error) {
 	a.Helper()
-	id, perr := catalog.ParseID("koan::" + op)
-	require.NoError(a, perr)
-	b := *a
-	code := body(spec, func(ctx context.Context, at *run.Attempt) error {
-		out, err = at.Invoke(ctx, at.Next(), id, json.RawMessage(input))
+	return a.scripts(spec)(op, input)
+}
+
+// scripts returns what makes single calls as scripts do.
+func (a *app) scripts(spec run.Spec) func(op, input string) (json.RawMessage, error) {
+	a.Helper()
+	var id catalog.ID
+	var in, out json.RawMessage
+	code := body(spec, func(ctx context.Context, at *run.Attempt) (err error) {
+		out, err = at.Invoke(ctx, at.Next(), id, in)
 		return err
 	})
-	s, serr := catalog.NewSnapshot(a.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{code}})
-	require.NoError(a, serr)
-	b.view = s.View(a.as, a.view.Mode(), false)
-	_, _, rerr := a.engine.Invoke(context.Background(), run.Request{View: b.view, Principal: a.as, ID: code.ID, Surface: "app"})
-	return out, rerr
+	s, err := catalog.NewSnapshot(a.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{code}})
+	require.NoError(a, err)
+	view := s.View(a.as, a.view.Mode(), false)
+	return func(op, input string) (json.RawMessage, error) {
+		var err error
+		id, err = catalog.ParseID("koan::" + op)
+		require.NoError(a, err)
+		in, out = json.RawMessage(input), nil
+		_, _, err = a.engine.Invoke(context.Background(), run.Request{View: view, Principal: a.as, ID: code.ID, Surface: "app"})
+		return out, err
+	}
 }
 
 // refused demands that an input is refused, and that what is said of it has certain

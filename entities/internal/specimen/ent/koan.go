@@ -53,7 +53,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 264543417,
+		SchemaHash: 80643836,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -207,7 +207,7 @@ func koanKindCabinet() *shim.Kind {
 				{Name: "next", Ent: "next", Target: "Cabinet", Relation: "o2o", TargetKey: "beside_id", SetNull: true},
 				{Name: "visitors", Ent: "visitors", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "visits", JoinOwn: "cabinet_id", JoinTarget: "visitor_id"},
 				{Name: "plaque", Ent: "plaque", Target: "Plaque", Relation: "o2o", TargetKey: "cabinet_id", SetNull: true},
-				{Name: "spares", Ent: "spares", Target: "Plaque", Relation: "o2m", TargetKey: "cabinet_spares", SetNull: true},
+				{Name: "spares", Ent: "spares", Target: "Plaque", Relation: "o2m", TargetKey: "cabinet_spares", Cascade: true},
 				{Name: "visits", Ent: "visits", Target: "Visit", Relation: "o2m", Inverse: true, TargetKey: "cabinet_id"},
 			},
 			VersionColumn: "rev",
@@ -220,7 +220,7 @@ func koanKindCabinet() *shim.Kind {
 					{Table: "lockers", Key: "id", Column: "locker_cabinet"},
 				}},
 				{Entity: "Plaque", Column: "cabinet_id", SetNull: true},
-				{Entity: "Plaque", Column: "cabinet_spares", SetNull: true},
+				{Entity: "Plaque", Column: "cabinet_spares", Cascade: true},
 				{Entity: "Specimen", Column: "cabinet_specimens", SetNull: true},
 				{Entity: "Visit", Column: "cabinet_id"},
 			},

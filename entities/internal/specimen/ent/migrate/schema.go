@@ -218,7 +218,7 @@ var (
 				Symbol:     "plaques_cabinets_spares",
 				Columns:    []*schema.Column{PlaquesColumns[4]},
 				RefColumns: []*schema.Column{CabinetsColumns[0]},
-				OnDelete:   schema.SetNull,
+				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "plaques_labels_label",

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
@@ -49,7 +50,7 @@ func (Cabinet) Edges() []ent.Edge {
 		edge.To("next", Cabinet.Type).Unique().From("beside").Unique().Field("beside_id"),
 		edge.From("visitors", Visitor.Type).Ref("visited").Through("visits", Visit.Type),
 		edge.To("plaque", Plaque.Type).Unique(),
-		edge.To("spares", Plaque.Type),
+		edge.To("spares", Plaque.Type).Annotations(entsql.OnDelete(entsql.Cascade)),
 	}
 }
 
