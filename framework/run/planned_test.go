@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // A yes is the member that was asked for, and nothing that is like it.
@@ -26,4 +27,23 @@ func TestOnlyTheExactMemberAgrees(t *testing.T) {
 		f, err := ask.DecodeForm(json.RawMessage(answer), form)
 		require.Equal(t, ok, err == nil && saysYes(f), answer)
 	}
+}
+
+// A person is not told the name of an entity that the run's caller does not know of.
+func TestPlansDoNotNameUnknownEntities(t *testing.T) {
+	p := &Plan{Request: Planned{Tool: "x"}, Changes: []Change{
+		{Entity: "Todo", Set: "default", ID: "1", Action: Delete}, {Entity: "Ledger", Set: "default", Action: Delete, Hidden: true}, {Entity: "Ledger", Set: "default", Action: Create, Hidden: true},
+	}}
+	plain, unknown := func(s string) string { return s }, func(string) *catalog.Resource { return nil }
+	for _, text := range []string{p.Text(plain), p.WholeText(plain), p.Summary()} {
+		require.NotContains(t, text, "Ledger")
+		require.Contains(t, text, unnamed)
+	}
+	require.Equal(t, []ChangeCount{{Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Created: 1, Deleted: 1}}, p.Counts())
+	raw, err := json.Marshal(p)
+	require.NoError(t, err)
+	var kept Plan
+	require.NoError(t, json.Unmarshal(raw, &kept))
+	require.Equal(t, p.Counts(), kept.Counts(), "nor after it was kept")
+	require.Equal(t, shapeOf(p.Changes, unknown).digest, shapeOf(kept.Changes, unknown).digest)
 }
