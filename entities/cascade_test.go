@@ -105,7 +105,7 @@ func TestCascadesClearOnlyWhatTheirCallerMayWrite(t *testing.T) {
 			free := startIn(t, at, ent.Entities())
 			todosWithSteps(free)
 			a := startIn(t, at, with(ent.Entities(), "Todo", restrict)).seenBy(exposure.Full, catalog.ScopeWrite)
-			for _, d := range [][2]string{{"Person.delete", `{"id":"p"}`}, {"Person.delete-many", `{"ids":["q","p"]}`}, {"Person.delete-by-query", `{"filter":{}}`}} {
+			for _, d := range [][2]string{{"Person.delete", `{"id":"p"}`}, {"Person.delete-many", `{"ids":["q","p"]}`}, {"Person.delete-by-query", `{"filter":{},"all":true}`}} {
 				_, err := a.tool(d[0], d[1])
 				require.Equal(t, fault.Forbidden, fault.CodeOf(err), "%v", err)
 				require.Contains(t, err.Error(), "Todo entities would be changed with it, which you may not change")

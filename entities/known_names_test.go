@@ -98,8 +98,8 @@ func TestWhatRefersToAnEntityIsNamedToThoseWhoKnow(t *testing.T) {
 	cabinet := known.call("Cabinet.upsert", `{"model":{"name":"c"}}`)["id"].(string)
 	known.call("Visitor.upsert", `{"model":{"name":"v"}}`)
 	known.call("Visit.upsert", `{"model":{"reason":"r","visitorId":"1","cabinetId":"`+cabinet+`"}}`)
-	require.Equal(t, "the Visitor is still referred to", a.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
-	require.Equal(t, "the Visitor is still referred to by Visit", known.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
+	require.Equal(t, "the Visitor is still referred to by entities that you may not read", a.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
+	require.Equal(t, "the Visitor is still referred to by a Visit", known.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
 }
 
 // Who does not see the other end of an edge that a new entity needs cannot make one, and

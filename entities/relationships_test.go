@@ -168,7 +168,7 @@ func TestEdgesAreAsWritableAsTheirKeys(t *testing.T) {
 		{"Todo.patch", `{"id":"t","changes":{"assignedUser":null}}`},
 		{"Todo.upsert", `{"model":{"title":"z","assignedUser":"q"}}`},
 		{"Todo.upsert-many", `{"models":[{"id":"t","assignedUser":{"id":"q"}}]}`},
-		{"Todo.update-by-query", `{"filter":{},"changes":{"assignedUser":"q"}}`},
+		{"Todo.update-by-query", `{"filter":{},"all":true,"changes":{"assignedUser":"q"}}`},
 		{"Person.patch", `{"id":"q","changes":{"todos":["u"]}}`},
 		{"Person.upsert", `{"model":{"name":"Eve","email":"e","todos":["u"]}}`},
 	} {

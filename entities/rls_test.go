@@ -88,7 +88,7 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 	require.NoError(t, err)
 	engine := run.NewEngine(run.Options{})
 	for name, who := range map[string]**app{"ann": &out.ann, "bob": &out.bob, "nobody": &out.nobody} {
-		as := auth.Principal{Subject: name, Sets: []string{auth.All}}
+		as := auth.Principal{Subject: name, Scopes: []string{catalog.ScopeWrite}, Sets: []string{auth.All}}
 		*who = &app{TB: t, engine: engine, provider: p, as: as, view: s.View(as, exposure.Full, false)}
 	}
 	return out

@@ -14,7 +14,7 @@ var writers = map[string]map[string]any{
 	"event.upsert":          {"model": map[string]any{"id": "x", "title": "x"}},
 	"event.upsert-many":     {"models": []any{map[string]any{"id": "x", "title": "x"}}},
 	"event.patch":           {"id": "opening", "changes": map[string]any{"title": "x"}},
-	"event.update-by-query": {"filter": map[string]any{}, "changes": map[string]any{"title": "x"}},
+	"event.update-by-query": {"filter": map[string]any{}, "all": true, "changes": map[string]any{"title": "x"}},
 	"event.delete-by-query": {"filter": map[string]any{"id": "none"}},
 	"event.delete":          {"id": "none"},
 	"event.delete-many":     {"ids": []string{"none"}},
