@@ -242,7 +242,7 @@ func (r *reader) answer(command, answer string) string {
 }
 
 var (
-	durations = regexp.MustCompile(` +<?\d+ ms( +▪+)?`)
+	durations = regexp.MustCompile(` +(<?\d+ ms( +▪+)?|time\b)`) // with the column's head: the longest decides where it stands
 	dates     = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 )
 
