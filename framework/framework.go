@@ -92,6 +92,8 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "run.keyLeaseMs", Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long a run that was cut off keeps its idempotency key"},
 		{Key: "run.keyRetentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which the result of a run with an idempotency key is kept"},
 		{Key: "run.keyMaxBytes", Default: 1 << 20, Min: 4096, Max: 64 << 20, Unit: "bytes", Help: "reply of a run with an idempotency key"},
+		{Key: "run.maxBytes", Default: 24 << 20, Min: 1 << 20, Max: 1 << 30, Unit: "bytes", Help: "what the server may hold for one run: changes with their rows before and after, results of plugins, inputs and records of calls"},
+		{Key: "run.maxTotalMb", Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "the same for all runs of the server together"},
 		{Key: "server.queueMax", Live: true, Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
 		{Key: "server.toolTimeoutMs", Live: true, Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
@@ -135,7 +137,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
 		Redactor: i.hiding, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
-		Approvals: approvals(values),
+		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
 	})
 	err = i.start(ctx)
 	if err == nil {

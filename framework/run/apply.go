@@ -141,7 +141,8 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	r.tape, r.outside = tape, p.Made
+	r.use(tape)
+	r.outside = p.Made
 	asked := slices.Contains(ask.Answered(ctx), r.question(p).Key)
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
 		err = r.ask(ctx, p)

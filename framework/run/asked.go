@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
@@ -19,7 +18,7 @@ func (c *call) asking(ctx context.Context) context.Context {
 		return ask.With(ctx, nil)
 	}
 	ctx = ask.With(ctx, waiting{ask.From(ctx), c.attempt})
-	if c.attempt.run.scripted() || strings.Contains(string(c.position), ".") {
+	if c.attempt.run.scripted() || c.position.nested() {
 		ctx = ask.Scoped(ctx, string(c.position)+":")
 	}
 	return ctx

@@ -26,6 +26,8 @@ type Attempt struct {
 	after  []func(context.Context)
 	deeds  []approval.Deed // calls that rules of approval name
 
+	share share // of what the host holds for the run
+
 	mu      sync.Mutex
 	next    int
 	calls   []CallRecord
@@ -107,6 +109,13 @@ func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input 
 
 // count is the quota: before the call, so that nothing beyond it happens.
 func (a *Attempt) count() error {
+	if err := a.countCall(); err != nil {
+		return err
+	}
+	return a.Hold(callBytes)
+}
+
+func (a *Attempt) countCall() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.end != nil {

@@ -32,6 +32,10 @@ type Options struct {
 	KeyLease     time.Duration
 	KeyRetention time.Duration
 	KeyBytes     int
+	// How many bytes this process may hold for one run (0 is 24 MiB), and for all
+	// together (0 is 512 MiB).
+	MaxBytes      int64
+	MaxTotalBytes int64
 	// Approvals say what a person has to agree to before it is kept.
 	Approvals Approvals
 	Tapes     TapeOptions
@@ -51,6 +55,7 @@ type Engine struct {
 	shelf    Shelf    // nil where nothing can be kept for a replay
 	taping   bool     // something is going to be
 	schemas  schema.Cache
+	budget   budget
 
 	policy atomic.Pointer[Approvals] // what holds now
 }
@@ -87,6 +92,12 @@ func NewEngine(o Options) *Engine {
 	if o.KeyBytes == 0 {
 		o.KeyBytes = 1 << 20
 	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 24 << 20
+	}
+	if o.MaxTotalBytes == 0 {
+		o.MaxTotalBytes = 512 << 20
+	}
 	if o.Journal == nil {
 		o.Journal = discard{}
 	}
@@ -94,7 +105,8 @@ func NewEngine(o Options) *Engine {
 		o.Log = slog.Default()
 	}
 	o.Tapes.fill()
-	e := &Engine{opts: o}
+	o.Tapes.MaxRunBytes = int(min(int64(o.Tapes.MaxRunBytes), o.MaxBytes/4)) // a run that goes on holds it
+	e := &Engine{opts: o, budget: budget{run: o.MaxBytes, all: o.MaxTotalBytes}}
 	e.SetApprovals(o.Approvals)
 	return e
 }
@@ -125,6 +137,7 @@ type Request struct {
 	plan     *Plan // that is applied
 	approver string
 	digest   string // of the input, once somebody has asked for it
+	account  *account
 }
 
 // surface is where the request's own call comes from.
@@ -155,6 +168,11 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	op := req.View.Snapshot().Operation(req.ID)
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return nil, nil, unknownOperation(req.ID.String())
+	}
+	req.account = e.budget.open()
+	defer req.account.close()
+	if err := e.holdInput(req.account, req.Input); err != nil {
+		return nil, nil, err
 	}
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
@@ -257,11 +275,13 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
 	id := newRunID()
 	r := &Run{
-		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, tape: NewTape(),
+		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
+	r.use(NewTape())
 	if g := replaying(ctx); g != nil {
-		r.again, r.tape, r.spec.DryRun = g, g.tape, true
+		r.again, r.spec.DryRun = g, true
+		r.use(g.tape)
 	}
 	if req.plan != nil {
 		r.ID = req.plan.ID
@@ -286,6 +306,7 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
+	e.budget.passed(len(input) + len(out))
 	a.note(c.trace(id, start, err))
 	a.keep(c, id, start, len(out), err)
 	return out, err
@@ -304,6 +325,11 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID) (json.Raw
 	if err := e.authorize(c, id); err != nil {
 		return nil, err
 	}
+	held, err := e.admitInput(c)
+	if err != nil {
+		return nil, err
+	}
+	defer c.attempt.Release(held)
 	if err := e.decode(c); err != nil {
 		return nil, err
 	}
@@ -367,9 +393,12 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
 			r.left(c.trace(c.op.ID, start, err))
 		}
-		r.tape.RecordOutside(c.position, digest, out, err)
+		kept := r.tape.RecordOutside(c.position, digest, out, err)
 		if r.hold != nil && effect {
 			r.hold.settle(ctx, c, digest, out, err)
+		}
+		if kept != nil {
+			return nil, c.attempt.finish(kept)
 		}
 		return out, err
 	})

@@ -47,6 +47,7 @@ type guard struct {
 	end    bool
 	calls  []PlannedCall // outside, agreed to
 	last   shape         // of the changes that were asked about last
+	held   int64         // bytes that are counted for kept
 }
 
 // guarded makes the run's guard, nil where nobody will be asked whatever it does.
@@ -115,7 +116,8 @@ func (r *Run) judge(a *Attempt, changes []Change) error {
 	if g == nil {
 		return nil
 	}
-	if g.agreed != "" && r.shape(changes).digest == g.agreed {
+	// No plan was larger than plans may be: nobody agreed to such changes.
+	if g.agreed != "" && changesBytes(changes) <= int64(r.engine.approvals().MaxBytes) && r.shape(changes).digest == g.agreed {
 		return nil
 	}
 	if !g.end && len(g.policy.Asks(g.subject, g.floor, append(rowDeeds(changes), a.deeds...))) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,6 +164,15 @@ func newHouse(t *testing.T, o run.Options) *house {
 			},
 		},
 		{
+			ID: catalog.PluginID("world", "fetch"), Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				h.slowN.Add(1)
+				var in struct{ Size int }
+				_ = json.Unmarshal(c.Input(), &in)
+				return json.RawMessage(strconv.Quote(strings.Repeat("x", in.Size))), nil
+			},
+		},
+		{
 			ID: catalog.PluginID("world", "panic"), Input: object, Output: object, Reach: catalog.Everywhere,
 			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { panic("a secret") },
 		},
@@ -195,6 +205,8 @@ func (h *house) again(ctx context.Context, _ run.Body) (*run.Outcome, error) {
 	return o, err
 }
 
+func (h *house) principal() auth.Principal { return auth.Local() }
+
 func call(ctx context.Context, a *run.Attempt, id catalog.ID, input string) (json.RawMessage, error) {
 	return a.Invoke(ctx, a.Next(), id, json.RawMessage(input))
 }
@@ -203,4 +215,6 @@ var (
 	read = catalog.EntityID("Counter", "read")
 	add  = catalog.EntityID("Counter", "add")
 	send = catalog.PluginID("world", "send")
+	// fetch returns as many bytes as its input says.
+	fetch = catalog.PluginID("world", "fetch")
 )

@@ -174,7 +174,10 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 		h.before[i.Position] = i
 		r.left(r.traced(i))
 	}
-	r.tape, h.earlier, h.noted = tape, st.Sets, slices.Clone(st.Sets)
+	if tape != r.tape {
+		r.use(tape)
+	}
+	h.earlier, h.noted = st.Sets, slices.Clone(st.Sets)
 	return false, nil
 }
 

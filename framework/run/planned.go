@@ -27,11 +27,13 @@ var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"bo
 
 // consult asks somebody about a pause. Nothing is locked or held meanwhile but the
 // run's key, if it has one. nil lets the next attempt begin.
-func (r *Run) consult(ctx context.Context, p *pause) error {
+func (r *Run) consult(ctx context.Context, a *Attempt, p *pause) error {
 	plan, err := r.plan(p)
 	if err != nil {
 		return err
 	}
+	a.drop() // what it held is in the plan
+	r.holdPlan(plan)
 	if err := r.engine.keepPlan(ctx, plan); err != nil {
 		return err
 	}
@@ -39,8 +41,21 @@ func (r *Run) consult(ctx context.Context, p *pause) error {
 	return r.ask(ctx, plan)
 }
 
-// plan makes the plan of a pause.
+// holdPlan counts what is kept of a plan while somebody is asked about it, in the place
+// of the plan before.
+func (r *Run) holdPlan(p *Plan) {
+	n := int64(len(p.Tape)+len(p.Request.Input)) + 2*changesBytes(p.Changes) // and their shape
+	r.account.add(n - r.guard.held)
+	r.guard.held = n
+}
+
+// plan makes the plan of a pause. What is certain to be too large is refused before it is
+// put together.
 func (r *Run) plan(p *pause) (*Plan, error) {
+	most := r.engine.approvals().MaxBytes
+	if least := tapeBytes(r.tape) + int64(len(r.request.Input)) + changesBytes(p.changes); least > int64(most) {
+		return nil, planTooLarge(least, most)
+	}
 	tape, err := Freeze(r.tape)
 	if err != nil {
 		return nil, err
@@ -65,9 +80,8 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	if err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
-	if most := r.engine.approvals().MaxBytes; len(raw) > most {
-		return nil, fault.Newf(fault.ResultTooLarge, "the plan takes %d bytes, at most %d are kept", len(raw), most).
-			WithHint("Change less in one run, or raise approval.maxPlanBytes.")
+	if len(raw) > most {
+		return nil, planTooLarge(int64(len(raw)), most)
 	}
 	// As it is read again: what is asked must be the same then, to the byte. Into a plan
 	// of its own, since decoding writes into the bytes that are there: the request's.
@@ -76,6 +90,11 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
 	return read, nil
+}
+
+func planTooLarge(n int64, most int) *fault.Fault {
+	return fault.Newf(fault.ResultTooLarge, "the plan takes at least %d bytes, at most %d are kept", n, most).
+		WithHint("Change less in one run, or raise approval.maxPlanBytes.")
 }
 
 // named is the run's own set, in which its calls are that name none; nothing where its

@@ -114,12 +114,12 @@ func (r *Run) changesDigest(changes []Change) string {
 	if d := &r.digested; len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
 		return d.digest
 	}
-	raw, err := json.Marshal(changes)
+	digest, err := digestOf(changes)
 	if err != nil {
 		return ""
 	}
-	r.digested.changes, r.digested.digest = changes, Digest(raw)
-	return r.digested.digest
+	r.digested.changes, r.digested.digest = changes, digest
+	return digest
 }
 
 // described are the changes that a record of the run has a digest of: those of which

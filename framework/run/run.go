@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,6 +94,7 @@ type Run struct {
 	request   Request
 	spec      Spec
 	tape      Tape
+	account   *account // of what the host holds for the run
 	started   time.Time
 	principal auth.Principal
 
@@ -242,13 +241,16 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		out.Attempts++
 		a := newAttempt(ctx, r, out.Attempts)
 		defer a.abort()
+		if last != nil {
+			last.drop()
+		}
 		last = a
 		actx, over := a.observed(ctx)
 		err = r.attempt(actx, a, body, out)
 		over(err)
 		if isPause(err) {
 			r.pending.Wait()
-			if err = r.consult(ctx, err.(*pause)); err != nil {
+			if err = r.consult(ctx, a, err.(*pause)); err != nil {
 				break
 			}
 			tries = 0
@@ -300,7 +302,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
 	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
 		var failed error
-		if p.changes, failed = a.changes(clean); failed != nil {
+		if p.changes, failed = a.changes(ctx); failed != nil {
 			err = failed
 		}
 	}
@@ -308,7 +310,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		a.rollback(clean)
 		return err
 	}
-	changes, err := a.changes(clean)
+	changes, err := a.changes(ctx)
 	if err != nil {
 		a.rollback(clean)
 		return err
@@ -428,15 +430,6 @@ func (r *Run) permits(id catalog.ID) bool {
 		}
 	}
 	return false
-}
-
-// Digest gives "sha256:" and the hex digest of some bytes.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	const kind = "sha256:"
-	var text [len(kind) + 2*len(sum)]byte
-	hex.Encode(text[copy(text[:], kind):], sum[:])
-	return string(text[:])
 }
 
 type beforeCommitKey struct{}

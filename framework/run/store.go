@@ -96,6 +96,14 @@ func called(changes []Change, name string) []Change {
 	return out
 }
 
+// changesBytes is how many bytes the images of changes take.
+func changesBytes(changes []Change) (n int64) {
+	for i := range changes {
+		n += int64(len(changes[i].Before) + len(changes[i].After))
+	}
+	return n
+}
+
 // ChangeCount sums the changes of one entity in one set.
 type ChangeCount struct {
 	Entity  string `json:"entity"`

@@ -15,13 +15,33 @@ type Taken struct {
 	tape    Tape
 	script  recorded
 	failure error
-	size    int
+	size    int // about, of all that is kept
 	most    int // replay.maxRunBytes
 	log     *slog.Logger
 }
 
+// takenBytes is what is kept of a run that is too large, and of any other besides what
+// it took and gave.
+const takenBytes = 2 << 10
+
+// newTaken holds of a run only what is written, and of one that is too large nothing.
+func newTaken(k *KeptRun, tape Tape, script recorded, failure error, o Options) *Taken {
+	values, bytes := valuesOf(tape)
+	t := &Taken{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
+	if t.size > t.most {
+		t.tape, t.script = nil, recorded{}
+		k.Input, k.Output = nil, nil
+	}
+	return t
+}
+
 // Size is about how many bytes wait to be written.
-func (t *Taken) Size() int { return t.size }
+func (t *Taken) Size() int {
+	if t.tape == nil {
+		return takenBytes
+	}
+	return takenBytes + t.size
+}
 
 // Pack gives the run as a shelf has it. It is called once; p belongs to one
 // goroutine.

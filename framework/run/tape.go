@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -12,6 +14,9 @@ import (
 // Position is where in a run a call stands: its number in the order of issue,
 // and for nested calls the parent's position before it, as in "3.1".
 type Position string
+
+// nested tells whether it is of a call that another call made.
+func (p Position) nested() bool { return strings.Contains(string(p), ".") }
 
 // Tape keeps what is not deterministic, so that every attempt of a run sees the
 // same: clock, random numbers, generated values, and the results of calls that
@@ -31,8 +36,9 @@ type Tape interface {
 	// Outside gives the recorded outcome of a call that no transaction covers;
 	// ok is false if there is none for exactly this operation and input.
 	Outside(at Position, digest [32]byte) (out json.RawMessage, err error, ok bool)
-	// RecordOutside keeps such an outcome.
-	RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error)
+	// RecordOutside keeps such an outcome. Where it is more than the host may hold for
+	// the run, it keeps and returns memory_exceeded in its place.
+	RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error) error
 }
 
 type memoryTape struct {
@@ -40,9 +46,52 @@ type memoryTape struct {
 	seed   uint64
 	thawed bool // it was on another run's way before
 
+	account *account // of the run; nil is not counted
+
 	mu      sync.Mutex
 	values  map[string]any
 	outside map[Position][]*outsideEntry
+}
+
+// bill counts the tape's entries, those that it has already too, for a run.
+func (t *memoryTape) bill(c *account) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.account = c
+	for key, v := range t.values {
+		c.add(entryBytes + int64(len(key)) + sizeOf(v))
+	}
+	for _, entries := range t.outside {
+		for _, e := range entries {
+			c.add(entryBytes + int64(len(e.out)))
+		}
+	}
+}
+
+// take counts an entry that is about to be kept.
+func (t *memoryTape) take(n int64) error {
+	if t.account == nil {
+		return nil
+	}
+	if f := t.account.take(entryBytes + n); f != nil {
+		return f
+	}
+	return nil
+}
+
+// sizeOf is about how many bytes a generated value takes besides its entry.
+func sizeOf(v any) int64 {
+	switch v := v.(type) {
+	case string:
+		return int64(len(v))
+	case []byte:
+		return int64(len(v))
+	case json.RawMessage:
+		return int64(len(v))
+	case *kept:
+		return int64(len(v.JSON))
+	}
+	return 0
 }
 
 type outsideEntry struct {
@@ -88,8 +137,14 @@ func (t *memoryTape) Value(at Position, slot string, gen func() (any, error)) (a
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if first, ok := t.values[key]; ok && first != any(written) {
+	first, ok := t.values[key]
+	if ok && first != any(written) {
 		return first, nil
+	}
+	if !ok {
+		if err := t.take(int64(len(key)) + sizeOf(v)); err != nil {
+			return nil, err
+		}
 	}
 	t.values[key] = v
 	return v, nil
@@ -122,13 +177,39 @@ func (t *memoryTape) Outside(at Position, digest [32]byte) (json.RawMessage, err
 	return e.out, e.err, e.ended
 }
 
-func (t *memoryTape) RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error) {
+func (t *memoryTape) RecordOutside(at Position, digest [32]byte, out json.RawMessage, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	refused := t.take(int64(len(out)))
 	_, e := t.entry(at, digest)
-	e.ended, e.out, e.err = true, out, err
+	if e.ended, e.out, e.err = true, out, err; refused != nil {
+		e.out, e.err = nil, refused
+	}
+	return refused
 }
 
-func callDigest(id string, input json.RawMessage) [32]byte {
-	return sha256.Sum256(append([]byte(id+"\x00"), input...))
+// valuesOf is a tape without the calls, and about how many bytes it takes as JSON.
+func valuesOf(t Tape) (Tape, int) {
+	m, ok := t.(*memoryTape)
+	if !ok {
+		return t, 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for key, v := range m.values {
+		n += len(key) + int(sizeOf(v)) + frozenBytes
+	}
+	return &memoryTape{now: m.now, seed: m.seed, thawed: m.thawed, values: m.values, outside: map[Position][]*outsideEntry{}}, n
+}
+
+// frozenBytes is about what JSON adds to an entry of a tape.
+const frozenBytes = 48
+
+func callDigest(id string, input json.RawMessage) (out [32]byte) {
+	h := sha256.New()
+	_, _ = io.WriteString(h, id+"\x00") // a hash takes everything
+	h.Write(input)
+	h.Sum(out[:0])
+	return out
 }

@@ -87,6 +87,25 @@ func freeze(t Tape, calls bool) ([]byte, error) {
 	return b, nil
 }
 
+// tapeBytes is how many bytes the results on a tape take.
+func tapeBytes(t Tape) (n int64) {
+	m, ok := t.(*memoryTape)
+	if !ok {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.values {
+		n += sizeOf(v)
+	}
+	for _, entries := range m.outside {
+		for _, e := range entries {
+			n += int64(len(e.out))
+		}
+	}
+	return n
+}
+
 func (t *memoryTape) freeze() (*frozen, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

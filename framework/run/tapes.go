@@ -222,5 +222,5 @@ func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 		k.Output = out
 		kept.size = len(out)
 	}
-	e.shelf.Take(&Taken{kept: k, tape: r.tape, script: kept, failure: r.failure, size: kept.size + len(k.Input), most: e.opts.Tapes.MaxRunBytes, log: e.opts.Log})
+	e.shelf.Take(newTaken(k, r.tape, kept, r.failure, e.opts))
 }

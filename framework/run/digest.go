@@ -1,0 +1,42 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Digest gives "sha256:" and the hex digest of some bytes.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return digestText(sum[:])
+}
+
+func digestText(sum []byte) string {
+	const kind = "sha256:"
+	var text [len(kind) + 2*sha256.Size]byte
+	hex.Encode(text[copy(text[:], kind):], sum)
+	return string(text[:])
+}
+
+// digestOf is the digest of changes as json.Marshal writes them, of which no more than
+// one stands in memory.
+func digestOf(changes []Change) (string, error) {
+	if changes == nil {
+		return Digest([]byte("null")), nil
+	}
+	h := sha256.New()
+	for i := range changes {
+		raw, err := json.Marshal(&changes[i])
+		if err != nil {
+			return "", err
+		}
+		h.Write([]byte{"[,"[min(i, 1)]})
+		h.Write(raw)
+	}
+	if len(changes) == 0 {
+		h.Write([]byte{'['})
+	}
+	h.Write([]byte{']'})
+	return digestText(h.Sum(nil)), nil
+}

@@ -1,0 +1,4 @@
+package run
+
+// Weight is weight, for tests.
+var Weight = weight
