@@ -17,13 +17,15 @@ import (
 // cheaper, and who loses one misses no more than a replay.
 const (
 	queued     = 1024
+	queueBytes = 16 << 20 // of records
 	tapesWait  = 512
-	tapesBytes = 64 << 20 // of them
+	tapesBytes = 16 << 20 // of them
 	patience   = 50 * time.Millisecond
 	gathering  = 50 * time.Millisecond
 	collecting = 250 * time.Millisecond
 	maxBatch   = 512
-	batchTapes = 4 << 20 // bytes of them
+	batchBytes = 4 << 20 // of records
+	batchTapes = 4 << 20 // of tapes
 	syncing    = time.Second
 	writeAgain = 200 * time.Millisecond
 	writeTime  = 10 * time.Second
@@ -48,6 +50,7 @@ type Writer struct {
 
 	mu      sync.Mutex
 	waiting []item
+	queued  int // bytes of them
 	tapes   []*run.Taken
 	bytes   int           // of tapes that wait
 	since   time.Time     // when the first of them came
@@ -69,6 +72,18 @@ type Writer struct {
 type item struct {
 	record journal.Record
 	begun  bool
+}
+
+// callSize is about how much a call in a record takes besides its texts.
+const callSize = 256
+
+// size is about how many bytes a record takes while it waits.
+func (i *item) size() int {
+	n := 2<<10 + len(i.record.Code) + len(i.record.Message)
+	for c := range i.record.Trail {
+		n += callSize + len(i.record.Trail[c].Position)
+	}
+	return n
 }
 
 // load is what is written at once, with those who wait for it.
@@ -172,14 +187,15 @@ func (w *Writer) queue(i item) (ok bool, room <-chan struct{}) {
 	if w.closed {
 		return false, nil
 	}
-	if len(w.waiting) >= queued {
+	size := i.size()
+	if len(w.waiting) >= queued || len(w.waiting) > 0 && w.queued+size > queueBytes {
 		return false, w.room
 	}
 	if len(w.waiting) == 0 {
 		w.due.Reset(gathering)
 	}
-	w.waiting = append(w.waiting, i)
-	if len(w.waiting) == maxBatch {
+	w.waiting, w.queued = append(w.waiting, i), w.queued+size
+	if len(w.waiting) == maxBatch || w.queued >= batchBytes && w.queued-size < batchBytes {
 		w.wake()
 	}
 	return true, nil
@@ -220,7 +236,12 @@ func (w *Writer) Close(ctx context.Context) {
 func (w *Writer) take() (l load) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := min(len(w.waiting), maxBatch)
+	n, size := 0, 0
+	for n < min(len(w.waiting), maxBatch) && size < batchBytes {
+		size += w.waiting[n].size()
+		n++
+	}
+	w.queued -= size
 	l.items, w.waiting = w.waiting[:n:n], w.waiting[n:]
 	if len(w.waiting) == 0 {
 		w.waiting = nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -133,4 +134,25 @@ func file(t *testing.T, db *sql.DB) string {
 	var name, path string
 	require.NoError(t, db.QueryRow("PRAGMA database_list").Scan(&seq, &name, &path))
 	return path
+}
+
+// What waits to be written is bounded in bytes too: long scripts, runs of many calls.
+func TestQueueIsBoundedInBytes(t *testing.T) {
+	w := ledger.NewWriter(func(context.Context) (*ledger.Journal, error) { return nil, errors.New("not yet") },
+		time.Hour, func(context.Context, *ledger.Journal) {}, slog.New(slog.DiscardHandler))
+	record := journal.Record{Run: "run", Started: time.Now(), Outcome: journal.OK, Code: strings.Repeat("x", 400_000), Trail: make([]journal.Call, 2000)}
+	const room = 16 << 20 / (400_000 + 2000*256)
+	for range room - 1 {
+		began := time.Now()
+		w.Append(context.Background(), record)
+		require.Less(t, time.Since(began), 40*time.Millisecond, "there is room")
+	}
+	began := time.Now()
+	for range 3 {
+		w.Append(context.Background(), record)
+	}
+	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond, "no more is taken in, after a moment each")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	w.Close(ctx)
 }
