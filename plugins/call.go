@@ -56,7 +56,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 
 func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.CallRequest {
 	req := &wire.CallRequest{
-		Function: op.ID.Op, Input: c.Input(), CallId: uuid.NewString(), Key: c.Key(), DryRun: c.DryRun(),
+		Function: op.ID.Op, Input: c.Input(), CallId: uuid.NewString(), Key: c.Key(), DryRun: c.DryRun(), Parts: true,
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		req.DeadlineUnixMs = deadline.UnixMilli()
@@ -70,15 +70,18 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 // exchange sends a call and reads its events. Errors are faults that the plugin
 // sent, or gRPC's.
 func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
-	ctx, cancel := context.WithCancel(ctx) // ends the stream on every way out
-	defer cancel()
-	if t := run.Outgoing(ctx); t.Parent != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", t.Parent, "tracestate", t.State)
+	held := newHolding(ctx)
+	defer held.release()
+	if err := held.hold(len(req.GetInput())); err != nil { // it is copied into the message
+		return nil, err
 	}
+	ctx, cancel := streaming(ctx)
+	defer cancel() // ends the stream on every way out
 	stream, err := proc.conn.Call(ctx, req, grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes))
 	if err != nil {
 		return nil, err
 	}
+	var out output
 	for {
 		event, err := stream.Recv()
 		if err != nil {
@@ -87,14 +90,12 @@ func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequ
 		switch e := event.GetEvent().(type) {
 		case *wire.CallEvent_Progress:
 			c.Progress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+		case *wire.CallEvent_Part:
+			if err := out.add(held, e.Part.GetSize(), e.Part.GetData()); err != nil {
+				return nil, err
+			}
 		case *wire.CallEvent_Output:
-			if len(e.Output) > wire.MaxCallBytes {
-				return nil, fault.Newf(fault.CallTooLarge, "the output has %d bytes; %d are allowed", len(e.Output), wire.MaxCallBytes)
-			}
-			if !json.Valid(e.Output) {
-				return nil, errors.New("the plugin's output is not JSON")
-			}
-			return e.Output, nil
+			return out.end(held, e.Output)
 		case *wire.CallEvent_Fault:
 			f, err := fault.Decode(e.Fault)
 			if err != nil {
@@ -103,6 +104,24 @@ func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequ
 			return nil, f
 		}
 	}
+}
+
+// streaming is the context of a call's stream. It ends with ctx and has its deadline, but
+// none of its values: a connection keeps the context of its last stream, and with the
+// values the whole run.
+func streaming(ctx context.Context) (out context.Context, cancel func()) {
+	out = context.Background()
+	var end context.CancelFunc
+	if deadline, ok := ctx.Deadline(); ok {
+		out, end = context.WithDeadline(out, deadline)
+	} else {
+		out, end = context.WithCancel(out)
+	}
+	stop := context.AfterFunc(ctx, end)
+	if t := run.Outgoing(ctx); t.Parent != "" {
+		out = metadata.AppendToOutgoingContext(out, "traceparent", t.Parent, "tracestate", t.State)
+	}
+	return out, func() { stop(); end() }
 }
 
 // explainCall makes a fault out of what ended a call from below.

@@ -158,6 +158,12 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 	}
 	out, err := s.invoke(stream.Context(), call, req)
 	if err == nil {
+		for size := int64(len(out)); req.GetParts() && len(out) > wire.PartBytes; out = out[wire.PartBytes:] {
+			part := &wire.Part{Size: size, Data: out[:wire.PartBytes]}
+			if err := send(&wire.CallEvent{Event: &wire.CallEvent_Part{Part: part}}, false); err != nil {
+				return err
+			}
+		}
 		return send(&wire.CallEvent{Event: &wire.CallEvent_Output{Output: out}}, true)
 	}
 	if ended := stream.Context().Err(); ended != nil {

@@ -503,6 +503,7 @@ type CallRequest struct {
 	// and its caller's rights. Contract version 1 always sends it empty, and its
 	// hosts serve no call back.
 	Token         string `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
+	Parts         bool   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"` // the host takes a long output in parts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -600,6 +601,13 @@ func (x *CallRequest) GetToken() string {
 	return ""
 }
 
+func (x *CallRequest) GetParts() bool {
+	if x != nil {
+		return x.Parts
+	}
+	return false
+}
+
 type CallEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -607,6 +615,7 @@ type CallEvent struct {
 	//	*CallEvent_Progress
 	//	*CallEvent_Output
 	//	*CallEvent_Fault
+	//	*CallEvent_Part
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -676,6 +685,15 @@ func (x *CallEvent) GetFault() []byte {
 	return nil
 }
 
+func (x *CallEvent) GetPart() *Part {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Part); ok {
+			return x.Part
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -692,11 +710,71 @@ type CallEvent_Fault struct {
 	Fault []byte `protobuf:"bytes,3,opt,name=fault,proto3,oneof"` // JSON of a fault: code, message, hint, path, details, retry
 }
 
+type CallEvent_Part struct {
+	Part *Part `protobuf:"bytes,4,opt,name=part,proto3,oneof"` // of an output, only where the call asked for parts
+}
+
 func (*CallEvent_Progress) isCallEvent_Event() {}
 
 func (*CallEvent_Output) isCallEvent_Event() {}
 
 func (*CallEvent_Fault) isCallEvent_Event() {}
+
+func (*CallEvent_Part) isCallEvent_Event() {}
+
+// Part is a piece of an output, in order. The output event after the last one ends
+// the output with what is left of it.
+type Part struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Size          int64                  `protobuf:"varint,1,opt,name=size,proto3" json:"size,omitempty"` // of the whole output in bytes, the same in each part
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Part) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Part) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
 
 type Progress struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -709,7 +787,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -721,7 +799,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -734,7 +812,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -802,7 +880,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05fault\x18\x01 \x01(\fR\x05fault\"\xeb\x01\n" +
+	"\x05fault\x18\x01 \x01(\fR\x05fault\"\x81\x02\n" +
 	"\vCallRequest\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x17\n" +
@@ -812,12 +890,18 @@ const file_plugin_proto_rawDesc = "" +
 	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12\x10\n" +
 	"\x03set\x18\a \x01(\tR\x03set\x12\x14\n" +
 	"\x05trace\x18\b \x01(\tR\x05trace\x12\x14\n" +
-	"\x05token\x18\t \x01(\tR\x05token\"~\n" +
+	"\x05token\x18\t \x01(\tR\x05token\x12\x14\n" +
+	"\x05parts\x18\n" +
+	" \x01(\bR\x05parts\"\xaa\x01\n" +
 	"\tCallEvent\x126\n" +
 	"\bprogress\x18\x01 \x01(\v2\x18.koan.plugin.v1.ProgressH\x00R\bprogress\x12\x18\n" +
 	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +
-	"\x05fault\x18\x03 \x01(\fH\x00R\x05faultB\a\n" +
-	"\x05event\"N\n" +
+	"\x05fault\x18\x03 \x01(\fH\x00R\x05fault\x12*\n" +
+	"\x04part\x18\x04 \x01(\v2\x14.koan.plugin.v1.PartH\x00R\x04partB\a\n" +
+	"\x05event\".\n" +
+	"\x04Part\x12\x12\n" +
+	"\x04size\x18\x01 \x01(\x03R\x04size\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"N\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
@@ -839,7 +923,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
 	(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
@@ -850,26 +934,28 @@ var file_plugin_proto_goTypes = []any{
 	(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
 	(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
 	(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
-	(*Progress)(nil),          // 9: koan.plugin.v1.Progress
-	nil,                       // 10: koan.plugin.v1.ConfigureRequest.SettingsEntry
+	(*Part)(nil),              // 9: koan.plugin.v1.Part
+	(*Progress)(nil),          // 10: koan.plugin.v1.Progress
+	nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	3,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
 	2,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting
 	4,  // 2: koan.plugin.v1.Function.effects:type_name -> koan.plugin.v1.Effects
-	10, // 3: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
-	9,  // 4: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
-	0,  // 5: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
-	5,  // 6: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
-	7,  // 7: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
-	1,  // 8: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
-	6,  // 9: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
-	8,  // 10: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
-	8,  // [8:11] is the sub-list for method output_type
-	5,  // [5:8] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	11, // 3: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
+	10, // 4: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
+	9,  // 5: koan.plugin.v1.CallEvent.part:type_name -> koan.plugin.v1.Part
+	0,  // 6: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
+	5,  // 7: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
+	7,  // 8: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
+	1,  // 9: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
+	6,  // 10: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
+	8,  // 11: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
+	9,  // [9:12] is the sub-list for method output_type
+	6,  // [6:9] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -881,6 +967,7 @@ func file_plugin_proto_init() {
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Fault)(nil),
+		(*CallEvent_Part)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -888,7 +975,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

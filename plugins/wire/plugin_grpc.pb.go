@@ -41,7 +41,7 @@ type PluginClient interface {
 	// Configure hands the plugin its settings, once, before any Call.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
 	// Call makes one call: any number of progress events, then exactly one
-	// result or fault, which ends the stream.
+	// result or fault, which ends the stream. A long result may come in parts.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
 }
 
@@ -101,7 +101,7 @@ type PluginServer interface {
 	// Configure hands the plugin its settings, once, before any Call.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
 	// Call makes one call: any number of progress events, then exactly one
-	// result or fault, which ends the stream.
+	// result or fault, which ends the stream. A long result may come in parts.
 	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
 	mustEmbedUnimplementedPluginServer()
 }

@@ -26,6 +26,10 @@ const ContractVersion = 1
 // ends in call_too_large.
 const MaxCallBytes = 4 << 20
 
+// PartBytes is how many bytes of a long output come in one part: the host counts an output
+// before it takes it, and each part fits a small buffer of gRPC's.
+const PartBytes = 30 << 10
+
 // MaxMessageBytes bounds a whole message: a call and what is said about it.
 const MaxMessageBytes = MaxCallBytes + 1<<16
 

@@ -1,0 +1,91 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/plugins/wire"
+)
+
+// holding is what a call counts of its run's budget until it ends.
+type holding struct {
+	attempt *run.Attempt // nil outside of a run
+	held    int
+}
+
+func newHolding(ctx context.Context) *holding {
+	a, _, _ := run.Current(ctx)
+	return &holding{attempt: a}
+}
+
+// hold counts n more bytes before they are kept.
+func (h *holding) hold(n int) error {
+	if h.attempt == nil {
+		return nil
+	}
+	if err := h.attempt.Hold(n); err != nil {
+		return err
+	}
+	h.held += n
+	return nil
+}
+
+func (h *holding) release() {
+	if h.attempt != nil {
+		h.attempt.Release(h.held)
+	}
+}
+
+// output is an output that comes in parts.
+type output struct{ raw []byte }
+
+var errParts = errors.New("the parts of the plugin's output do not fit together")
+
+// add takes a part. With the first one the whole output is counted.
+func (o *output) add(h *holding, size int64, data []byte) error {
+	if o.raw == nil {
+		if size > wire.MaxCallBytes {
+			return outputTooLarge(size)
+		}
+		if size <= 0 {
+			return errParts
+		}
+		if err := h.hold(int(size)); err != nil {
+			return err
+		}
+		o.raw = make([]byte, 0, size)
+	}
+	if int64(cap(o.raw)) < size || len(data) == 0 || len(data) > cap(o.raw)-len(o.raw) {
+		return errParts
+	}
+	o.raw = append(o.raw, data...)
+	return nil
+}
+
+// end takes what is left of the output, or all of it.
+func (o *output) end(h *holding, data []byte) (json.RawMessage, error) {
+	out := data
+	switch {
+	case o.raw != nil && len(data) != cap(o.raw)-len(o.raw):
+		return nil, errParts
+	case o.raw != nil:
+		out = append(o.raw, data...)
+	case len(data) > wire.MaxCallBytes:
+		return nil, outputTooLarge(int64(len(data)))
+	default:
+		if err := h.hold(len(data)); err != nil {
+			return nil, err
+		}
+	}
+	if !json.Valid(out) {
+		return nil, errors.New("the plugin's output is not JSON")
+	}
+	return out, nil
+}
+
+func outputTooLarge(size int64) *fault.Fault {
+	return fault.Newf(fault.CallTooLarge, "the output has %d bytes; %d are allowed", size, wire.MaxCallBytes)
+}
