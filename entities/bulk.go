@@ -18,6 +18,9 @@ import (
 // waiting bounds the rows that wait to be inserted together.
 const waiting = 512
 
+// maxStored bounds what one call gives back of what it stored, in bytes.
+const maxStored = 8 << 20
+
 // bulk is one call that stores many models. They are stored in their order as far
 // as it can make a difference: new rows wait for each other, and go in before
 // anything else is written. Whatever is wrong with any of them is found before the
@@ -77,7 +80,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 			keys = append(keys, b.k.bound(m.id))
 		}
 	}
-	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys)
+	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
 	if err != nil {
 		return err
 	}
@@ -273,10 +276,13 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		id   any
 		json []byte
 	}
+	if err := b.t.holdNotes(len(some)); err != nil {
+		return err
+	}
 	back := make([]stored, 0, len(some))
 	err := b.writer.Insert(ctx, b.t.sql, b.k.Entity, rows, named, func(key any, row []byte) error {
 		id, err := b.k.ScanID(key)
-		back = append(back, stored{id, append([]byte(nil), row...)})
+		back = append(back, stored{id, read.Own(row)})
 		return err
 	})
 	if err != nil {
@@ -297,6 +303,9 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 			}
 		}
 		b.t.made(b.k, s.id)
+		if err := b.t.foresee(b.k, s.id, len(s.json)); err != nil {
+			return err
+		}
 		if err := b.keep(i, s.json); err != nil {
 			return err
 		}
@@ -306,8 +315,11 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 
 // keep puts a stored entity into the answer.
 func (b *bulk) keep(i int, item []byte) error {
+	if err := b.t.pass(2 * len(item)); err != nil { // it is copied into the answer
+		return err
+	}
 	b.items[i] = item
-	if b.size += len(item); b.size > read.MaxBytes {
+	if b.size += len(item); b.size > maxStored {
 		return fault.Newf(fault.CallTooLarge, "the stored %s entities are larger than an answer may be", b.k.name()).
 			WithHint("Store fewer in one call. Nothing was stored.").WithPath("/models")
 	}

@@ -70,7 +70,7 @@ func (t *tx) overreach(ctx context.Context, k *kind, ids []any, walked map[strin
 	}
 	for _, u := range k.Entity.Unexposed {
 		table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
-		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.boundAll(ids))
+		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.boundAll(ids), t.passKey(ctx))
 		if err != nil || len(found) > 0 {
 			return unseen("rows", "deleted or changed"), err
 		}

@@ -1,12 +1,12 @@
 package entities
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -31,6 +31,7 @@ type row struct {
 type origin struct {
 	there bool
 	seen  []byte // what the caller may see of it
+	ahead int    // bytes that are counted for what it becomes
 }
 
 // reserve notes a write that begins.
@@ -49,6 +50,9 @@ type pending struct {
 
 // expect notes writes to rows, and what the rows are now where the run records.
 func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
+	if err := t.holdNotes(len(ids)); err != nil {
+		return nil, err
+	}
 	out := make([]pending, len(ids))
 	for i, id := range ids {
 		out[i] = pending{kind: k, id: id, at: t.reserve(note{kind: k, id: id, action: action, links: links})}
@@ -88,6 +92,9 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 		return err
 	}
 	for _, id := range unknown {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		image, there := now[k.FormatID(id)]
 		if err := t.found(ctx, k, id, there, image); err != nil {
 			return err
@@ -162,13 +169,23 @@ func (t *tx) keep(at row, o origin) {
 	t.origins[at] = o
 }
 
-// pictures reads rows as they are now, by their id as callers see it.
+// pictures reads rows as they are now, by their id as callers see it. Each is counted
+// before it is kept.
 func (t *tx) pictures(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
+	if len(ids) == 1 { // takes less time than watching for a cancel would
+		ctx = context.WithoutCancel(ctx)
+	}
 	out := make(map[string][]byte, len(ids))
-	err := t.store.engine.reader.Images(context.WithoutCancel(ctx), t.sql, k.Entity, k.boundAll(ids), func(key any, image []byte) error {
+	err := t.store.engine.reader.Images(ctx, t.sql, k.Entity, k.boundAll(ids), func(key any, image []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		id, err := k.ScanID(key)
 		if err == nil {
-			out[k.FormatID(id)] = bytes.Clone(image)
+			err = t.attempt.Hold(len(image))
+		}
+		if err == nil {
+			out[k.FormatID(id)] = read.Own(image)
 		}
 		return err
 	})
@@ -222,30 +239,72 @@ func (t *tx) sum() []*net {
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
+	if !t.attempt.Records() {
+		return t.tally(), nil
+	}
 	rows := t.sum()
-	if t.attempt.Records() {
-		if err := t.develop(ctx, rows); err != nil {
-			return nil, t.verdict(err)
-		}
+	if err := t.develop(ctx, rows); err != nil {
+		return nil, t.verdict(err)
 	}
 	out := make([]run.Change, 0, len(rows))
 	for _, r := range rows {
 		if !r.was && !r.is {
 			continue
 		}
-		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: run.Update, Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
-		switch {
-		case !r.was:
-			c.Action = run.Create
-		case !r.is:
-			c.Action = run.Delete
-		}
+		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: became(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
 		if r.forbidden {
 			c.ID = ""
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// tally is Changes where nothing is recorded: there may be many, and of each no more is
+// kept than what is said of it.
+func (t *tx) tally() []run.Change {
+	type fate struct{ was, is bool } // whether there is a row
+	at := make(map[row]int32, len(t.notes))
+	out, fates := make([]run.Change, 0, len(t.notes)), make([]fate, 0, len(t.notes))
+	for i := range t.notes {
+		n := &t.notes[i]
+		if n.void {
+			continue
+		}
+		key := row{n.kind, n.kind.FormatID(n.id)}
+		j, known := at[key]
+		if !known {
+			j = int32(len(out))
+			at[key] = j
+			was := n.action != run.Create
+			out, fates = append(out, run.Change{Entity: n.kind.name(), Set: t.set, ID: key.id, Hidden: !t.caller.knows(n.kind)}), append(fates, fate{was, was})
+		}
+		switch n.action {
+		case run.Create:
+			fates[j].is = true
+		case run.Delete:
+			fates[j].is = false
+		}
+	}
+	kept := out[:0]
+	for j, f := range fates {
+		if f.was || f.is {
+			out[j].Action = became(f.was, f.is)
+			kept = append(kept, out[j])
+		}
+	}
+	return kept
+}
+
+// became is what happened to a row that was there, and is there now, or not.
+func became(was, is bool) run.Action {
+	switch {
+	case !was:
+		return run.Create
+	case !is:
+		return run.Delete
+	}
+	return run.Update
 }
 
 // develop completes what became of rows with what they were and what they are.
@@ -262,6 +321,8 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 			}
 		}
 	}
+	t.attempt.Release(t.ahead) // what the rows are now is counted as it is read
+	t.ahead = 0
 	ids := map[*kind][]any{}
 	for _, r := range rows {
 		ids[r.kind] = append(ids[r.kind], r.native)
@@ -274,6 +335,9 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 		}
 	}
 	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		o := t.origins[r.row]
 		r.was, r.from = o.there, o.seen
 		image, there := now[r.kind][r.id]

@@ -50,6 +50,9 @@ func every(string) bool { return true }
 func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			now, err := t.related(ctx, k, e.target, e.column, id)
 			if err != nil {
 				return err
@@ -86,14 +89,18 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 			return err
 		}
 	}
+	seen := setOf(readable)
 	for _, other := range others {
+		if err := t.attempt.Hold(linkBytes); err != nil {
+			return err
+		}
 		was := was && !t.newborn(k, id) && !t.newborn(e.target, other)
 		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
-		t.noteLink(own, far.id, link{other, was, slices.Contains(readable, other)})
+		t.noteLink(own, far.id, link{other, was, seen[other]})
 		t.noteLink(far, own.id, link{id, was, len(self) > 0})
 		if k.mutual(e) { // ent keeps one row for each direction
 			own.column, far.column = far.column, own.column
-			t.noteLink(own, far.id, link{other, was, slices.Contains(readable, other)})
+			t.noteLink(own, far.id, link{other, was, seen[other]})
 			t.noteLink(far, own.id, link{id, was, len(self) > 0})
 		}
 	}
@@ -131,6 +138,7 @@ func (t *tx) joined(ctx context.Context, r *net) error {
 			return err
 		}
 		known := t.links[side{e.column.JoinTable, e.column.JoinOwn, r.id}]
+		there := setOf(now)
 		var before []any
 		for _, id := range now {
 			if l, ok := known[e.target.FormatID(id)]; !ok || l.was {
@@ -138,12 +146,15 @@ func (t *tx) joined(ctx context.Context, r *net) error {
 			}
 		}
 		for _, l := range known {
-			if l.was && l.seen && !slices.Contains(now, l.other) {
+			if l.was && l.seen && !there[l.other] {
 				before = append(before, l.other)
 			}
 		}
 		from, to := e.target.listed(before), e.target.listed(now)
 		if !slices.Equal(from, to) {
+			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.from) + len(r.to)); err != nil { // they are copied
+				return err
+			}
 			r.from, r.to = beside(r.from, e.json.Name, from), beside(r.to, e.json.Name, to)
 		}
 	}

@@ -19,9 +19,17 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 	if err != nil {
 		return 0, false, err
 	}
+	if err := t.holdNotes(len(ids)); err != nil {
+		return 0, false, err
+	}
 	done, err = t.together(ctx, func() error {
 		if err := t.remember(ctx, k, ids); err != nil {
 			return err
+		}
+		for _, id := range ids {
+			if err := t.foresee(k, id, p.row.Size()); err != nil {
+				return err
+			}
 		}
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
@@ -31,6 +39,7 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 	})
 	if !done || err != nil {
 		p.forget()
+		t.releaseNotes(len(ids))
 		return 0, false, err
 	}
 	for _, id := range ids {
@@ -48,7 +57,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 	mark := len(t.notes)
 	done, err = t.together(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
-			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound)
+			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
 			if err != nil || len(keys) == 0 {
 				return err
 			}
@@ -72,7 +81,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 		})
 	})
 	if !done || err != nil {
-		t.notes = t.notes[:mark]
+		t.undo(mark)
 		return 0, false, err
 	}
 	return deleted, true, nil

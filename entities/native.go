@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/entities/write"
 	"github.com/koan-go/koan/framework/fault"
@@ -175,11 +176,14 @@ func argument(c *descriptor.Column, v any) (any, error) {
 
 // insert stores one new entity in one statement, and gives its JSON.
 func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
 	var id any
 	err = t.sql.Alone(func() (wrote bool, err error) {
 		// One row takes less time than watching for a cancel would.
 		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) (err error) {
-			wrote, out = true, append([]byte(nil), row...)
+			wrote, out = true, read.Own(row)
 			id, err = k.ScanID(key)
 			return err
 		})
@@ -192,7 +196,7 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 		return nil, t.unseenRow(k, p.model)
 	}
 	t.made(k, id)
-	return out, nil
+	return out, t.foresee(k, id, len(out))
 }
 
 // unseenRow is what it means that a row could not be stored whose id no row has
@@ -226,6 +230,9 @@ func (t *tx) changed(k *kind, id any) {
 // renew changes an entity in one statement and gives what it became; nil where
 // there is none with the id, or none at the version.
 func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
 	if err := t.remember(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
@@ -239,10 +246,11 @@ func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersi
 	}
 	if out == nil {
 		p.forget()
+		t.releaseNotes(1)
 		return nil, nil
 	}
 	t.changed(k, p.id)
-	return out, nil
+	return out, t.foresee(k, p.id, len(out))
 }
 
 // reviseAndRenew is both in one.

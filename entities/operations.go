@@ -291,6 +291,7 @@ func (p *Provider) handler(o *operation, name string) catalog.Handler {
 		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
+			defer t.passed(t.passing)
 			if o.writes || e.opts.Viewer != nil {
 				if ctx, err = t.caller.viewer(); err != nil {
 					return err

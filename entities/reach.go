@@ -32,6 +32,9 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 	}
 	var out []any
 	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		there, err := t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
 		if err != nil {
 			return nil, err

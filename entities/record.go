@@ -112,6 +112,9 @@ func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
 }
 
 func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
 	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create})}
 	moved, err := t.linked(ctx, k, m)
 	if err != nil {
@@ -162,7 +165,10 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	compare := t.hooked(k) && !edges
 	for i := range rows {
 		if compare {
-			if rows[i].before, err = t.image(ctx, k, rows[i].id); err != nil {
+			if rows[i].before, err = t.image(ctx, k, rows[i].id); err == nil {
+				err = t.pass(len(rows[i].before))
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -283,7 +289,7 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 // referring gives the ids of the rows whose column refers to one of some ids, as
 // they are bound.
 func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
-	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids)
+	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.passKey(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +301,7 @@ func (t *tx) behind(ctx context.Context, k *kind, r *descriptor.Referrer, ids []
 	for _, v := range r.Via {
 		var err error
 		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
-		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids); err != nil {
+		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.passKey(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -309,8 +315,12 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 		return nil, err
 	}
 	defer rows.Close()
+	admit := t.passKey(ctx)
 	var out []any
 	for rows.Next() {
+		if err := admit(); err != nil {
+			return nil, err
+		}
 		var held any
 		if err := rows.Scan(&held); err != nil {
 			return nil, err

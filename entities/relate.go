@@ -137,10 +137,21 @@ func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, 
 // without gives the ids that are not among others, each once.
 func without(ids, others []any) []any {
 	var out []any
+	known := setOf(others)
 	for _, id := range ids {
-		if !slices.Contains(others, id) && !slices.Contains(out, id) {
+		if !known[id] {
+			known[id] = true
 			out = append(out, id)
 		}
+	}
+	return out
+}
+
+// setOf gives native ids, all of which can be keys of maps, as a set.
+func setOf(ids []any) map[any]bool {
+	out := make(map[any]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
 	}
 	return out
 }

@@ -119,6 +119,8 @@ type tx struct {
 	links   map[side]map[string]link // likewise, by the id at the other side
 	touched bool                     // something was written, exposed or not
 	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
+	passing int                      // bytes that are counted for the call that is being served
+	ahead   int                      // bytes that are counted for what rows become, where the run records
 }
 
 // slot is a kind of mutation in one call.
@@ -210,10 +212,17 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	mark := len(t.notes)
 	return func(ok bool) error {
 		if !ok {
-			t.notes = t.notes[:mark]
+			t.undo(mark)
 		}
 		return t.verdict(end(ok))
 	}, nil
+}
+
+// undo takes back the notes since mark.
+func (t *tx) undo(mark int) {
+	t.releaseNotes(len(t.notes) - mark)
+	clear(t.notes[mark:])
+	t.notes = t.notes[:mark]
 }
 
 // verdict is what a call's error means: a new attempt where the data has moved on,

@@ -116,6 +116,9 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 // the id alone.
 func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
 	out, err := t.shown(ctx, k, id)
+	if err == nil && out != nil {
+		err = t.foresee(k, id, len(out))
+	}
 	if err != nil || out != nil {
 		return out, err
 	}

@@ -94,7 +94,6 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 		}
 	}()
 	buf := append(buffer(), `{"rows":[`...)
-	defer func() { giveBack(buf) }()
 	dest := a.cells(&buf)
 	n := 0
 	for ; n < most && rows.Next(); n++ {
@@ -119,7 +118,7 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	}
 	buf = append(buf, `],"truncated":`...)
 	buf = append(strconv.AppendBool(buf, more), '}')
-	return append([]byte(nil), buf...), nil
+	return (&assembly{out: buf}).done(), nil
 }
 
 // aggregate is the statement: the groups as a table of their own, so that having

@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // assembly is the JSON of a call while rows and their relations are joined.
@@ -11,8 +12,14 @@ type assembly struct {
 	limit int
 }
 
+// tailBytes is about what follows the items of a page.
+const tailBytes = 1 << 10
+
 // done gives the JSON in memory of its own.
 func (a *assembly) done() []byte {
+	if cap(a.out) > maxPooled {
+		return a.out
+	}
 	out := make([]byte, len(a.out))
 	copy(out, a.out)
 	giveBack(a.out)
@@ -25,6 +32,9 @@ func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level)
 	n, err := e.fitting(ctx, q, root)
 	if err != nil {
 		return 0, err
+	}
+	if n > 0 && len(root.reads.relations) == 0 {
+		a.out = slices.Grow(a.out, min(root.rows[n-1].end+2*n+tailBytes, a.limit))
 	}
 	for i := range n {
 		mark := len(a.out)
@@ -42,12 +52,16 @@ func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level)
 	return n, nil
 }
 
+// relationsFactor is how many times the limit of a call its rows of relations may take in
+// memory. Their JSON has to fit the limit itself.
+const relationsFactor = 2
+
 // fitting reads relations for as many of the root's rows as have room: for all,
 // else for half of them, and so on.
 func (e *Engine) fitting(ctx context.Context, q Querier, root *level) (int, error) {
 	n := len(root.rows)
 	for n > 0 && len(root.reads.relations) > 0 {
-		budget := e.limit()
+		budget := relationsFactor*e.limit() - root.rows[n-1].end
 		err := e.relate(ctx, q, root, n, &budget)
 		if err == nil {
 			break

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -335,8 +336,15 @@ func appendBase64(b, v []byte) []byte {
 
 const hex = "0123456789abcdef"
 
+// longString is how long a text must be to be worth the room that it needs being made at
+// once, in bytes.
+const longString = 4 << 10
+
 // appendString gives a JSON string; what is no UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
+	if len(s) > longString { // room for it and for what follows, so that it is not copied again
+		b = slices.Grow(b, len(s)+len(s)/64+longString)
+	}
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {

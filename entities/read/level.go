@@ -78,6 +78,13 @@ func newReader(l *level, parent bool) *reader {
 // readers are used again: one is most of what reading a row takes of memory.
 var readers = sync.Pool{New: func() any { return &reader{} }}
 
+// rowBytes is what a row of a relation takes in memory besides its JSON: its place, its
+// key, and what it is found by.
+const rowBytes = 160
+
+// size is how many bytes the rows of a relation take in memory.
+func (l *level) size() int { return len(l.buf) + len(l.rows)*rowBytes }
+
 // release gives the reader's memory back. Nothing of it may be used afterwards.
 func (r *reader) release() {
 	clear(r.cells)
@@ -139,9 +146,12 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 		if err := rows.Scan(r.dest...); err != nil {
 			return err
 		}
-		if len(l.buf) > budget {
+		if len(l.buf) > budget || parent && l.size() > budget {
 			l.buf, l.cut = l.buf[:start], true
 			return nil
+		}
+		if len(l.rows) == 1 && len(l.buf) > wideRows { // more of these will come: they are not copied again and again
+			l.buf = slices.Grow(l.buf, max(0, budget-len(l.buf)))
 		}
 		l.rows = append(l.rows, row{start: start, end: len(l.buf), key: r.key, parent: r.parent})
 		l.refs = append(l.refs, r.refs...)
@@ -151,6 +161,10 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 	}
 	return rows.Err()
 }
+
+// wideRows is how long the first two rows of a level are together that have room made for
+// all there may be, in bytes.
+const wideRows = 256 << 10
 
 // maxPooled keeps the memory of rare big answers from staying.
 const maxPooled = 1 << 20

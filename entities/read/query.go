@@ -38,7 +38,7 @@ var (
 )
 
 // MaxBytes is how much JSON one call gives unless Engine.MaxBytes says else.
-const MaxBytes = 8 << 20
+const MaxBytes = 4 << 20
 
 // Engine reads entities from databases of one dialect. It is safe for concurrent
 // use.

@@ -43,7 +43,7 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 				return errOverflow
 			}
 		}
-		*budget -= len(c.level.buf)
+		*budget -= c.level.size()
 		c.link()
 		if err := e.relate(ctx, q, c.level, len(c.level.rows), budget); err != nil {
 			return err

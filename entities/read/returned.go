@@ -1,12 +1,14 @@
 package read
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Statement begins the text of a writing statement. Returned or Affected take it
@@ -16,11 +18,36 @@ func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
 // Returned ends a writing statement on an entity's table with what it gives back,
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its
-// JSON as Image gives it. The JSON is valid until each returns.
+// JSON as Image gives it. The JSON is valid until each returns. A row whose JSON is
+// larger than a call may be ends in call_too_large.
 func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
-	return e.eachRow(ctx, q, s, b, each)
+	return e.eachRow(ctx, q, s, b, e.checked(entity, each))
+}
+
+// Stored reads rows that were just written, as Returned gives them, in no order.
+func (e *Engine) Stored(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
+	return e.Images(ctx, q, entity, keys, e.checked(entity, each))
+}
+
+// Readable ends in call_too_large for a row of so many bytes that nobody could read.
+func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
+	if n <= e.limit() {
+		return nil
+	}
+	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes, and nobody could read it again", entity.Resource.Name, e.limit()).
+		WithHint("Store less in one row.")
+}
+
+// checked refuses rows that are not Readable.
+func (e *Engine) checked(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
+	return func(key any, row []byte) error {
+		if err := e.Readable(entity, len(row)); err != nil {
+			return err
+		}
+		return each(key, row)
+	}
 }
 
 // maxImages bounds the keys of one statement.
@@ -67,8 +94,20 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 		if err := each(r.key, l.buf); err != nil {
 			return err
 		}
+		if cap(l.buf) > maxPooled {
+			l.buf = nil // Own has given it away
+		}
 	}
 	return rows.Err()
+}
+
+// Own gives the JSON of a row, of those that Returned, Stored and Images hand out, in
+// memory of its own. A long one is not copied for that.
+func Own(row []byte) []byte {
+	if cap(row) > maxPooled {
+		return row
+	}
+	return bytes.Clone(row)
 }
 
 // ReturnedKeys ends and runs a writing statement as Returned does, and gives only
@@ -80,21 +119,30 @@ func (e *Engine) ReturnedKeys(ctx context.Context, q Querier, entity *descriptor
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	return scanKeys(rows)
+	return scanKeys(rows, nil)
 }
 
-// SelectedKeys runs a query whose one column is keys.
-func (e *Engine) SelectedKeys(ctx context.Context, q Querier, b *sqltext.Builder) (out []any, err error) {
+// Admit is asked before one more of something is kept. Its error ends the reading.
+type Admit func() error
+
+// SelectedKeys runs a query whose one column is keys. admit is asked before each is
+// kept, nil admits all.
+func (e *Engine) SelectedKeys(ctx context.Context, q Querier, b *sqltext.Builder, admit Admit) (out []any, err error) {
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	return scanKeys(rows)
+	return scanKeys(rows, admit)
 }
 
-func scanKeys(rows *sql.Rows) (out []any, err error) {
+func scanKeys(rows *sql.Rows, admit Admit) (out []any, err error) {
 	for rows.Next() {
+		if admit != nil {
+			if err := admit(); err != nil {
+				return nil, err
+			}
+		}
 		var key any
 		if err := rows.Scan(&key); err != nil {
 			return nil, err

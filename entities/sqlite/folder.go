@@ -42,6 +42,7 @@ var templates sync.Map // int32 -> *[]byte
 // OpenFolder makes the folder where it is missing, and checks that it can be
 // written. Its error is for people: it names the folder and what to do.
 func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
+	returnLargeBlocks()
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, unwritable(path, err)
 	}

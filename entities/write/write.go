@@ -9,6 +9,7 @@ package write
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
@@ -64,7 +65,7 @@ const maxKeys = 1024
 // is passed over.
 func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entity, rows []Row, quiet bool, each func(key any, row []byte) error) error {
 	for len(rows) > 0 {
-		n := portion(len(rows), len(rows[0]))
+		n := portion(rows)
 		b := w.reader.Statement()
 		b.Raw("INSERT INTO ").Name(e.Table)
 		columns(b, rows[0])
@@ -87,7 +88,7 @@ func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entit
 		if quiet {
 			b.Raw(" ON CONFLICT (").Name(e.Key.Name).Raw(") DO NOTHING")
 		}
-		if err := w.reader.Returned(ctx, q, e, b, each); err != nil {
+		if err := w.returned(ctx, q, e, b, rows[:n], each); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -96,14 +97,21 @@ func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entit
 }
 
 // portion is how many of the rows the next statement takes: a power of two, so
-// that lists of any length share a few texts.
-func portion(rows, columns int) int {
+// that lists of any length share a few texts, and few wide ones.
+func portion(rows []Row) int {
+	columns := len(rows[0])
 	if columns == 0 {
 		return 1
 	}
-	most := min(rows, maxRows, maxArgs/columns)
-	n := 1
+	most := min(len(rows), maxRows, maxArgs/columns)
+	n, size := 1, rows[0].Size()
 	for n*2 <= most {
+		for _, r := range rows[n : 2*n] {
+			size += r.Size()
+		}
+		if size > wideBytes {
+			break
+		}
 		n *= 2
 	}
 	return n
@@ -135,11 +143,51 @@ func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entit
 	if version != nil {
 		b.Raw(" AND ").Name(e.VersionColumn).Raw("=").Arg(*version)
 	}
-	err = w.reader.Returned(ctx, q, e, b, func(_ any, row []byte) error {
-		out = append([]byte(nil), row...)
+	err = w.returned(ctx, q, e, b, []Row{r}, func(_ any, row []byte) error {
+		out = read.Own(row)
 		return nil
 	})
 	return out, err
+}
+
+// returned ends and runs a statement that gives the rows back which it wrote. SQLite keeps
+// what RETURNING gives until the statement is over, several times: wide rows are read
+// afterwards instead. A row that nobody could read again is refused.
+func (w *Writer) returned(ctx context.Context, q read.Querier, e *descriptor.Entity, b *sqltext.Builder, rows []Row, each func(key any, row []byte) error) error {
+	all := 0
+	for _, r := range rows {
+		n := r.Size()
+		if err := w.reader.Readable(e, n); err != nil {
+			return err
+		}
+		all += n
+	}
+	if all < wideBytes {
+		return w.reader.Returned(ctx, q, e, b, each)
+	}
+	keys, err := w.reader.ReturnedKeys(ctx, q, e, b)
+	if err != nil {
+		return err
+	}
+	return w.reader.Stored(ctx, q, e, keys, each)
+}
+
+// wideBytes is from how many bytes of text on rows are wide, together.
+const wideBytes = 512 << 10
+
+// Size is how many bytes the texts take that the row writes.
+func (r Row) Size() (n int) {
+	for i := range r {
+		switch v := r[i].V.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		case json.RawMessage:
+			n += len(v)
+		}
+	}
+	return n
 }
 
 func (w *Writer) set(b *sqltext.Builder, e *descriptor.Entity, r Row) {
@@ -178,12 +226,13 @@ func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.E
 }
 
 // Keys gives the keys of the rows that have one of the values in a column, in
-// their order within each portion of values.
-func (w *Writer) Keys(ctx context.Context, q read.Querier, e *descriptor.Entity, column string, values []any) ([]any, error) {
+// their order within each portion of values. There may be many times as many as
+// values: admit is asked before each is kept, nil admits all.
+func (w *Writer) Keys(ctx context.Context, q read.Querier, e *descriptor.Entity, column string, values []any, admit read.Admit) ([]any, error) {
 	return w.portions(values, func(some []any) ([]any, error) {
 		b := w.reader.Statement()
 		b.Raw("SELECT ").Name(e.Key.Name).Raw(" FROM ").Name(e.Table).Raw(" WHERE ").Name(column).Raw(" IN (").List(some).Raw(") ORDER BY 1")
-		return w.reader.SelectedKeys(ctx, q, b)
+		return w.reader.SelectedKeys(ctx, q, b, admit)
 	})
 }
 

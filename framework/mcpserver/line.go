@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 )
 
 // line is one line of input without its end, or what is left of one that was
@@ -61,6 +62,9 @@ func (l *lineReader) read() line {
 		if tooLong {
 			tail = keepTail(tail, part)
 		} else {
+			if cap(text)-len(text) < len(part) { // twice as much each time: a long line is copied less often
+				text = slices.Grow(text, max(len(part), min(len(text), l.max+2-len(text))))
+			}
 			text = append(text, part...)
 		}
 		if err == nil {
