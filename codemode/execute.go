@@ -301,15 +301,27 @@ const changesFactor = 4
 // one above four times codeMode.maxResultBytes.
 func (e *execution) changesFit(_ run.Return, o *run.Outcome) error {
 	most := changesFactor * e.own.MaxResultBytes
+	least := 0 // without encoding them
+	for i := range o.Changes {
+		c := &o.Changes[i]
+		least += len(`{"entity":"","set":"","action":""},`) + len(c.Entity) + len(c.Set) + len(c.ID) + len(c.Action) + len(c.Before) + len(c.After)
+	}
+	if least > most {
+		return changesTooLarge(least, most)
+	}
 	b, err := wire.Marshal(o.Changes)
 	switch {
 	case err != nil:
 		return fault.New(fault.Internal, "the changes are not JSON").Because(err)
 	case len(b) > most:
-		return fault.Newf(fault.ResultTooLarge, "the list of changes has %d bytes, at most %d are allowed", len(b), most).
-			WithHint("Change less in one run, or leave `include: [\"changes\"]` out; changeCounts are always there.")
+		return changesTooLarge(len(b), most)
 	}
 	return nil
+}
+
+func changesTooLarge(least, most int) *fault.Fault {
+	return fault.Newf(fault.ResultTooLarge, "the list of changes has at least %d bytes, at most %d are allowed", least, most).
+		WithHint("Change less in one run, or leave `include: [\"changes\"]` out; changeCounts are always there.")
 }
 
 func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }

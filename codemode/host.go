@@ -26,12 +26,11 @@ const (
 	// deliveries is the position that the order of deliveries stands at: before the
 	// first call's.
 	deliveries run.Position = "0"
-	// maxHeld bounds what the calls in flight and their undelivered results hold of
-	// this process's memory, in bytes.
-	maxHeld = 64 << 20
 	// maxInFlight bounds the calls that were started and whose ends the script did
 	// not take.
 	maxInFlight = 10_000
+	// flightBytes is what a started call takes besides its input and output.
+	flightBytes = 1 << 10
 )
 
 // host serves the calls of one attempt. The executor's goroutine calls its
@@ -59,7 +58,6 @@ type host struct {
 	arrival chan struct{} // something has arrived
 	mu      sync.Mutex
 	arrived []*flight
-	held    int
 }
 
 // flight is a started call.
@@ -67,7 +65,7 @@ type flight struct {
 	ref     uint32
 	at      run.Position
 	ordered bool
-	held    int
+	held    int // bytes of input and output that are counted for the attempt
 	out     json.RawMessage
 	err     error
 }
@@ -133,7 +131,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	if h.ended != nil {
 		return
 	}
-	f := &flight{ref: ref, at: h.attempt.Next(), held: len(input)}
+	f := &flight{ref: ref, at: h.attempt.Next(), held: flightBytes + len(input)}
 	asks := strings.HasPrefix(id, wire.DiscoveryPrefix)
 	if err := h.admit(f, asks); err != nil {
 		h.end(err, ref)
@@ -141,10 +139,12 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	}
 	h.flights[ref] = f
 	if asks {
+		f.ordered = true // it is over at once
 		f.out, f.err = h.discover(id, input)
-		f.ordered = true // it is over
-		h.hold(len(f.out))
-		f.held += len(f.out)
+		if err := h.holdOutput(f); err != nil {
+			h.end(err, ref)
+			return
+		}
 		h.ready = append(h.ready, f)
 		return
 	}
@@ -178,9 +178,21 @@ func (h *host) admit(f *flight, asks bool) error {
 		return fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", h.maxCalls).WithDetails(map[string]any{"limit": h.maxCalls})
 	case len(h.flights) >= maxInFlight:
 		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight)
-	case !h.hold(f.held):
-		return tooMuchHeld()
 	}
+	return h.attempt.Hold(f.held)
+}
+
+// holdOutput counts the output of a started call until it is delivered. Those that no
+// transaction covers stand on the tape, which counts them.
+func (h *host) holdOutput(f *flight) error {
+	if !f.ordered {
+		return nil
+	}
+	if err := h.attempt.Hold(len(f.out)); err != nil {
+		f.out, f.err = nil, err
+		return err
+	}
+	f.held += len(f.out)
 	return nil
 }
 
@@ -197,10 +209,7 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
 		f.err = explained(f.err, h.call.View().At(catalog.SurfaceScript).Operation(id), input)
 	}
-	if f.err == nil && !h.hold(len(f.out)) {
-		f.out, f.err = nil, tooMuchHeld()
-	}
-	f.held += len(f.out)
+	_ = h.holdOutput(f) // its end tells
 	h.mu.Lock()
 	h.arrived = append(h.arrived, f)
 	h.mu.Unlock()
@@ -208,17 +217,6 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	case h.arrival <- struct{}{}:
 	default: // it is known
 	}
-}
-
-func (h *host) hold(n int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.held += n
-	return h.held <= maxHeld
-}
-
-func tooMuchHeld() error {
-	return fault.Newf(fault.ParallelCallsExceeded, "the calls in flight and the results that were not awaited yet hold more than %d MB", maxHeld>>20)
 }
 
 // end notes what ends the attempt, and which call's end it is: 0 for none.
@@ -309,7 +307,7 @@ func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 			if f.ref == ref {
 				h.ready = append(h.ready[:i], h.ready[i+1:]...)
 				delete(h.flights, ref)
-				h.hold(-f.held)
+				h.attempt.Release(f.held)
 				if !f.ordered {
 					h.parallel--
 				}

@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Recorder is a host that notes what goes through it: no more than references to
-// what is there anyway, until it is more than may be kept.
+// Recorder is a host that notes what goes through it, until it is more than may be kept.
+// Of an input it has the beginning and the digest.
 type Recorder struct {
 	host  wire.Host
 	most  int
@@ -21,12 +21,22 @@ type Recorder struct {
 	turns []noted
 }
 
-// noted is a Turn as the host had it.
+// noted is a Turn as the host had it. A short input is digested only when the turn is
+// written down.
 type noted struct {
 	Turn
-	input  json.RawMessage
+	input  json.RawMessage // at most maxShown bytes, or nil: Turn has what is kept
 	output json.RawMessage
 	err    error
+}
+
+// asked is a turn with what the script sent.
+func asked(t Turn, input json.RawMessage) noted {
+	if len(input) <= maxShown {
+		return noted{Turn: t, input: input}
+	}
+	t.Input, t.Digest = clip(input), digest(input)
+	return noted{Turn: t}
 }
 
 // turnBytes is about what a turn takes beside its input and output.
@@ -38,13 +48,15 @@ var _ wire.Host = (*Recorder)(nil)
 func NewRecorder(h wire.Host, most int) *Recorder { return &Recorder{host: h, most: most} }
 
 func (r *Recorder) note(t noted) {
-	r.size += turnBytes + min(len(t.input), maxShown) + len(t.output)
-	if r.size > r.most {
+	r.size += turnBytes + len(t.input) + len(t.Input) + len(t.output)
+	if r.full() {
 		r.turns = nil
 		return
 	}
 	r.turns = append(r.turns, t)
 }
+
+func (r *Recorder) full() bool { return r.size > r.most }
 
 // Size is about how many bytes are to be kept, more than was allowed where nothing
 // is.
@@ -53,14 +65,20 @@ func (r *Recorder) Size() int { return r.size }
 // Call implements wire.Host.
 func (r *Recorder) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
 	out, now, err := r.host.Call(ctx, id, input)
-	r.note(noted{Turn: Turn{Kind: turnCall, ID: id, NowMs: now}, input: input, output: out, err: err})
+	if !r.full() {
+		t := asked(Turn{Kind: turnCall, ID: id, NowMs: now}, input)
+		t.output, t.err = out, err
+		r.note(t)
+	}
 	return out, now, err
 }
 
 // Start implements wire.Host.
 func (r *Recorder) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
 	r.host.Start(ctx, ref, id, input)
-	r.note(noted{Turn: Turn{Kind: turnStart, ID: id, Ref: ref}, input: input})
+	if !r.full() {
+		r.note(asked(Turn{Kind: turnStart, ID: id, Ref: ref}, input))
+	}
 }
 
 // Next implements wire.Host.
@@ -93,7 +111,7 @@ func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, e
 	s := &Script{Version: version, Job: job, Turns: make([]Turn, len(r.turns)), Ending: Ending{Logs: []wire.Log{}}}
 	for i, n := range r.turns {
 		t := n.Turn
-		if t.Kind != turnNext {
+		if t.Kind != turnNext && t.Digest == "" {
 			t.Input, t.Digest = clip(n.input), digest(n.input)
 		}
 		t.Output = n.output

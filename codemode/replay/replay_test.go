@@ -1,10 +1,12 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -276,4 +278,34 @@ func FuzzDecode(f *testing.F) {
 		}
 		require.NotNil(t, p.Compare(&wire.Result{}))
 	})
+}
+
+// A recorder keeps of an input no more than it shows, and of a run that is too large
+// nothing.
+func TestRecorderKeepsLittle(t *testing.T) {
+	const most = 100_000
+	rec := replay.NewRecorder(newWorld(0), most)
+	input := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `fail"`)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 20 {
+		_, _, err := rec.Call(t.Context(), "plugin::x.y", bytes.Clone(input))
+		require.Error(t, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(1<<20))
+	require.LessOrEqual(t, rec.Size(), most)
+	s, err := rec.Script(wire.Job{}, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, s.Turns, 20)
+	require.Equal(t, s.Turns[0].Digest, s.Turns[19].Digest)
+	require.Less(t, len(s.Turns[0].Input), 300)
+	for rec.Size() <= most {
+		_, _, _ = rec.Call(t.Context(), "plugin::x.y", json.RawMessage(`"`+strings.Repeat("x", 5000)+`"`))
+	}
+	s, err = rec.Script(wire.Job{}, nil, nil)
+	require.NoError(t, err)
+	require.Empty(t, s.Turns)
 }

@@ -88,7 +88,8 @@ type Writer struct {
 	buf []byte
 }
 
-// NewWriter gives a Writer that makes one Write call per frame.
+// NewWriter gives a Writer that makes one Write call per frame, and for a long frame one
+// for each part, which is not copied then.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Write sends a frame whose payload is the parts joined.
@@ -100,12 +101,19 @@ func (w *Writer) Write(k Kind, id uint32, parts ...[]byte) error {
 	b := binary.BigEndian.AppendUint32(w.buf[:0], uint32(n))
 	b = append(b, byte(k))
 	b = binary.BigEndian.AppendUint32(b, id)
+	if n > FrameSlack {
+		parts = append([][]byte{b}, parts...)
+		for _, p := range parts {
+			if _, err := w.w.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for _, p := range parts {
 		b = append(b, p...)
 	}
-	if cap(b) <= FrameSlack {
-		w.buf = b
-	}
+	w.buf = b
 	_, err := w.w.Write(b)
 	return err
 }

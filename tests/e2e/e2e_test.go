@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	case postDomain:
 		kit.Serve(postPlugin())
 		os.Exit(0)
+	case bulkDomain:
+		kit.Serve(bulkPlugin())
+		os.Exit(0)
 	}
 	if os.Getenv(asFixture) != "" {
 		app := fixture.App()
