@@ -193,7 +193,7 @@ func searchTools(v *catalog.View, servers []*bind.Server, query string, o discov
 	if o.Limit != nil {
 		most = int(min(*o.Limit, maxHits))
 	}
-	out := searchResults{Query: query, Results: []toolDefinition{}}
+	out := searchResults{Query: beginning(query, maxEcho), Results: []toolDefinition{}}
 	for _, hit := range v.Search(query, len(v.Script())+len(v.Resources())) {
 		if hit.Operation == nil || len(out.Results) == most {
 			continue

@@ -22,6 +22,8 @@ const (
 const (
 	defaultHits = 10
 	maxHits     = 50
+	// maxEcho is how much of a query an answer repeats, in characters.
+	maxEcho = 200
 )
 
 // found is one result of koan.code.search.
@@ -47,7 +49,7 @@ func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage
 	out := struct {
 		Query   string  `json:"query"`
 		Results []found `json:"results"`
-	}{in.Query, []found{}}
+	}{beginning(in.Query, maxEcho), []found{}}
 	declared := map[string]bool{} // entities whose fields are in an earlier result
 	for _, h := range v.Search(in.Query, int(in.Limit)) {
 		f := found{ID: h.ID(), Score: h.Score}

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
@@ -133,7 +134,7 @@ func text(name, description string) member {
 	return member{name: name, schema: described(description, map[string]any{"type": "string"}), check: isString}
 }
 
-// filled is a text that is not empty: an empty one stands for nothing, and would pass
+// filled is a name that is not empty: an empty one stands for nothing, and would pass
 // for a member that is not there.
 func filled(name, description string) member {
 	m := text(name, description)
@@ -141,9 +142,27 @@ func filled(name, description string) member {
 		if v == "" {
 			return "must not be empty", "string"
 		}
-		return isString(v)
+		return isName(v)
 	}
 	return m
+}
+
+// maxName is how long a string may be that names something, in characters: a key, a set,
+// a function. Such strings are kept with the run.
+const maxName = 200
+
+// named is a string that names something.
+func named(name, description string) member {
+	m := text(name, description)
+	m.check = isName
+	return m
+}
+
+func isName(v any) (string, string) {
+	if s, ok := v.(string); ok && utf8.RuneCountInString(s) > maxName {
+		return "must have at most " + strconv.Itoa(maxName) + " characters", "string"
+	}
+	return isString(v)
 }
 
 func isString(v any) (string, string) {
@@ -211,7 +230,7 @@ func texts(name, description string, values ...string) member {
 				if len(wrong) >= fault.MaxFound {
 					break
 				}
-				message, expected := isString(one)
+				message, expected := isName(one)
 				if len(values) > 0 {
 					message, expected = oneOf(one, values)
 				}

@@ -13,9 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// maxKeyLength is how long an idempotency key may be, in characters.
-const maxKeyLength = 200
-
 // idempotencyKey is the member of that name.
 func idempotencyKey() member {
 	m := text("idempotencyKey", "")
@@ -24,8 +21,8 @@ func idempotencyKey() member {
 		switch {
 		case !ok:
 			return "must be a string", "string"
-		case key == "", utf8.RuneCountInString(key) > maxKeyLength:
-			return "must have 1 to " + strconv.Itoa(maxKeyLength) + " characters", "string"
+		case key == "", utf8.RuneCountInString(key) > maxName:
+			return "must have 1 to " + strconv.Itoa(maxName) + " characters", "string"
 		case bytes.ContainsFunc([]byte(key), unicode.IsControl):
 			return "must have no control characters", "string"
 		}

@@ -22,7 +22,7 @@ func approvalMember() member {
 func planMember() member { return filled("planId", "") }
 
 // planMembers may stand beside planId: a plan has its own code and everything else.
-var planMembers = members{planMember(), flag("dryRun", "", false), text("correlationId", "")}
+var planMembers = members{planMember(), flag("dryRun", "", false), named("correlationId", "")}
 
 // checkExecute wants code or planId.
 func checkExecute(input json.RawMessage) error {

@@ -243,8 +243,20 @@ func entityNames(v *catalog.View) []string {
 // shorten keeps what a caller sent short enough to show.
 func shorten(s string) string {
 	const most = 64
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
+	if short := beginning(s, most); len(short) < len(s) {
+		s = short + "…"
 	}
 	return strings.ToValidUTF8(s, "?")
+}
+
+// beginning returns the first characters of a text, at most so many.
+func beginning(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i]
+		}
+		n++
+	}
+	return s
 }

@@ -99,6 +99,8 @@ func TestSearch(t *testing.T) {
 	require.NotContains(t, names[0], "summary")
 	require.Empty(t, find(in{"query": "zzzz"}))
 	require.NotEmpty(t, find(in{"query": ""}))
+	long := h.call(context.Background(), "search", in{"query": strings.Repeat("ä ", 1<<20)})
+	require.Equal(t, strings.Repeat("ä ", 100), strings.Trim(string(long.raw["query"]), `"`), "of a query an answer repeats 200 characters")
 	for _, bad := range []string{`{}`, `{"query":1}`, `{"query":"a","limit":0}`, `{"query":"a","limit":51}`, `{"query":"a","detail":"all"}`} {
 		h.call(context.Background(), "search", bad).fails(t, fault.InvalidPayload)
 	}

@@ -34,7 +34,7 @@ func journalSettings() []catalog.Setting {
 		{Key: settingJournal, Default: true, Help: "keep every run and call in the journal"},
 		{Key: settingExpose, Default: false, Help: "offer the journal as the entities KoanRun and KoanCall to callers with the scope koan:journal"},
 		{Key: settingRetention, Default: 90, Min: 1, Max: 36500, Unit: "days", Help: "how long the journal keeps a run"},
-		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "size of the journal; beyond it the oldest runs go"},
+		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "size of the journal; beyond it the oldest runs go, of callers with more than an even share"},
 		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "after how long without a sign of life a process counts as dead, and its runs as cut off"},
 	}
 }
@@ -195,7 +195,8 @@ const (
 	pruneRest  = 50 * time.Millisecond
 )
 
-// prune takes out what is too old, and the oldest where there is too much.
+// prune removes what is too old, and where there is too much, the oldest runs of those
+// callers who have more than their share of it.
 func (c *chronicle) prune(ctx context.Context, j *ledger.Journal) error {
 	if time.Since(c.pruned) < pruneEvery {
 		return nil
@@ -205,24 +206,48 @@ func (c *chronicle) prune(ctx context.Context, j *ledger.Journal) error {
 	if err != nil {
 		return err
 	}
-	before := firstRun(time.Now().Add(-c.keep))
-	over := size.Bytes - c.most
-	if over > 0 {
-		over += c.most / 20 // some room, so that it is not every time
+	if before := firstRun(time.Now().Add(-c.keep)); size.First != "" && size.First < before {
+		err := inPortions(ctx, func() (int, error) { return j.Expire(ctx, before, pruneMost) })
+		if err != nil {
+			return err
+		}
+		if size, err = j.Size(ctx); err != nil {
+			return err
+		}
 	}
-	for over > 0 || size.First != "" && size.First < before {
-		runs, bytes, err := j.Prune(ctx, before, over, pruneMost)
+	if size.Bytes <= c.most {
+		return nil
+	}
+	excess, err := j.Excess(ctx, c.most-c.most/20) // some room, so that it is not every time
+	if err != nil {
+		return err
+	}
+	for _, e := range excess {
+		err := inPortions(ctx, func() (int, error) {
+			runs, bytes, err := j.Prune(ctx, e.Subject, e.Bytes, pruneMost)
+			e.Bytes -= bytes
+			return runs, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inPortions removes runs until there are fewer than a portion.
+func inPortions(ctx context.Context, remove func() (runs int, err error)) error {
+	for {
+		runs, err := remove()
 		if err != nil || runs < pruneMost {
 			return err
 		}
-		over -= bytes
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pruneRest):
 		}
 	}
-	return nil
 }
 
 // firstRun is less than the ids of all runs that started at a time or later, and

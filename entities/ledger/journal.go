@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -317,40 +315,3 @@ func (j *Journal) Size(ctx context.Context) (s Size, err error) {
 	err = j.each(ctx, q, func(rows *sql.Rows) error { return rows.Scan(&s.Runs, &s.Bytes, &s.First) })
 	return s, err
 }
-
-// Prune takes out at most so many of the oldest runs: those before an id, and as
-// many as it takes to free so many bytes. It gives how many, and how much they took.
-func (j *Journal) Prune(ctx context.Context, before string, free int64, most int) (runs int, bytes int64, err error) {
-	var ids []any
-	q := j.statement("SELECT id, " + rowSize + " FROM koan_journal ORDER BY id LIMIT ").Arg(most)
-	err = j.each(ctx, q, func(rows *sql.Rows) error {
-		var id string
-		var size int64
-		if err := rows.Scan(&id, &size); err != nil {
-			return err
-		}
-		if id < before || bytes < free {
-			ids, bytes = append(ids, id), bytes+size
-		}
-		return nil
-	})
-	if err != nil || len(ids) == 0 {
-		return 0, 0, err
-	}
-	err = j.in(ctx, func(tx *sql.Tx) error {
-		n, err := exec(ctx, tx, j.statement("DELETE FROM koan_journal WHERE id IN (").List(ids).Raw(")"))
-		if err != nil || int(n) != len(ids) {
-			return errors.Join(err, errRaced(len(ids)-int(n)))
-		}
-		return j.count(ctx, tx, gone, -len(ids), -bytes)
-	})
-	if errors.As(err, new(errRaced)) { // another process prunes, too
-		return most, 0, nil
-	}
-	return len(ids), bytes, err
-}
-
-// errRaced ends a transaction that found fewer rows than it had seen.
-type errRaced int
-
-func (e errRaced) Error() string { return fmt.Sprintf("%d rows are gone already", int(e)) }

@@ -9,6 +9,7 @@ package journal
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -81,6 +82,39 @@ type Record struct {
 	// Lost is how many records before this one were dropped because the journal could
 	// not be written in time.
 	Lost int
+}
+
+// What a record has of texts that callers send, or that say what they sent, in bytes.
+const (
+	MaxName    = 800 // of a set, a subject, a correlation id
+	MaxMessage = 4 << 10
+	// MaxTrail is how many calls a record lists: the first ones. Calls counts all.
+	MaxTrail = 10_000
+)
+
+// Bounded returns the record with its texts cut to what is kept of them.
+func (r Record) Bounded() Record {
+	for _, name := range []*string{&r.CorrelationID, &r.Subject, &r.Set, &r.Approval.By} {
+		*name = clip(*name, MaxName)
+	}
+	r.Message = clip(r.Message, MaxMessage)
+	for i := range r.Trail {
+		c := &r.Trail[i]
+		for _, name := range []*string{&c.Operation, &c.Tool, &c.Entity, &c.Set} {
+			*name = clip(*name, MaxName)
+		}
+	}
+	return r
+}
+
+// clip returns a text, or its beginning and a mark that it is cut, of at most so many
+// bytes.
+func clip(s string, most int) string {
+	const mark = "…"
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 }
 
 // Call is one call of a run.

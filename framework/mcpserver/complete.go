@@ -12,6 +12,10 @@ import (
 // maxCompletions is how many values one answer may have (MCP, completion).
 const maxCompletions = 100
 
+// maxTyped is how long the value to complete may be, in bytes: an answer may repeat it in
+// each of its values. A longer one has no completions.
+const maxTyped = 1 << 10
+
 type completion struct {
 	Values  []string `json:"values"`
 	Total   int      `json:"total"`
@@ -60,7 +64,7 @@ func completePrompt(v *catalog.View, prompt, argument, typed string) ([]string, 
 	}
 	for _, a := range one.Arguments {
 		if a.Name == argument {
-			if a.Complete == nil {
+			if a.Complete == nil || len(typed) > maxTyped {
 				return nil, nil
 			}
 			return a.Complete(v, typed), nil
@@ -78,6 +82,7 @@ func completeTemplate(ctx context.Context, v *catalog.View, uri, argument, typed
 			return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument/name", Message: "the template has no such part"}))
 		}
 		switch {
+		case len(typed) > maxTyped:
 		case d.List != nil:
 			return catalog.Beginning(d.List(v), typed), nil
 		case d.Complete != nil:

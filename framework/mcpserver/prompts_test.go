@@ -102,6 +102,7 @@ func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ ref, argument, values string }{
 		{`{"type":"ref/prompt","name":"greet"}`, `{"name":"who","value":"an"}`, `{"values":["Ann","Anna","Joann"],"total":3,"hasMore":false}`},
 		{`{"type":"ref/prompt","name":"greet"}`, `{"name":"how","value":""}`, `{"values":[],"total":0,"hasMore":false}`},
+		{`{"type":"ref/prompt","name":"greet"}`, `{"name":"who","value":"` + strings.Repeat("a", 1<<10+1) + `"}`, `{"values":[],"total":0,"hasMore":false}`},
 		{`{"type":"ref/resource","uri":"koan://sdk/{entity}.d.ts"}`, `{"name":"entity","value":"pl"}`, `{"values":["Plant"],"total":1,"hasMore":false}`},
 	} {
 		var got struct {

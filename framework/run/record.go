@@ -46,7 +46,7 @@ func (r *Run) NoteApproval(a journal.Approval) {
 // begin notes a script's start.
 func (r *Run) begin(ctx context.Context) {
 	if r.op.ID.Kind == catalog.KindCode {
-		r.engine.opts.Journal.Begin(context.WithoutCancel(ctx), r.known())
+		r.engine.opts.Journal.Begin(context.WithoutCancel(ctx), r.known().Bounded())
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 	}
 	rec.Redactions = r.redactions
 	r.mu.Unlock()
-	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
 }
 
 // changesDigest is the digest of changes as JSON. The receipt's is the record's, too:
@@ -142,7 +142,7 @@ func (e *Engine) recordRefused(ctx context.Context, req *Request, op *catalog.Op
 	rec.ResultBytes = len(out)
 	failed(&rec, err)
 	rec.Message, rec.Redactions = e.opts.Redactor.Text(rec.Message)
-	e.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
 }
 
 // recordDenied keeps that somebody refused a plan outside of a call: a record of its
@@ -156,7 +156,7 @@ func (e *Engine) recordDenied(ctx context.Context, v Verdict) {
 		Approval: journal.Approval{State: journal.Denied, Plan: p.ID, By: v.By.Subject},
 	}
 	failed(&rec, denied(p, ""))
-	e.opts.Journal.Append(context.WithoutCancel(ctx), rec)
+	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
 }
 
 // failed puts a fault into a record.
@@ -187,7 +187,9 @@ func (a *Attempt) keep(c *call, id catalog.ID, start time.Time, output int, err 
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.trail = append(a.trail, rec)
+	if len(a.trail) < journal.MaxTrail {
+		a.trail = append(a.trail, rec)
+	}
 }
 
 // Redact takes secrets out of a text that leaves the run, as text, and counts them
