@@ -370,6 +370,9 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 		host = rec
 	}
 	res, err := e.begin(ctx, job, host)
+	if err == nil && res.Fault == nil {
+		err = h.passed()
+	}
 	stop()
 	h.wait()
 	e.told = max(e.told, h.logged)

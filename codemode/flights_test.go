@@ -179,6 +179,16 @@ await Promise.all(all);`)
 	}
 }
 
+// A script does not succeed that has passed a limit with calls which it does not await.
+func TestUnawaitedCallsKeepLimits(t *testing.T) {
+	m := newModules(t, map[string]any{"codeMode.maxSdkCalls": 3})
+	e := m.module(`import * as koan from "@codemode/servers/koan";
+for (let i = 0; i < 5; i++) koan.note_upsert({ model: { id: "n" + i, text: "x" } });
+globalThis.__codemode_result__ = "done";`)
+	require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors(), "%+v", e.Diagnostics)
+	require.NotContains(t, m.shelf.notes["default"], "n0")
+}
+
 // What is held in flight is bounded in bytes too.
 func TestFlightsAreBoundedInBytes(t *testing.T) {
 	m := newModules(t, nil)

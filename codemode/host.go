@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -295,6 +296,17 @@ func (h *host) receive() {
 			h.end(f.err, f.ref)
 		}
 	}
+}
+
+// passed returns the limit that a call has passed whose end nobody awaited, nil for
+// none: such a script does not succeed.
+func (h *host) passed() error {
+	h.receive()
+	var f *fault.Fault
+	if errors.As(h.ended, &f) && f.EndsRun() {
+		return f
+	}
+	return nil
 }
 
 // take waits for a certain call and gives it away.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +26,7 @@ const brokenMarker = "--broken-worker"
 const otherBuildMarker = "--other-worker"
 
 func init() {
-	if len(os.Args) != 2 || os.Args[1] != brokenMarker && os.Args[1] != otherBuildMarker {
+	if len(os.Args) < 2 || os.Args[1] != brokenMarker && os.Args[1] != otherBuildMarker {
 		return
 	}
 	w := wire.NewWriter(os.Stdout)
@@ -36,7 +37,17 @@ func init() {
 	_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.Isolation(nil), DataBytes: 8 << 30, SizeBytes: 8 << 30})
 	if _, err := wire.NewReader(bufio.NewReader(os.Stdin), 64<<20).Read(); err == nil {
 		_ = w.Write(wire.KindAccepted, 0)
-		_ = w.Write(wire.KindResult, 0, []byte(`{"result":`))
+		for _, f := range lies[os.Args[2]].frames {
+			_ = w.Write(f.Kind, f.ID, f.Payload)
+		}
+		if os.Args[2] == manyThreads {
+			for range 2 * maxThreads {
+				go func() {
+					runtime.LockOSThread()
+					time.Sleep(time.Minute)
+				}()
+			}
+		}
 		time.Sleep(time.Minute)
 	}
 	os.Exit(0)
@@ -51,16 +62,95 @@ func scripted(t *testing.T, commands string) string {
 	return path
 }
 
-func TestABrokenProtocolIsAnExecutionError(t *testing.T) {
+// manyThreads is a worker that starts threads and says nothing.
+const manyThreads = "many threads"
+
+// said are the frames of a worker that a script has taken over.
+func said(kind wire.Kind, payload string) wire.Frame {
+	return wire.Frame{Kind: kind, ID: 1, Payload: []byte(payload)}
+}
+
+func asked(kind wire.Kind, id, input string) wire.Frame {
+	return said(kind, string(wire.EncodeCall(id))+input)
+}
+
+// TestWorkerWithManyThreadsIsStopped needs the figures that Linux has of a process.
+func TestWorkerWithManyThreadsIsStopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("threads of another process are counted on Linux only")
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker), Layers: []string{}, PoolSize: 1})
+	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+manyThreads+"'"), Layers: []string{}, PoolSize: 1})
 	require.NoError(t, err)
 	defer s.Close()
 	r := execute(t, s, job("1"), newHost())
 	require.NotNil(t, r.Fault)
 	require.Equal(t, fault.ExecutionError, r.Fault.Code)
-	require.Contains(t, r.Fault.Message, "protocol")
+	require.Contains(t, r.Fault.Message, "more than 100 threads")
+}
+
+// lies are what workers say that a script has taken over, and what comes of it: no
+// fault where the host makes do with it.
+var lies = map[string]struct {
+	frames []wire.Frame
+	code   fault.Code
+}{
+	"half a result":              {[]wire.Frame{said(wire.KindResult, `{"result":`)}, fault.ExecutionError},
+	"a lone surrogate":           {[]wire.Frame{said(wire.KindResult, `{"result":"\ud800"}`)}, fault.ExecutionError},
+	"a lone surrogate, answered": {[]wire.Frame{said(wire.KindResult, `{"answer":"\uDC00"}`)}, fault.ExecutionError},
+	"no UTF-8":                   {[]wire.Frame{said(wire.KindResult, "{\"result\":\"\xff\"}")}, fault.ExecutionError},
+	"a surrogate that is asked":  {[]wire.Frame{asked(wire.KindCall, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"a surrogate that is begun":  {[]wire.Frame{asked(wire.KindStart, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"an unknown level":           {[]wire.Frame{said(wire.KindLog, `{"level":"`+strings.Repeat("x", 1<<20)+`","message":"x"}`)}, fault.ExecutionError},
+	"a long message":             {[]wire.Frame{said(wire.KindLog, `{"level":"info","message":"`+strings.Repeat("x", 4<<20)+`"}`), said(wire.KindResult, `{}`)}, ""},
+	"long progress":              {[]wire.Frame{said(wire.KindProgress, `{"message":"`+strings.Repeat("x", 1<<20)+`"}`)}, fault.ExecutionError},
+	"an unknown code":            {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"made_up","message":"x","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
+	"an unknown retry":           {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"later"}}`)}, fault.ExecutionError},
+	"a long fault":               {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"`+strings.Repeat("x", 1<<20)+`","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
+	"details of many values":     {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"fix","details":[`+strings.Repeat("[],", 1<<20)+`0]}}`)}, fault.ExecutionError},
+	"many diagnostics":           {[]wire.Frame{said(wire.KindResult, `{"diagnostics":[`+strings.Repeat("{},", 1<<20)+`{}]}`)}, fault.ExecutionError},
+	"success after a limit": {[]wire.Frame{
+		asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), said(wire.KindResult, `{"result":1}`),
+	}, fault.SDKCallsExceeded},
+	"calls after a limit": {[]wire.Frame{
+		asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`),
+		asked(wire.KindStart, "koan::Todo.get-by-id", `{"id":"1"}`), said(wire.KindResult, `{"result":1}`),
+	}, fault.SDKCallsExceeded},
+}
+
+// What a worker says is not believed: the host refuses it, and little of it is kept.
+func TestHostDistrustsWorkers(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, lie := range lies {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+name+"'"), Layers: []string{}, PoolSize: 1})
+			require.NoError(t, err)
+			defer s.Close()
+			host := newHost()
+			host.maxCalls = 1
+			r, err := s.Execute(t.Context(), job("1"), host)
+			require.LessOrEqual(t, len(host.calls), 2)
+			for _, l := range r.Logs {
+				require.LessOrEqual(t, len(l.Level)+len(l.Message), 1<<16)
+			}
+			if lie.code == "" {
+				require.NoError(t, err)
+				require.Nil(t, r.Fault)
+				return
+			}
+			if err != nil {
+				require.Equal(t, lie.code, fault.CodeOf(err))
+				return
+			}
+			require.NotNil(t, r.Fault)
+			require.Equal(t, lie.code, r.Fault.Code)
+			require.Nil(t, r.Result)
+			require.Less(t, len(r.Fault.Message), 1000)
+			require.Contains(t, r.Fault.Message, "protocol")
+		})
+	}
 }
 
 // TestAnIdleWorkerThatDied kills every worker that waits: the next script goes to

@@ -41,6 +41,8 @@ func (e *execution) death(err error) error {
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:
 		e.result.Fault = worker.Overdue(time.Duration(e.job.Limits.CPUMs)*time.Millisecond, e.seenCPU())
+	case killedThreads:
+		e.result.Fault = fault.Newf(fault.ExecutionError, "the script's process started more than %d threads", maxThreads)
 	case killedMemory:
 		e.result.Fault = worker.MemoryExceeded(e.job.Limits.MemoryBytes)
 	default:

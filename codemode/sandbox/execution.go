@@ -38,6 +38,10 @@ const (
 	// rssJump is how far below twice its cap a worker is stopped whose program takes up
 	// much of it by itself: so much it may grow between two looks, in bytes.
 	rssJump = 10 << 20
+	// maxThreads is how many threads a worker may have. Go starts what it needs, a dozen or
+	// two on a crowded machine, and ends where the system refuses one: so they are not
+	// refused but counted, and who starts more has taken the worker over.
+	maxThreads = 100
 	// deathTimeout bounds the wait for a worker's last words.
 	deathTimeout = 2 * time.Second
 )
@@ -304,6 +308,9 @@ func (e *execution) guard(ctx context.Context) {
 		case e.base > 0 && rss > most:
 			e.stop(killedMemory)
 			return
+		case e.meter.threads() > maxThreads:
+			e.stop(killedThreads)
+			return
 		case used > cpu, turns.due(e.clock.Active()) > cpu+turnSlack:
 			e.stop(killedCPU)
 			return
@@ -350,14 +357,14 @@ func (e *execution) serve(ctx context.Context) error {
 			e.clock.Resume()
 		case wire.KindLog:
 			var l wire.Log
-			if err = json.Unmarshal(f.Payload, &l); err == nil {
+			if l, err = readLog(f.Payload); err == nil {
 				e.clock.Pause()
 				e.logged(l)
 				e.clock.Resume()
 			}
 		case wire.KindProgress:
 			var p wire.Progress
-			if err = json.Unmarshal(f.Payload, &p); err == nil {
+			if p, err = readProgress(f.Payload); err == nil {
 				e.clock.Pause()
 				e.host.Progress(p.Done, p.Total, p.Message)
 				e.clock.Resume()
@@ -379,35 +386,6 @@ func (e *execution) logged(l wire.Log) {
 		e.result.Logs = append(e.result.Logs, l)
 		e.host.Log(l)
 	}
-}
-
-// finish takes the result over. A worker is not trusted to keep its limits.
-func (e *execution) finish(payload []byte) error {
-	logs := e.result.Logs
-	var r wire.Result
-	if err := json.Unmarshal(payload, &r); err != nil {
-		return err
-	}
-	if most := e.job.Limits.MaxResultBytes; len(r.Result) > most || len(r.Answer) > most {
-		return wire.ErrFrame
-	}
-	if r.Fault != nil {
-		if _, ok := fault.Lookup(r.Fault.Code); !ok {
-			return wire.ErrFrame
-		}
-	}
-	e.result = r
-	e.result.Logs = logs
-	return nil
-}
-
-// decodeCall reads a call, whose size the worker has looked at.
-func (e *execution) decodeCall(f wire.Frame) (id string, input json.RawMessage, err error) {
-	id, input, err = wire.DecodeCall(f.Payload)
-	if err == nil && len(input) > e.job.Limits.MaxCallBytes {
-		err = wire.ErrFrame
-	}
-	return id, input, err
 }
 
 // call serves one call of the script.
@@ -434,6 +412,9 @@ func (e *execution) await(ctx context.Context, f wire.Frame) error {
 	most, err := wire.DecodeAwait(f.Payload)
 	if err != nil {
 		return err
+	}
+	if e.ended != nil {
+		return e.ended
 	}
 	ref, out, now, err := e.host.Next(ctx, most)
 	if ref == 0 && err != nil && !run.Ends(err) && ctx.Err() == nil {
@@ -462,7 +443,7 @@ func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error
 		}
 		status = wire.StatusEnds
 	}
-	body, merr := wire.Marshal(fault.From(err))
+	body, merr := wire.Marshal(fault.From(err).Bounded())
 	if merr != nil {
 		return merr
 	}

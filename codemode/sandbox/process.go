@@ -31,6 +31,7 @@ const (
 	killedDone
 	killedCPU
 	killedMemory
+	killedThreads
 	killedContext
 	killedClose
 )

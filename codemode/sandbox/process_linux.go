@@ -116,18 +116,20 @@ func (p *process) limit(l wire.Limits) error {
 	return nil
 }
 
-// meter reads a worker's resident memory. Its files are nil where they cannot be had.
-type meter struct{ statm, status *os.File }
+// meter reads a worker's resident memory and its threads. Its files are nil where they
+// are not available.
+type meter struct{ statm, status, task *os.File }
 
 func newMeter(pid int) *meter {
 	of := "/proc/" + strconv.Itoa(pid)
 	statm, _ := os.Open(of + "/statm")
 	status, _ := os.Open(of + "/status")
-	return &meter{statm, status}
+	task, _ := os.Open(of + "/task")
+	return &meter{statm, status, task}
 }
 
 func (m *meter) close() {
-	for _, f := range []*os.File{m.statm, m.status} {
+	for _, f := range []*os.File{m.statm, m.status, m.task} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -147,6 +149,18 @@ func (m *meter) resident() int64 {
 	}
 	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 	return pages * int64(os.Getpagesize())
+}
+
+// threads returns how many threads the worker has, 0 when that is not known.
+func (m *meter) threads() int {
+	if m.task == nil {
+		return 0
+	}
+	var s unix.Stat_t
+	if unix.Fstat(int(m.task.Fd()), &s) != nil {
+		return 0
+	}
+	return int(s.Nlink) - 2 // a directory's links to itself
 }
 
 // peak gives the most resident bytes so far, 0 when they cannot be had.

@@ -52,6 +52,8 @@ func (m *meter) resident() int64 { return 0 }
 
 func (m *meter) peak() int64 { return 0 }
 
+func (m *meter) threads() int { return 0 }
+
 // signalled knows nothing here: no limit of the kernel is set.
 func signalled(*os.ProcessState) bySignal { return byNothing }
 

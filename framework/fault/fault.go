@@ -164,8 +164,17 @@ func CodeOf(err error) Code {
 }
 
 // Decode reads a fault from its JSON, for parts that get one over a wire. An
-// unknown code becomes internal.
+// unknown code becomes internal. One of more than MaxBytes is Bounded, without details.
 func Decode(raw json.RawMessage) (*Fault, error) {
+	if len(raw) > MaxBytes {
+		short, err := undetailed(raw)
+		if err != nil {
+			return nil, fmt.Errorf("fault: %w", err)
+		}
+		if raw, err = json.Marshal(short); err != nil {
+			return nil, fmt.Errorf("fault: %w", err)
+		}
+	}
 	var f Fault
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, fmt.Errorf("fault: %w", err)
@@ -178,7 +187,7 @@ func Decode(raw json.RawMessage) (*Fault, error) {
 	}
 	e, ok := registry[f.Code]
 	if !ok {
-		return New(Internal, "unknown fault code "+string(f.Code)), nil
+		return New(Internal, "unknown fault code "+clip(string(f.Code), maxCode)), nil
 	}
 	if f.Hint == "" {
 		f.Hint = e.Hint

@@ -1,0 +1,35 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWellFormed(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"plain"`: true, `"\\ud800"`: true, `"\ud83d\ude00"`: true, `"\uD83D\uDE00"`: true, `"é\u00e9\n"`: true, "": true,
+		`"\ud800"`: false, `"\udc00"`: false, `"\ud83dx"`: false, `"\ud83d\u0041"`: false, `"\uDE00\uD83D"`: false, `{"\ud800":1}`: false,
+		"\"\xff\"": false, "\"\xed\xa0\x80\"": false,
+	} {
+		require.Equal(t, want, WellFormed([]byte(text)), text)
+	}
+}
+
+// FuzzWellFormed compares with the standard library, which puts U+FFFD in the place of
+// what is not well formed.
+func FuzzWellFormed(f *testing.F) {
+	for _, s := range []string{`"\ud800"`, `"\ud83d\ude00"`, `"\\ud800"`, "\"\xff\"", `"\uD83D\u0041"`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := WellFormed(raw)
+		var s string
+		if json.Unmarshal(raw, &s) != nil || strings.Contains(string(raw), "\uFFFD") || strings.Contains(strings.ToLower(string(raw)), `\ufffd`) {
+			return
+		}
+		require.Equal(t, !strings.Contains(s, "\uFFFD"), got)
+	})
+}

@@ -1,0 +1,64 @@
+package fault
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// What is passed on of a fault that another process sent, in bytes. The details count
+// as JSON.
+const (
+	maxMessage = 16 << 10
+	maxText    = 4 << 10 // of hint, path and source
+	maxCode    = 100     // of a code that is not in the registry
+	maxAbout   = 128 << 10
+)
+
+// MaxBytes is how long the JSON of a fault of Bounded is at most, however much of its
+// texts is escaped.
+const MaxBytes = 6*(maxMessage+3*maxText) + maxAbout + 1<<10
+
+// Bounded returns the fault with its texts cut to what may be passed on, and without
+// details that are larger.
+func (f *Fault) Bounded() *Fault {
+	b := *f
+	b.Message = clip(f.Message, maxMessage)
+	for _, text := range []*string{&b.Hint, &b.Path, &b.Source} {
+		*text = clip(*text, maxText)
+	}
+	if f.Details != nil {
+		if raw, err := json.Marshal(f.Details); err != nil || len(raw) > maxAbout {
+			b.Details = nil
+		}
+	}
+	return &b
+}
+
+// clip returns a text, or its beginning and a mark that it is cut, of at most so many
+// bytes.
+func clip(s string, most int) string {
+	const mark = "…"
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
+}
+
+// undetailed reads what is too long to be a fault of Bounded, without its details: they
+// can take fifty times their text once they are decoded.
+func undetailed(raw json.RawMessage) (*Fault, error) {
+	var f struct {
+		Fault
+		Ignored ignored `json:"details"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, err
+	}
+	return f.Fault.Bounded(), nil
+}
+
+// ignored is a value that is not decoded.
+type ignored struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (ignored) UnmarshalJSON([]byte) error { return nil }
