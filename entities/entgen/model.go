@@ -29,6 +29,7 @@ type model struct {
 	deletes  map[[2]string]string      // table and column -> what its foreign key does on delete
 	foreign  []foreign
 	kinds    []kind
+	imports  imports
 	hash     int32
 	runtime  bool // ent/runtime has to be imported
 	circle   bool // the schemas import ent, so koan.go cannot import ent/runtime
@@ -45,6 +46,7 @@ type kind struct {
 	Version   *gen.Field
 	IDs       string // Go expression; "" where ids of the type cannot be exposed
 	IDForm    setter // the form of the ids, if they have one
+	IDType    string
 	SetID     bool
 }
 
@@ -103,7 +105,7 @@ func (m *model) problem(format string, args ...any) {
 }
 
 func (m *model) read() {
-	m.exposed = map[string]*expose.Entity{}
+	m.exposed, m.imports = map[string]*expose.Entity{}, imports{}
 	for _, n := range m.graph.Nodes {
 		if a := decode[expose.Entity](m, n.Name, n.Annotations, expose.EntityName); a != nil {
 			m.exposed[n.Name] = a
@@ -114,9 +116,6 @@ func (m *model) read() {
 	}
 	m.readTables()
 	for _, n := range m.graph.Nodes {
-		if slices.Contains(taken, n.Name) {
-			m.problem("%s: the generated file %s needs this name; call the schema something else", n.Name, File)
-		}
 		if n.IsView() || !n.HasOneFieldID() {
 			if m.exposed[n.Name] != nil {
 				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compound(n))
@@ -126,10 +125,6 @@ func (m *model) read() {
 		m.kinds = append(m.kinds, m.readKind(n))
 	}
 }
-
-// taken are names that the generated file has for itself, and the methods by which
-// it would take a client of that name for its own.
-var taken = []string{"Koan", "Entities", "EntitiesOption", "OnClient", "OnCreateSet", "Hooked", "Ruled", "Begin"}
 
 // decode reads an annotation, which ent gives as a JSON map.
 func decode[T any](m *model, where string, all gen.Annotations, name string) *T {
@@ -150,7 +145,7 @@ func decode[T any](m *model, where string, all gen.Annotations, name string) *T 
 }
 
 func (m *model) readKind(n *gen.Type) kind {
-	k := kind{Type: n, SetID: n.ID.UserDefined}
+	k := kind{Type: n, SetID: n.ID.UserDefined, IDType: m.imports.typeName(n.ID)}
 	var own string
 	if k.IDs, own = m.ids(n); own != "" {
 		k.IDForm = setter{FormName: formName(n, n.ID), Form: own, Field: "id"}
@@ -164,7 +159,7 @@ func (m *model) readKind(n *gen.Type) kind {
 		}
 	}
 	for _, e := range n.EdgesWithID() {
-		k.SetEdges = append(k.SetEdges, edgeCase(e))
+		k.SetEdges = append(k.SetEdges, m.edgeCase(e))
 	}
 	if a := m.exposed[n.Name]; a != nil {
 		m.readEntity(&k, n, a)
@@ -182,9 +177,9 @@ func (m *model) ids(n *gen.Type) (ids, own string) {
 	case problem == "" && s.Seen != "" && s.Type != catalog.TypeJSON && !pointer && n.ID.UserDefined:
 		return "shim.OwnIDs(" + formName(n, f) + ")", formExpr(n, f, s)
 	case problem == "" && s.Convert == "Text" && s.Type != catalog.TypeEnum:
-		return fmt.Sprintf("shim.TextIDs[%s]()", f.Type), ""
+		return fmt.Sprintf("shim.TextIDs[%s]()", m.imports.typeName(f)), ""
 	case problem == "" && s.Convert == "Int":
-		return fmt.Sprintf("shim.IntIDs[%s]()", f.Type), ""
+		return fmt.Sprintf("shim.IntIDs[%s]()", m.imports.typeName(f)), ""
 	case problem == "" && s.Convert == "UUID":
 		return "shim.UUIDs()", ""
 	}
@@ -214,14 +209,15 @@ func (m *model) setter(n *gen.Type, f *gen.Field) (out setter, problem string) {
 	return out, ""
 }
 
-func edgeCase(e *gen.Edge) edgeSetter {
+func (m *model) edgeCase(e *gen.Edge) edgeSetter {
+	id := m.imports.typeName(e.Type.ID)
 	s := edgeSetter{Name: e.Name, Clear: fmt.Sprintf("x.%s()", e.MutationClear())}
 	if e.Unique {
-		s.Link = fmt.Sprintf("x.%s(ids[0].(%s))", e.MutationSet(), e.Type.ID.Type)
+		s.Link = fmt.Sprintf("x.%s(ids[0].(%s))", e.MutationSet(), id)
 		return s
 	}
-	s.Link = fmt.Sprintf("x.%s(shim.IDs[%s](ids)...)", e.MutationAdd(), e.Type.ID.Type)
-	s.Unlink = fmt.Sprintf("x.%s(shim.IDs[%s](ids)...)", e.MutationRemove(), e.Type.ID.Type)
+	s.Link = fmt.Sprintf("x.%s(shim.IDs[%s](ids)...)", e.MutationAdd(), id)
+	s.Unlink = fmt.Sprintf("x.%s(shim.IDs[%s](ids)...)", e.MutationRemove(), id)
 	return s
 }
 

@@ -27,21 +27,10 @@ var tmpl = template.Must(template.New(File).Funcs(template.FuncMap{
 var _ = template.Must(tmpl.New("rules").Parse(rulesSource))
 
 // render writes the file and formats it.
-func (m *model) render() ([]byte, error) {
+func (m *model) render(api API) ([]byte, error) {
 	var b bytes.Buffer
-	imports := map[string]string{}
-	for _, k := range m.kinds {
-		for _, e := range k.EdgesWithID() {
-			if p := e.Type.ID.Type.PkgPath; p != "" {
-				imports[p] = e.Type.ID.Type.PkgName
-			}
-		}
-		if p := k.ID.Type.PkgPath; p != "" {
-			imports[p] = k.ID.Type.PkgName
-		}
-	}
 	err := tmpl.Execute(&b, map[string]any{
-		"Runtime": m.runtime && !m.circle, "Forgotten": m.forgotten(), "Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": imports,
+		"Runtime": m.runtime && !m.circle, "Forgotten": m.forgotten(), "Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": m.imports, "API": api,
 		"UsesJSON": bytes.Contains([]byte(m.literals()), []byte("json.RawMessage")),
 	})
 	if err != nil {
@@ -66,7 +55,7 @@ func (m *model) literals() string {
 
 // forgotten names a variable that is nil when the app did not import ent/runtime,
 // with its package; it is empty where nothing can be forgotten.
-func (m *model) forgotten() (out struct{ Package, Path, Name string }) {
+func (m *model) forgotten() (out struct{ Path, Name string }) {
 	if !m.circle {
 		return out
 	}
@@ -86,7 +75,7 @@ func (m *model) forgotten() (out struct{ Package, Path, Name string }) {
 			name = "Hooks[0]"
 		}
 		if name != "" {
-			out.Package, out.Name = k.PackageDir(), name
+			out.Name = name
 			out.Path = m.graph.Package + "/" + k.PackageDir()
 			return out
 		}

@@ -244,7 +244,7 @@ func decimalColumn(f *gen.Field) bool {
 }
 
 // formName is the generated variable of a field's form.
-func formName(n *gen.Type, f *gen.Field) string { return "koanForm" + n.Name + f.StructField() }
+func formName(n *gen.Type, f *gen.Field) string { return "koanForm" + n.Name + "_" + f.StructField() }
 
 // formExpr is the Go expression of a field's form.
 func formExpr(n *gen.Type, f *gen.Field, s shape) string {

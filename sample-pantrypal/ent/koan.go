@@ -21,7 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -42,7 +42,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -58,7 +58,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -71,7 +71,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -80,49 +80,49 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"Detection": len(c.Detection.Hooks()), "HouseholdProfile": len(c.HouseholdProfile.Hooks()), "MealPlan": len(c.MealPlan.Hooks()), "PantryEvent": len(c.PantryEvent.Hooks()), "PantryItem": len(c.PantryItem.Hooks()), "PantryPhoto": len(c.PantryPhoto.Hooks()), "PlannedMeal": len(c.PlannedMeal.Hooks()), "Product": len(c.Product.Hooks()), "Recipe": len(c.Recipe.Hooks()), "RecipeIngredient": len(c.RecipeIngredient.Hooks()), "ShoppingItem": len(c.ShoppingItem.Hooks()), "ShoppingList": len(c.ShoppingList.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"Detection": len(c.client.Detection.Hooks()), "HouseholdProfile": len(c.client.HouseholdProfile.Hooks()), "MealPlan": len(c.client.MealPlan.Hooks()), "PantryEvent": len(c.client.PantryEvent.Hooks()), "PantryItem": len(c.client.PantryItem.Hooks()), "PantryPhoto": len(c.client.PantryPhoto.Hooks()), "PlannedMeal": len(c.client.PlannedMeal.Hooks()), "Product": len(c.client.Product.Hooks()), "Recipe": len(c.client.Recipe.Hooks()), "RecipeIngredient": len(c.client.RecipeIngredient.Hooks()), "ShoppingItem": len(c.client.ShoppingItem.Hooks()), "ShoppingList": len(c.client.ShoppingList.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["Detection"] = len(c.Detection.Hooks()) > before["Detection"]
-	c.hooked["HouseholdProfile"] = len(c.HouseholdProfile.Hooks()) > before["HouseholdProfile"]
-	c.hooked["MealPlan"] = len(c.MealPlan.Hooks()) > before["MealPlan"]
-	c.hooked["PantryEvent"] = len(c.PantryEvent.Hooks()) > before["PantryEvent"]
-	c.hooked["PantryItem"] = len(c.PantryItem.Hooks()) > before["PantryItem"]
-	c.hooked["PantryPhoto"] = len(c.PantryPhoto.Hooks()) > before["PantryPhoto"]
-	c.hooked["PlannedMeal"] = len(c.PlannedMeal.Hooks()) > before["PlannedMeal"]
-	c.hooked["Product"] = len(c.Product.Hooks()) > before["Product"]
-	c.hooked["Recipe"] = len(c.Recipe.Hooks()) > before["Recipe"]
-	c.hooked["RecipeIngredient"] = len(c.RecipeIngredient.Hooks()) > before["RecipeIngredient"]
-	c.hooked["ShoppingItem"] = len(c.ShoppingItem.Hooks()) > before["ShoppingItem"]
-	c.hooked["ShoppingList"] = len(c.ShoppingList.Hooks()) > before["ShoppingList"]
+	c.hooked["Detection"] = len(c.client.Detection.Hooks()) > before["Detection"]
+	c.hooked["HouseholdProfile"] = len(c.client.HouseholdProfile.Hooks()) > before["HouseholdProfile"]
+	c.hooked["MealPlan"] = len(c.client.MealPlan.Hooks()) > before["MealPlan"]
+	c.hooked["PantryEvent"] = len(c.client.PantryEvent.Hooks()) > before["PantryEvent"]
+	c.hooked["PantryItem"] = len(c.client.PantryItem.Hooks()) > before["PantryItem"]
+	c.hooked["PantryPhoto"] = len(c.client.PantryPhoto.Hooks()) > before["PantryPhoto"]
+	c.hooked["PlannedMeal"] = len(c.client.PlannedMeal.Hooks()) > before["PlannedMeal"]
+	c.hooked["Product"] = len(c.client.Product.Hooks()) > before["Product"]
+	c.hooked["Recipe"] = len(c.client.Recipe.Hooks()) > before["Recipe"]
+	c.hooked["RecipeIngredient"] = len(c.client.RecipeIngredient.Hooks()) > before["RecipeIngredient"]
+	c.hooked["ShoppingItem"] = len(c.client.ShoppingItem.Hooks()) > before["ShoppingItem"]
+	c.hooked["ShoppingList"] = len(c.client.ShoppingList.Hooks()) > before["ShoppingList"]
 	var unheld []string
-	c.ruled["Detection"] = len(c.Detection.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Detection", c.Detection.Interceptors())...)
-	c.ruled["HouseholdProfile"] = len(c.HouseholdProfile.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("HouseholdProfile", c.HouseholdProfile.Interceptors())...)
-	c.ruled["MealPlan"] = len(c.MealPlan.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("MealPlan", c.MealPlan.Interceptors())...)
-	c.ruled["PantryEvent"] = len(c.PantryEvent.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("PantryEvent", c.PantryEvent.Interceptors())...)
-	c.ruled["PantryItem"] = len(c.PantryItem.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("PantryItem", c.PantryItem.Interceptors())...)
-	c.ruled["PantryPhoto"] = len(c.PantryPhoto.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("PantryPhoto", c.PantryPhoto.Interceptors())...)
-	c.ruled["PlannedMeal"] = len(c.PlannedMeal.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("PlannedMeal", c.PlannedMeal.Interceptors())...)
-	c.ruled["Product"] = len(c.Product.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Product", c.Product.Interceptors())...)
-	c.ruled["Recipe"] = len(c.Recipe.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Recipe", c.Recipe.Interceptors())...)
-	c.ruled["RecipeIngredient"] = len(c.RecipeIngredient.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("RecipeIngredient", c.RecipeIngredient.Interceptors())...)
-	c.ruled["ShoppingItem"] = len(c.ShoppingItem.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("ShoppingItem", c.ShoppingItem.Interceptors())...)
-	c.ruled["ShoppingList"] = len(c.ShoppingList.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("ShoppingList", c.ShoppingList.Interceptors())...)
+	c.ruled["Detection"] = len(c.client.Detection.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Detection", c.client.Detection.Interceptors())...)
+	c.ruled["HouseholdProfile"] = len(c.client.HouseholdProfile.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("HouseholdProfile", c.client.HouseholdProfile.Interceptors())...)
+	c.ruled["MealPlan"] = len(c.client.MealPlan.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("MealPlan", c.client.MealPlan.Interceptors())...)
+	c.ruled["PantryEvent"] = len(c.client.PantryEvent.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryEvent", c.client.PantryEvent.Interceptors())...)
+	c.ruled["PantryItem"] = len(c.client.PantryItem.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryItem", c.client.PantryItem.Interceptors())...)
+	c.ruled["PantryPhoto"] = len(c.client.PantryPhoto.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PantryPhoto", c.client.PantryPhoto.Interceptors())...)
+	c.ruled["PlannedMeal"] = len(c.client.PlannedMeal.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PlannedMeal", c.client.PlannedMeal.Interceptors())...)
+	c.ruled["Product"] = len(c.client.Product.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Product", c.client.Product.Interceptors())...)
+	c.ruled["Recipe"] = len(c.client.Recipe.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Recipe", c.client.Recipe.Interceptors())...)
+	c.ruled["RecipeIngredient"] = len(c.client.RecipeIngredient.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("RecipeIngredient", c.client.RecipeIngredient.Interceptors())...)
+	c.ruled["ShoppingItem"] = len(c.client.ShoppingItem.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("ShoppingItem", c.client.ShoppingItem.Interceptors())...)
+	c.ruled["ShoppingList"] = len(c.client.ShoppingList.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("ShoppingList", c.client.ShoppingList.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -130,7 +130,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -141,11 +141,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -205,7 +209,7 @@ func koanKindDetection() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Detection.Query()
+			q := tx.(koanTx).tx.Detection.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -213,7 +217,7 @@ func koanKindDetection() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Detection.Create()
+			b := tx.(koanTx).tx.Detection.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -223,14 +227,14 @@ func koanKindDetection() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Detection.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Detection.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Detection(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Detection.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Detection.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Detection(w))
 			}
@@ -335,7 +339,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).HouseholdProfile.Query()
+			q := tx.(koanTx).tx.HouseholdProfile.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -343,7 +347,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).HouseholdProfile.Create()
+			b := tx.(koanTx).tx.HouseholdProfile.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -353,14 +357,14 @@ func koanKindHouseholdProfile() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).HouseholdProfile.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.HouseholdProfile.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.HouseholdProfile(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).HouseholdProfile.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.HouseholdProfile.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.HouseholdProfile(w))
 			}
@@ -448,7 +452,7 @@ func koanKindMealPlan() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).MealPlan.Query()
+			q := tx.(koanTx).tx.MealPlan.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -456,7 +460,7 @@ func koanKindMealPlan() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).MealPlan.Create()
+			b := tx.(koanTx).tx.MealPlan.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -466,14 +470,14 @@ func koanKindMealPlan() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).MealPlan.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.MealPlan.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.MealPlan(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).MealPlan.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.MealPlan.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.MealPlan(w))
 			}
@@ -563,7 +567,7 @@ func koanKindPantryEvent() *shim.Kind {
 		Generated: []string{"at"},
 		IDForm:    shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).PantryEvent.Query()
+			q := tx.(koanTx).tx.PantryEvent.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -571,7 +575,7 @@ func koanKindPantryEvent() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).PantryEvent.Create()
+			b := tx.(koanTx).tx.PantryEvent.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -581,14 +585,14 @@ func koanKindPantryEvent() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).PantryEvent.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.PantryEvent.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryEvent(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).PantryEvent.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.PantryEvent.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryEvent(w))
 			}
@@ -697,7 +701,7 @@ func koanKindPantryItem() *shim.Kind {
 		Generated: []string{"added_at"},
 		IDForm:    shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).PantryItem.Query()
+			q := tx.(koanTx).tx.PantryItem.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -705,7 +709,7 @@ func koanKindPantryItem() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).PantryItem.Create()
+			b := tx.(koanTx).tx.PantryItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -715,14 +719,14 @@ func koanKindPantryItem() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).PantryItem.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.PantryItem.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryItem(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).PantryItem.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.PantryItem.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryItem(w))
 			}
@@ -847,7 +851,7 @@ func koanKindPantryPhoto() *shim.Kind {
 		Generated: []string{"added_at"},
 		IDForm:    shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).PantryPhoto.Query()
+			q := tx.(koanTx).tx.PantryPhoto.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -855,7 +859,7 @@ func koanKindPantryPhoto() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).PantryPhoto.Create()
+			b := tx.(koanTx).tx.PantryPhoto.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -865,14 +869,14 @@ func koanKindPantryPhoto() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).PantryPhoto.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.PantryPhoto.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryPhoto(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).PantryPhoto.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.PantryPhoto.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PantryPhoto(w))
 			}
@@ -975,7 +979,7 @@ func koanKindPlannedMeal() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).PlannedMeal.Query()
+			q := tx.(koanTx).tx.PlannedMeal.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -983,7 +987,7 @@ func koanKindPlannedMeal() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).PlannedMeal.Create()
+			b := tx.(koanTx).tx.PlannedMeal.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -993,14 +997,14 @@ func koanKindPlannedMeal() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).PlannedMeal.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.PlannedMeal.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PlannedMeal(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).PlannedMeal.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.PlannedMeal.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.PlannedMeal(w))
 			}
@@ -1115,7 +1119,7 @@ func koanKindProduct() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Product.Query()
+			q := tx.(koanTx).tx.Product.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1123,7 +1127,7 @@ func koanKindProduct() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Product.Create()
+			b := tx.(koanTx).tx.Product.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1133,14 +1137,14 @@ func koanKindProduct() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Product.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Product.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Product(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Product.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Product.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Product(w))
 			}
@@ -1272,7 +1276,7 @@ func koanKindRecipe() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Recipe.Query()
+			q := tx.(koanTx).tx.Recipe.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1280,7 +1284,7 @@ func koanKindRecipe() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Recipe.Create()
+			b := tx.(koanTx).tx.Recipe.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1290,14 +1294,14 @@ func koanKindRecipe() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Recipe.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Recipe.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Recipe(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Recipe.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Recipe.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Recipe(w))
 			}
@@ -1429,7 +1433,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).RecipeIngredient.Query()
+			q := tx.(koanTx).tx.RecipeIngredient.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1437,7 +1441,7 @@ func koanKindRecipeIngredient() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).RecipeIngredient.Create()
+			b := tx.(koanTx).tx.RecipeIngredient.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1447,14 +1451,14 @@ func koanKindRecipeIngredient() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).RecipeIngredient.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.RecipeIngredient.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.RecipeIngredient(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).RecipeIngredient.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.RecipeIngredient.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.RecipeIngredient(w))
 			}
@@ -1554,7 +1558,7 @@ func koanKindShoppingItem() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).ShoppingItem.Query()
+			q := tx.(koanTx).tx.ShoppingItem.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1562,7 +1566,7 @@ func koanKindShoppingItem() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).ShoppingItem.Create()
+			b := tx.(koanTx).tx.ShoppingItem.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1572,14 +1576,14 @@ func koanKindShoppingItem() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).ShoppingItem.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.ShoppingItem.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.ShoppingItem(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).ShoppingItem.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.ShoppingItem.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.ShoppingItem(w))
 			}
@@ -1683,7 +1687,7 @@ func koanKindShoppingList() *shim.Kind {
 		Generated: []string{"created_at"},
 		IDForm:    shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).ShoppingList.Query()
+			q := tx.(koanTx).tx.ShoppingList.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1691,7 +1695,7 @@ func koanKindShoppingList() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).ShoppingList.Create()
+			b := tx.(koanTx).tx.ShoppingList.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1701,14 +1705,14 @@ func koanKindShoppingList() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).ShoppingList.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.ShoppingList.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.ShoppingList(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).ShoppingList.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.ShoppingList.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.ShoppingList(w))
 			}

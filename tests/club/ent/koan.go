@@ -22,7 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -43,7 +43,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -59,7 +59,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -72,7 +72,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -81,31 +81,31 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"Diary": len(c.Diary.Hooks()), "Event": len(c.Event.Hooks()), "Member": len(c.Member.Hooks()), "Poll": len(c.Poll.Hooks()), "Score": len(c.Score.Hooks()), "Trophy": len(c.Trophy.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"Diary": len(c.client.Diary.Hooks()), "Event": len(c.client.Event.Hooks()), "Member": len(c.client.Member.Hooks()), "Poll": len(c.client.Poll.Hooks()), "Score": len(c.client.Score.Hooks()), "Trophy": len(c.client.Trophy.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["Diary"] = len(c.Diary.Hooks()) > before["Diary"]
-	c.hooked["Event"] = len(c.Event.Hooks()) > before["Event"]
-	c.hooked["Member"] = len(c.Member.Hooks()) > before["Member"]
-	c.hooked["Poll"] = len(c.Poll.Hooks()) > before["Poll"]
-	c.hooked["Score"] = len(c.Score.Hooks()) > before["Score"]
-	c.hooked["Trophy"] = len(c.Trophy.Hooks()) > before["Trophy"]
+	c.hooked["Diary"] = len(c.client.Diary.Hooks()) > before["Diary"]
+	c.hooked["Event"] = len(c.client.Event.Hooks()) > before["Event"]
+	c.hooked["Member"] = len(c.client.Member.Hooks()) > before["Member"]
+	c.hooked["Poll"] = len(c.client.Poll.Hooks()) > before["Poll"]
+	c.hooked["Score"] = len(c.client.Score.Hooks()) > before["Score"]
+	c.hooked["Trophy"] = len(c.client.Trophy.Hooks()) > before["Trophy"]
 	var unheld []string
 	c.ruled["Diary"] = true
-	unheld = append(unheld, shim.Unheld("Diary", c.Diary.Interceptors())...)
-	c.ruled["Event"] = len(c.Event.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Event", c.Event.Interceptors())...)
-	c.ruled["Member"] = len(c.Member.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Member", c.Member.Interceptors())...)
-	c.ruled["Poll"] = len(c.Poll.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Poll", c.Poll.Interceptors())...)
-	c.ruled["Score"] = len(c.Score.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Score", c.Score.Interceptors())...)
-	c.ruled["Trophy"] = len(c.Trophy.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Trophy", c.Trophy.Interceptors())...)
+	unheld = append(unheld, shim.Unheld("Diary", c.client.Diary.Interceptors())...)
+	c.ruled["Event"] = len(c.client.Event.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Event", c.client.Event.Interceptors())...)
+	c.ruled["Member"] = len(c.client.Member.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Member", c.client.Member.Interceptors())...)
+	c.ruled["Poll"] = len(c.client.Poll.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Poll", c.client.Poll.Interceptors())...)
+	c.ruled["Score"] = len(c.client.Score.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Score", c.client.Score.Interceptors())...)
+	c.ruled["Trophy"] = len(c.client.Trophy.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Trophy", c.client.Trophy.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -113,7 +113,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -124,11 +124,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -165,7 +169,7 @@ func koanKindDiary() *shim.Kind {
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
 		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
-			b := tx.(koanTx).Diary.Update().Where(koandiary.IDIn(shim.IDs[string](ids)...))
+			b := tx.(koanTx).tx.Diary.Update().Where(koandiary.IDIn(shim.IDs[string](ids)...))
 			m := b.Mutation()
 			m.SetOp(op)
 			if err := change(m); err != nil {
@@ -178,7 +182,7 @@ func koanKindDiary() *shim.Kind {
 			return shim.Anys(permitted), err
 		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Diary.Query()
+			q := tx.(koanTx).tx.Diary.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -186,7 +190,7 @@ func koanKindDiary() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Diary.Create()
+			b := tx.(koanTx).tx.Diary.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -196,14 +200,14 @@ func koanKindDiary() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Diary.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Diary.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Diary(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Diary.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Diary.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Diary(w))
 			}
@@ -265,7 +269,7 @@ func koanKindEvent() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Event.Query()
+			q := tx.(koanTx).tx.Event.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -273,7 +277,7 @@ func koanKindEvent() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Event.Create()
+			b := tx.(koanTx).tx.Event.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -283,14 +287,14 @@ func koanKindEvent() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Event.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Event.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Event(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Event.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Event.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Event(w))
 			}
@@ -371,7 +375,7 @@ func koanKindMember() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Member.Query()
+			q := tx.(koanTx).tx.Member.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -379,7 +383,7 @@ func koanKindMember() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Member.Create()
+			b := tx.(koanTx).tx.Member.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -389,14 +393,14 @@ func koanKindMember() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Member.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Member.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Member(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Member.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Member.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Member(w))
 			}
@@ -468,7 +472,7 @@ func koanKindPoll() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Poll.Query()
+			q := tx.(koanTx).tx.Poll.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -476,7 +480,7 @@ func koanKindPoll() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Poll.Create()
+			b := tx.(koanTx).tx.Poll.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -486,14 +490,14 @@ func koanKindPoll() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Poll.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Poll.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Poll(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Poll.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Poll.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Poll(w))
 			}
@@ -550,7 +554,7 @@ func koanKindScore() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Score.Query()
+			q := tx.(koanTx).tx.Score.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -558,7 +562,7 @@ func koanKindScore() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Score.Create()
+			b := tx.(koanTx).tx.Score.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -568,14 +572,14 @@ func koanKindScore() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Score.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Score.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Score(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Score.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Score.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Score(w))
 			}
@@ -632,7 +636,7 @@ func koanKindTrophy() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Trophy.Query()
+			q := tx.(koanTx).tx.Trophy.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -640,7 +644,7 @@ func koanKindTrophy() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Trophy.Create()
+			b := tx.(koanTx).tx.Trophy.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -650,14 +654,14 @@ func koanKindTrophy() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Trophy.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Trophy.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Trophy(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Trophy.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Trophy.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Trophy(w))
 			}

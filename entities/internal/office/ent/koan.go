@@ -13,7 +13,7 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 
-	"github.com/koan-go/koan/entities/internal/office/ent/document"
+	koanStitched "github.com/koan-go/koan/entities/internal/office/ent/document"
 	koandocument "github.com/koan-go/koan/entities/internal/office/ent/document"
 	koanentry "github.com/koan-go/koan/entities/internal/office/ent/entry"
 	"github.com/koan-go/koan/entities/internal/office/ent/migrate"
@@ -24,7 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -45,7 +45,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -61,7 +61,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -74,7 +74,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -83,31 +83,31 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	if document.Policy == nil {
+	if koanStitched.Policy == nil {
 		return nil, errors.New("the schemas are not stitched: import _ \"github.com/koan-go/koan/entities/internal/office/ent/runtime\" in the app's main package")
 	}
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"Badge": len(c.Badge.Hooks()), "Document": len(c.Document.Hooks()), "Entry": len(c.Entry.Hooks()), "Folder": len(c.Folder.Hooks()), "Person": len(c.Person.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"Badge": len(c.client.Badge.Hooks()), "Document": len(c.client.Document.Hooks()), "Entry": len(c.client.Entry.Hooks()), "Folder": len(c.client.Folder.Hooks()), "Person": len(c.client.Person.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["Badge"] = len(c.Badge.Hooks()) > before["Badge"]
-	c.hooked["Document"] = len(c.Document.Hooks()) > before["Document"]
-	c.hooked["Entry"] = len(c.Entry.Hooks()) > before["Entry"]
-	c.hooked["Folder"] = len(c.Folder.Hooks()) > before["Folder"]
-	c.hooked["Person"] = len(c.Person.Hooks()) > before["Person"]
+	c.hooked["Badge"] = len(c.client.Badge.Hooks()) > before["Badge"]
+	c.hooked["Document"] = len(c.client.Document.Hooks()) > before["Document"]
+	c.hooked["Entry"] = len(c.client.Entry.Hooks()) > before["Entry"]
+	c.hooked["Folder"] = len(c.client.Folder.Hooks()) > before["Folder"]
+	c.hooked["Person"] = len(c.client.Person.Hooks()) > before["Person"]
 	var unheld []string
-	c.ruled["Badge"] = len(c.Badge.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Badge", c.Badge.Interceptors())...)
+	c.ruled["Badge"] = len(c.client.Badge.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Badge", c.client.Badge.Interceptors())...)
 	c.ruled["Document"] = true
-	unheld = append(unheld, shim.Unheld("Document", c.Document.Interceptors())...)
+	unheld = append(unheld, shim.Unheld("Document", c.client.Document.Interceptors())...)
 	c.ruled["Entry"] = true
-	unheld = append(unheld, shim.Unheld("Entry", c.Entry.Interceptors())...)
-	c.ruled["Folder"] = len(c.Folder.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Folder", c.Folder.Interceptors())...)
-	c.ruled["Person"] = len(c.Person.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Person", c.Person.Interceptors())...)
+	unheld = append(unheld, shim.Unheld("Entry", c.client.Entry.Interceptors())...)
+	c.ruled["Folder"] = len(c.client.Folder.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Folder", c.client.Folder.Interceptors())...)
+	c.ruled["Person"] = len(c.client.Person.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Person", c.client.Person.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -115,7 +115,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -126,11 +126,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -184,7 +188,7 @@ func koanKindBadge() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Badge.Query()
+			q := tx.(koanTx).tx.Badge.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -192,7 +196,7 @@ func koanKindBadge() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Badge.Create()
+			b := tx.(koanTx).tx.Badge.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -202,14 +206,14 @@ func koanKindBadge() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Badge.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Badge.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Badge(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Badge.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Badge.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Badge(w))
 			}
@@ -305,7 +309,7 @@ func koanKindDocument() *shim.Kind {
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
 		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
-			b := tx.(koanTx).Document.Update().Where(koandocument.IDIn(shim.IDs[string](ids)...))
+			b := tx.(koanTx).tx.Document.Update().Where(koandocument.IDIn(shim.IDs[string](ids)...))
 			m := b.Mutation()
 			m.SetOp(op)
 			if err := change(m); err != nil {
@@ -318,7 +322,7 @@ func koanKindDocument() *shim.Kind {
 			return shim.Anys(permitted), err
 		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Document.Query()
+			q := tx.(koanTx).tx.Document.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -326,7 +330,7 @@ func koanKindDocument() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Document.Create()
+			b := tx.(koanTx).tx.Document.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() { _ = b.defaults() }, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -336,14 +340,14 @@ func koanKindDocument() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Document.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Document.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Document(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Document.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Document.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Document(w))
 			}
@@ -449,7 +453,7 @@ func koanKindEntry() *shim.Kind {
 		IDForm: shim.TextIDs[string](),
 		Policy: true,
 		Permits: func(ctx context.Context, tx shim.Tx, op stdent.Op, ids []any, change func(stdent.Mutation) error) ([]any, error) {
-			b := tx.(koanTx).Entry.Update().Where(koanentry.IDIn(shim.IDs[string](ids)...))
+			b := tx.(koanTx).tx.Entry.Update().Where(koanentry.IDIn(shim.IDs[string](ids)...))
 			m := b.Mutation()
 			m.SetOp(op)
 			if err := change(m); err != nil {
@@ -462,7 +466,7 @@ func koanKindEntry() *shim.Kind {
 			return shim.Anys(permitted), err
 		},
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Entry.Query()
+			q := tx.(koanTx).tx.Entry.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -470,7 +474,7 @@ func koanKindEntry() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Entry.Create()
+			b := tx.(koanTx).tx.Entry.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -480,14 +484,14 @@ func koanKindEntry() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Entry.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Entry.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Entry(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Entry.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Entry.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Entry(w))
 			}
@@ -552,7 +556,7 @@ func koanKindFolder() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Folder.Query()
+			q := tx.(koanTx).tx.Folder.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -560,7 +564,7 @@ func koanKindFolder() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Folder.Create()
+			b := tx.(koanTx).tx.Folder.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -570,14 +574,14 @@ func koanKindFolder() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Folder.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Folder.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Folder(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Folder.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Folder.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Folder(w))
 			}
@@ -676,7 +680,7 @@ func koanKindPerson() *shim.Kind {
 		},
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Person.Query()
+			q := tx.(koanTx).tx.Person.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -684,7 +688,7 @@ func koanKindPerson() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Person.Create()
+			b := tx.(koanTx).tx.Person.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -694,14 +698,14 @@ func koanKindPerson() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Person.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Person.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Person(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Person.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Person.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Person(w))
 			}

@@ -25,7 +25,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -46,7 +46,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -62,7 +62,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -75,7 +75,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -84,50 +84,50 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"Cabinet": len(c.Cabinet.Hooks()), "Counter": len(c.Counter.Hooks()), "Label": len(c.Label.Hooks()), "Locker": len(c.Locker.Hooks()), "NickName": len(c.NickName.Hooks()), "Ownership": len(c.Ownership.Hooks()), "Parcel": len(c.Parcel.Hooks()), "Plaque": len(c.Plaque.Hooks()), "Renamed": len(c.Renamed.Hooks()), "Slot": len(c.Slot.Hooks()), "Specimen": len(c.Specimen.Hooks()), "Visit": len(c.Visit.Hooks()), "Visitor": len(c.Visitor.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["Cabinet"] = len(c.Cabinet.Hooks()) > before["Cabinet"]
-	c.hooked["Counter"] = len(c.Counter.Hooks()) > before["Counter"]
-	c.hooked["Label"] = len(c.Label.Hooks()) > before["Label"]
-	c.hooked["Locker"] = len(c.Locker.Hooks()) > before["Locker"]
-	c.hooked["NickName"] = len(c.NickName.Hooks()) > before["NickName"]
-	c.hooked["Ownership"] = len(c.Ownership.Hooks()) > before["Ownership"]
-	c.hooked["Parcel"] = len(c.Parcel.Hooks()) > before["Parcel"]
-	c.hooked["Plaque"] = len(c.Plaque.Hooks()) > before["Plaque"]
-	c.hooked["Renamed"] = len(c.Renamed.Hooks()) > before["Renamed"]
-	c.hooked["Slot"] = len(c.Slot.Hooks()) > before["Slot"]
-	c.hooked["Specimen"] = len(c.Specimen.Hooks()) > before["Specimen"]
-	c.hooked["Visit"] = len(c.Visit.Hooks()) > before["Visit"]
-	c.hooked["Visitor"] = len(c.Visitor.Hooks()) > before["Visitor"]
+	c.hooked["Cabinet"] = len(c.client.Cabinet.Hooks()) > before["Cabinet"]
+	c.hooked["Counter"] = len(c.client.Counter.Hooks()) > before["Counter"]
+	c.hooked["Label"] = len(c.client.Label.Hooks()) > before["Label"]
+	c.hooked["Locker"] = len(c.client.Locker.Hooks()) > before["Locker"]
+	c.hooked["NickName"] = len(c.client.NickName.Hooks()) > before["NickName"]
+	c.hooked["Ownership"] = len(c.client.Ownership.Hooks()) > before["Ownership"]
+	c.hooked["Parcel"] = len(c.client.Parcel.Hooks()) > before["Parcel"]
+	c.hooked["Plaque"] = len(c.client.Plaque.Hooks()) > before["Plaque"]
+	c.hooked["Renamed"] = len(c.client.Renamed.Hooks()) > before["Renamed"]
+	c.hooked["Slot"] = len(c.client.Slot.Hooks()) > before["Slot"]
+	c.hooked["Specimen"] = len(c.client.Specimen.Hooks()) > before["Specimen"]
+	c.hooked["Visit"] = len(c.client.Visit.Hooks()) > before["Visit"]
+	c.hooked["Visitor"] = len(c.client.Visitor.Hooks()) > before["Visitor"]
 	var unheld []string
-	c.ruled["Cabinet"] = len(c.Cabinet.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Cabinet", c.Cabinet.Interceptors())...)
-	c.ruled["Counter"] = len(c.Counter.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Counter", c.Counter.Interceptors())...)
-	c.ruled["Label"] = len(c.Label.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Label", c.Label.Interceptors())...)
-	c.ruled["Locker"] = len(c.Locker.Interceptors()) > 0
-	c.ruled["NickName"] = len(c.NickName.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("NickName", c.NickName.Interceptors())...)
-	c.ruled["Ownership"] = len(c.Ownership.Interceptors()) > 0
-	c.ruled["Parcel"] = len(c.Parcel.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Parcel", c.Parcel.Interceptors())...)
-	c.ruled["Plaque"] = len(c.Plaque.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Plaque", c.Plaque.Interceptors())...)
-	c.ruled["Renamed"] = len(c.Renamed.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Renamed", c.Renamed.Interceptors())...)
-	c.ruled["Slot"] = len(c.Slot.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Slot", c.Slot.Interceptors())...)
-	c.ruled["Specimen"] = len(c.Specimen.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Specimen", c.Specimen.Interceptors())...)
-	c.ruled["Visit"] = len(c.Visit.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Visit", c.Visit.Interceptors())...)
-	c.ruled["Visitor"] = len(c.Visitor.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Visitor", c.Visitor.Interceptors())...)
+	c.ruled["Cabinet"] = len(c.client.Cabinet.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Cabinet", c.client.Cabinet.Interceptors())...)
+	c.ruled["Counter"] = len(c.client.Counter.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Counter", c.client.Counter.Interceptors())...)
+	c.ruled["Label"] = len(c.client.Label.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Label", c.client.Label.Interceptors())...)
+	c.ruled["Locker"] = len(c.client.Locker.Interceptors()) > 0
+	c.ruled["NickName"] = len(c.client.NickName.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("NickName", c.client.NickName.Interceptors())...)
+	c.ruled["Ownership"] = len(c.client.Ownership.Interceptors()) > 0
+	c.ruled["Parcel"] = len(c.client.Parcel.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Parcel", c.client.Parcel.Interceptors())...)
+	c.ruled["Plaque"] = len(c.client.Plaque.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Plaque", c.client.Plaque.Interceptors())...)
+	c.ruled["Renamed"] = len(c.client.Renamed.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Renamed", c.client.Renamed.Interceptors())...)
+	c.ruled["Slot"] = len(c.client.Slot.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Slot", c.client.Slot.Interceptors())...)
+	c.ruled["Specimen"] = len(c.client.Specimen.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Specimen", c.client.Specimen.Interceptors())...)
+	c.ruled["Visit"] = len(c.client.Visit.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Visit", c.client.Visit.Interceptors())...)
+	c.ruled["Visitor"] = len(c.client.Visitor.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Visitor", c.client.Visitor.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -135,7 +135,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -146,11 +146,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -164,9 +168,9 @@ func koanKinds() []*shim.Kind {
 	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
 }
 
-var koanFormCabinetID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
+var koanFormCabinet_ID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
 
-var koanFormCabinetBesideID = shim.NewForm((*CabinetMutation).SetBesideID, shim.AsText, nil)
+var koanFormCabinet_BesideID = shim.NewForm((*CabinetMutation).SetBesideID, shim.AsText, nil)
 
 func koanKindCabinet() *shim.Kind {
 	return &shim.Kind{
@@ -227,10 +231,10 @@ func koanKindCabinet() *shim.Kind {
 			Unexposed: []descriptor.Unexposed{
 				{Table: "lockers", Column: "locker_cabinet"},
 			},
-		}, map[string]descriptor.Form{"id": koanFormCabinetID, "besideId": koanFormCabinetBesideID}),
-		IDForm: shim.OwnIDs(koanFormCabinetID),
+		}, map[string]descriptor.Form{"id": koanFormCabinet_ID, "besideId": koanFormCabinet_BesideID}),
+		IDForm: shim.OwnIDs(koanFormCabinet_ID),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Cabinet.Query()
+			q := tx.(koanTx).tx.Cabinet.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -238,7 +242,7 @@ func koanKindCabinet() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Cabinet.Create()
+			b := tx.(koanTx).tx.Cabinet.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -248,14 +252,14 @@ func koanKindCabinet() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Cabinet.UpdateOneID(id.(owned.ID))
+			b := tx.(koanTx).tx.Cabinet.UpdateOneID(id.(owned.ID))
 			for _, w := range where {
 				b.Where(predicate.Cabinet(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Cabinet.DeleteOneID(id.(owned.ID))
+			b := tx.(koanTx).tx.Cabinet.DeleteOneID(id.(owned.ID))
 			for _, w := range where {
 				b.Where(predicate.Cabinet(w))
 			}
@@ -286,7 +290,7 @@ func koanSetCabinet(m stdent.Mutation, column string, v any) error {
 	case "rev":
 		return shim.Int(v, x.SetRev)
 	case "beside_id":
-		return koanFormCabinetBesideID.Set(v, x.SetBesideID)
+		return koanFormCabinet_BesideID.Set(v, x.SetBesideID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -392,7 +396,7 @@ func koanKindCounter() *shim.Kind {
 		},
 		IDForm: shim.IntIDs[uint64](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Counter.Query()
+			q := tx.(koanTx).tx.Counter.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -400,7 +404,7 @@ func koanKindCounter() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Counter.Create()
+			b := tx.(koanTx).tx.Counter.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -410,14 +414,14 @@ func koanKindCounter() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Counter.UpdateOneID(id.(uint64))
+			b := tx.(koanTx).tx.Counter.UpdateOneID(id.(uint64))
 			for _, w := range where {
 				b.Where(predicate.Counter(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Counter.DeleteOneID(id.(uint64))
+			b := tx.(koanTx).tx.Counter.DeleteOneID(id.(uint64))
 			for _, w := range where {
 				b.Where(predicate.Counter(w))
 			}
@@ -485,7 +489,7 @@ func koanKindLabel() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[owned.Slug](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Label.Query()
+			q := tx.(koanTx).tx.Label.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -493,7 +497,7 @@ func koanKindLabel() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Label.Create()
+			b := tx.(koanTx).tx.Label.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -503,14 +507,14 @@ func koanKindLabel() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Label.UpdateOneID(id.(owned.Slug))
+			b := tx.(koanTx).tx.Label.UpdateOneID(id.(owned.Slug))
 			for _, w := range where {
 				b.Where(predicate.Label(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Label.DeleteOneID(id.(owned.Slug))
+			b := tx.(koanTx).tx.Label.DeleteOneID(id.(owned.Slug))
 			for _, w := range where {
 				b.Where(predicate.Label(w))
 			}
@@ -593,7 +597,7 @@ func koanKindLocker() *shim.Kind {
 		Type:   "Locker",
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Locker.Query()
+			q := tx.(koanTx).tx.Locker.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -601,7 +605,7 @@ func koanKindLocker() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Locker.Create()
+			b := tx.(koanTx).tx.Locker.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -611,14 +615,14 @@ func koanKindLocker() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Locker.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Locker.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Locker(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Locker.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Locker.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Locker(w))
 			}
@@ -673,10 +677,10 @@ func koanEdgeLocker(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-var koanFormNickNameTheWords = shim.NewForm((*NickNameMutation).SetTheWords, shim.AsKept, nil)
-var koanFormNickNameTheBig = shim.NewForm((*NickNameMutation).SetTheBig, shim.AsText, &koannickname.ValueScanner.TheBig)
-var koanFormNickNameTheLink = shim.NewForm((*NickNameMutation).SetTheLink, shim.AsKept, &koannickname.ValueScanner.TheLink)
-var koanFormNickNameTheHidden = shim.NewForm((*NickNameMutation).SetTheHidden, shim.AsIs, &koannickname.ValueScanner.TheHidden)
+var koanFormNickName_TheWords = shim.NewForm((*NickNameMutation).SetTheWords, shim.AsKept, nil)
+var koanFormNickName_TheBig = shim.NewForm((*NickNameMutation).SetTheBig, shim.AsText, &koannickname.ValueScanner.TheBig)
+var koanFormNickName_TheLink = shim.NewForm((*NickNameMutation).SetTheLink, shim.AsKept, &koannickname.ValueScanner.TheLink)
+var koanFormNickName_TheHidden = shim.NewForm((*NickNameMutation).SetTheHidden, shim.AsIs, &koannickname.ValueScanner.TheHidden)
 
 func koanKindNickName() *shim.Kind {
 	return &shim.Kind{
@@ -737,11 +741,11 @@ func koanKindNickName() *shim.Kind {
 			Referrers: []descriptor.Referrer{
 				{Entity: "Renamed", Column: "chief", SetNull: true},
 			},
-		}, map[string]descriptor.Form{"theBig": koanFormNickNameTheBig, "theLink": koanFormNickNameTheLink, "theHidden": koanFormNickNameTheHidden}),
+		}, map[string]descriptor.Form{"theBig": koanFormNickName_TheBig, "theLink": koanFormNickName_TheLink, "theHidden": koanFormNickName_TheHidden}),
 		Generated: []string{"made_at"},
 		IDForm:    shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).NickName.Query()
+			q := tx.(koanTx).tx.NickName.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -749,7 +753,7 @@ func koanKindNickName() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).NickName.Create()
+			b := tx.(koanTx).tx.NickName.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -759,14 +763,14 @@ func koanKindNickName() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).NickName.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.NickName.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.NickName(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).NickName.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.NickName.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.NickName(w))
 			}
@@ -792,13 +796,13 @@ func koanSetNickName(m stdent.Mutation, column string, v any) error {
 	x := m.(*NickNameMutation)
 	switch column {
 	case "col_words":
-		return koanFormNickNameTheWords.Set(v, x.SetTheWords)
+		return koanFormNickName_TheWords.Set(v, x.SetTheWords)
 	case "col_big":
-		return koanFormNickNameTheBig.Set(v, x.SetTheBig)
+		return koanFormNickName_TheBig.Set(v, x.SetTheBig)
 	case "col_link":
-		return koanFormNickNameTheLink.Set(v, x.SetTheLink)
+		return koanFormNickName_TheLink.Set(v, x.SetTheLink)
 	case "col_hidden":
-		return koanFormNickNameTheHidden.Set(v, x.SetTheHidden)
+		return koanFormNickName_TheHidden.Set(v, x.SetTheHidden)
 	case "serial_no":
 		return shim.Text(v, x.SetSerialNo)
 	case "home_url":
@@ -855,7 +859,7 @@ func koanKindOwnership() *shim.Kind {
 		Type:   "Ownership",
 		IDForm: shim.UUIDs(),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Ownership.Query()
+			q := tx.(koanTx).tx.Ownership.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -863,7 +867,7 @@ func koanKindOwnership() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Ownership.Create()
+			b := tx.(koanTx).tx.Ownership.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -873,14 +877,14 @@ func koanKindOwnership() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Ownership.UpdateOneID(id.(uuid.UUID))
+			b := tx.(koanTx).tx.Ownership.UpdateOneID(id.(uuid.UUID))
 			for _, w := range where {
 				b.Where(predicate.Ownership(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Ownership.DeleteOneID(id.(uuid.UUID))
+			b := tx.(koanTx).tx.Ownership.DeleteOneID(id.(uuid.UUID))
 			for _, w := range where {
 				b.Where(predicate.Ownership(w))
 			}
@@ -955,7 +959,7 @@ func koanKindParcel() *shim.Kind {
 		},
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Parcel.Query()
+			q := tx.(koanTx).tx.Parcel.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -963,7 +967,7 @@ func koanKindParcel() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Parcel.Create()
+			b := tx.(koanTx).tx.Parcel.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -973,14 +977,14 @@ func koanKindParcel() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Parcel.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Parcel.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Parcel(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Parcel.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Parcel.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Parcel(w))
 			}
@@ -1010,7 +1014,7 @@ func koanEdgeParcel(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-var koanFormPlaqueCabinetID = shim.NewForm((*PlaqueMutation).SetCabinetID, shim.AsText, nil)
+var koanFormPlaque_CabinetID = shim.NewForm((*PlaqueMutation).SetCabinetID, shim.AsText, nil)
 
 func koanKindPlaque() *shim.Kind {
 	return &shim.Kind{
@@ -1054,10 +1058,10 @@ func koanKindPlaque() *shim.Kind {
 			Referrers: []descriptor.Referrer{
 				{Entity: "Plaque", Column: "original_id", SetNull: true},
 			},
-		}, map[string]descriptor.Form{"cabinetId": koanFormPlaqueCabinetID}),
+		}, map[string]descriptor.Form{"cabinetId": koanFormPlaque_CabinetID}),
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Plaque.Query()
+			q := tx.(koanTx).tx.Plaque.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1065,7 +1069,7 @@ func koanKindPlaque() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Plaque.Create()
+			b := tx.(koanTx).tx.Plaque.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1075,14 +1079,14 @@ func koanKindPlaque() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Plaque.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Plaque.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Plaque(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Plaque.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Plaque.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Plaque(w))
 			}
@@ -1108,7 +1112,7 @@ func koanSetPlaque(m stdent.Mutation, column string, v any) error {
 	case "rev":
 		return shim.Int(v, x.SetRev)
 	case "cabinet_id":
-		return koanFormPlaqueCabinetID.Set(v, x.SetCabinetID)
+		return koanFormPlaque_CabinetID.Set(v, x.SetCabinetID)
 	case "original_id":
 		return shim.Int(v, x.SetOriginalID)
 	}
@@ -1166,14 +1170,14 @@ func koanEdgePlaque(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-var koanFormRenamedLevelID = shim.NewForm((*RenamedMutation).SetLevelID, shim.AsKept, nil)
-var koanFormRenamedTheSecret = shim.NewForm((*RenamedMutation).SetTheSecret, shim.AsIs, nil)
-var koanFormRenamedThePhone = shim.NewForm((*RenamedMutation).SetThePhone, shim.AsKept, nil)
-var koanFormRenamedThePrice = shim.NewForm((*RenamedMutation).SetThePrice, shim.AsText, nil)
-var koanFormRenamedCostID = shim.NewForm((*RenamedMutation).SetCostID, shim.AsText, nil)
-var koanFormRenamedTheAmount = shim.NewForm((*RenamedMutation).SetTheAmount, shim.AsText, nil)
-var koanFormRenamedThePoint = shim.NewForm((*RenamedMutation).SetThePoint, shim.AsJSON, nil)
-var koanFormRenamedSeenID = shim.NewForm((*RenamedMutation).SetSeenID, shim.AsKept, nil)
+var koanFormRenamed_LevelID = shim.NewForm((*RenamedMutation).SetLevelID, shim.AsKept, nil)
+var koanFormRenamed_TheSecret = shim.NewForm((*RenamedMutation).SetTheSecret, shim.AsIs, nil)
+var koanFormRenamed_ThePhone = shim.NewForm((*RenamedMutation).SetThePhone, shim.AsKept, nil)
+var koanFormRenamed_ThePrice = shim.NewForm((*RenamedMutation).SetThePrice, shim.AsText, nil)
+var koanFormRenamed_CostID = shim.NewForm((*RenamedMutation).SetCostID, shim.AsText, nil)
+var koanFormRenamed_TheAmount = shim.NewForm((*RenamedMutation).SetTheAmount, shim.AsText, nil)
+var koanFormRenamed_ThePoint = shim.NewForm((*RenamedMutation).SetThePoint, shim.AsJSON, nil)
+var koanFormRenamed_SeenID = shim.NewForm((*RenamedMutation).SetSeenID, shim.AsKept, nil)
 
 func koanKindRenamed() *shim.Kind {
 	return &shim.Kind{
@@ -1306,11 +1310,11 @@ func koanKindRenamed() *shim.Kind {
 				{Entity: "NickName", Column: "ofWhom", SetNull: true},
 				{Entity: "Renamed", Column: "up", SetNull: true},
 			},
-		}, map[string]descriptor.Form{"levelID": koanFormRenamedLevelID, "theSecret": koanFormRenamedTheSecret, "thePhone": koanFormRenamedThePhone, "thePrice": koanFormRenamedThePrice, "costID": koanFormRenamedCostID, "theAmount": koanFormRenamedTheAmount, "thePoint": koanFormRenamedThePoint}),
+		}, map[string]descriptor.Form{"levelID": koanFormRenamed_LevelID, "theSecret": koanFormRenamed_TheSecret, "thePhone": koanFormRenamed_ThePhone, "thePrice": koanFormRenamed_ThePrice, "costID": koanFormRenamed_CostID, "theAmount": koanFormRenamed_TheAmount, "thePoint": koanFormRenamed_ThePoint}),
 		Generated: []string{"touched"},
 		IDForm:    shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Renamed.Query()
+			q := tx.(koanTx).tx.Renamed.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1318,7 +1322,7 @@ func koanKindRenamed() *shim.Kind {
 			return shim.Readable(q.ctx, "Row No", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Renamed.Create()
+			b := tx.(koanTx).tx.Renamed.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1328,14 +1332,14 @@ func koanKindRenamed() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Renamed.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Renamed.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Renamed(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Renamed.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Renamed.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Renamed(w))
 			}
@@ -1430,21 +1434,21 @@ func koanSetRenamed(m stdent.Mutation, column string, v any) error {
 	case "col_color":
 		return shim.Text(v, x.SetTheColor)
 	case "col_level":
-		return koanFormRenamedLevelID.Set(v, x.SetLevelID)
+		return koanFormRenamed_LevelID.Set(v, x.SetLevelID)
 	case "col_secret":
-		return koanFormRenamedTheSecret.Set(v, x.SetTheSecret)
+		return koanFormRenamed_TheSecret.Set(v, x.SetTheSecret)
 	case "col_phone":
-		return koanFormRenamedThePhone.Set(v, x.SetThePhone)
+		return koanFormRenamed_ThePhone.Set(v, x.SetThePhone)
 	case "col_price":
-		return koanFormRenamedThePrice.Set(v, x.SetThePrice)
+		return koanFormRenamed_ThePrice.Set(v, x.SetThePrice)
 	case "col_cost":
-		return koanFormRenamedCostID.Set(v, x.SetCostID)
+		return koanFormRenamed_CostID.Set(v, x.SetCostID)
 	case "col_amount":
-		return koanFormRenamedTheAmount.Set(v, x.SetTheAmount)
+		return koanFormRenamed_TheAmount.Set(v, x.SetTheAmount)
 	case "col_point":
-		return koanFormRenamedThePoint.Set(v, x.SetThePoint)
+		return koanFormRenamed_ThePoint.Set(v, x.SetThePoint)
 	case "col_seen":
-		return koanFormRenamedSeenID.Set(v, x.SetSeenID)
+		return koanFormRenamed_SeenID.Set(v, x.SetSeenID)
 	case "sn":
 		return shim.Text(v, x.SetSerialNo)
 	case "revision":
@@ -1554,7 +1558,7 @@ func koanKindSlot() *shim.Kind {
 		},
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Slot.Query()
+			q := tx.(koanTx).tx.Slot.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1562,7 +1566,7 @@ func koanKindSlot() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Slot.Create()
+			b := tx.(koanTx).tx.Slot.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1572,14 +1576,14 @@ func koanKindSlot() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Slot.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Slot.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Slot(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Slot.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Slot.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Slot(w))
 			}
@@ -1639,18 +1643,18 @@ func koanEdgeSlot(m stdent.Mutation, edge string, change shim.EdgeChange, ids []
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-var koanFormSpecimenLevel = shim.NewForm((*SpecimenMutation).SetLevel, shim.AsKept, nil)
-var koanFormSpecimenSecret = shim.NewForm((*SpecimenMutation).SetSecret, shim.AsIs, nil)
-var koanFormSpecimenPhone = shim.NewForm((*SpecimenMutation).SetPhone, shim.AsKept, nil)
-var koanFormSpecimenPrice = shim.NewForm((*SpecimenMutation).SetPrice, shim.AsText, nil)
-var koanFormSpecimenCost = shim.NewForm((*SpecimenMutation).SetCost, shim.AsText, nil)
-var koanFormSpecimenAmount = shim.NewForm((*SpecimenMutation).SetAmount, shim.AsText, nil)
-var koanFormSpecimenPoint = shim.NewForm((*SpecimenMutation).SetPoint, shim.AsJSON, nil)
-var koanFormSpecimenWords = shim.NewForm((*SpecimenMutation).SetWords, shim.AsKept, nil)
-var koanFormSpecimenSeen = shim.NewForm((*SpecimenMutation).SetSeen, shim.AsKept, nil)
-var koanFormSpecimenBig = shim.NewForm((*SpecimenMutation).SetBig, shim.AsText, &koanspecimen.ValueScanner.Big)
-var koanFormSpecimenLink = shim.NewForm((*SpecimenMutation).SetLink, shim.AsKept, &koanspecimen.ValueScanner.Link)
-var koanFormSpecimenHidden = shim.NewForm((*SpecimenMutation).SetHidden, shim.AsIs, &koanspecimen.ValueScanner.Hidden)
+var koanFormSpecimen_Level = shim.NewForm((*SpecimenMutation).SetLevel, shim.AsKept, nil)
+var koanFormSpecimen_Secret = shim.NewForm((*SpecimenMutation).SetSecret, shim.AsIs, nil)
+var koanFormSpecimen_Phone = shim.NewForm((*SpecimenMutation).SetPhone, shim.AsKept, nil)
+var koanFormSpecimen_Price = shim.NewForm((*SpecimenMutation).SetPrice, shim.AsText, nil)
+var koanFormSpecimen_Cost = shim.NewForm((*SpecimenMutation).SetCost, shim.AsText, nil)
+var koanFormSpecimen_Amount = shim.NewForm((*SpecimenMutation).SetAmount, shim.AsText, nil)
+var koanFormSpecimen_Point = shim.NewForm((*SpecimenMutation).SetPoint, shim.AsJSON, nil)
+var koanFormSpecimen_Words = shim.NewForm((*SpecimenMutation).SetWords, shim.AsKept, nil)
+var koanFormSpecimen_Seen = shim.NewForm((*SpecimenMutation).SetSeen, shim.AsKept, nil)
+var koanFormSpecimen_Big = shim.NewForm((*SpecimenMutation).SetBig, shim.AsText, &koanspecimen.ValueScanner.Big)
+var koanFormSpecimen_Link = shim.NewForm((*SpecimenMutation).SetLink, shim.AsKept, &koanspecimen.ValueScanner.Link)
+var koanFormSpecimen_Hidden = shim.NewForm((*SpecimenMutation).SetHidden, shim.AsIs, &koanspecimen.ValueScanner.Hidden)
 
 func koanKindSpecimen() *shim.Kind {
 	return &shim.Kind{
@@ -1769,10 +1773,10 @@ func koanKindSpecimen() *shim.Kind {
 				{Name: "labels", Ent: "labels", Target: "Label", Relation: "m2m", JoinTable: "specimen_labels", JoinOwn: "specimen_id", JoinTarget: "label_id"},
 				{Name: "likers", Ent: "likers", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "likes", JoinOwn: "specimen_id", JoinTarget: "visitor_id"},
 			},
-		}, map[string]descriptor.Form{"level": koanFormSpecimenLevel, "secret": koanFormSpecimenSecret, "phone": koanFormSpecimenPhone, "price": koanFormSpecimenPrice, "cost": koanFormSpecimenCost, "amount": koanFormSpecimenAmount, "point": koanFormSpecimenPoint, "big": koanFormSpecimenBig, "link": koanFormSpecimenLink, "hidden": koanFormSpecimenHidden}),
+		}, map[string]descriptor.Form{"level": koanFormSpecimen_Level, "secret": koanFormSpecimen_Secret, "phone": koanFormSpecimen_Phone, "price": koanFormSpecimen_Price, "cost": koanFormSpecimen_Cost, "amount": koanFormSpecimen_Amount, "point": koanFormSpecimen_Point, "big": koanFormSpecimen_Big, "link": koanFormSpecimen_Link, "hidden": koanFormSpecimen_Hidden}),
 		IDForm: shim.UUIDs(),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Specimen.Query()
+			q := tx.(koanTx).tx.Specimen.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1780,7 +1784,7 @@ func koanKindSpecimen() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Specimen.Create()
+			b := tx.(koanTx).tx.Specimen.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -1790,14 +1794,14 @@ func koanKindSpecimen() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Specimen.UpdateOneID(id.(uuid.UUID))
+			b := tx.(koanTx).tx.Specimen.UpdateOneID(id.(uuid.UUID))
 			for _, w := range where {
 				b.Where(predicate.Specimen(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Specimen.DeleteOneID(id.(uuid.UUID))
+			b := tx.(koanTx).tx.Specimen.DeleteOneID(id.(uuid.UUID))
 			for _, w := range where {
 				b.Where(predicate.Specimen(w))
 			}
@@ -1890,29 +1894,29 @@ func koanSetSpecimen(m stdent.Mutation, column string, v any) error {
 	case "color":
 		return shim.Text(v, x.SetColor)
 	case "level":
-		return koanFormSpecimenLevel.Set(v, x.SetLevel)
+		return koanFormSpecimen_Level.Set(v, x.SetLevel)
 	case "secret":
-		return koanFormSpecimenSecret.Set(v, x.SetSecret)
+		return koanFormSpecimen_Secret.Set(v, x.SetSecret)
 	case "phone":
-		return koanFormSpecimenPhone.Set(v, x.SetPhone)
+		return koanFormSpecimen_Phone.Set(v, x.SetPhone)
 	case "price":
-		return koanFormSpecimenPrice.Set(v, x.SetPrice)
+		return koanFormSpecimen_Price.Set(v, x.SetPrice)
 	case "cost":
-		return koanFormSpecimenCost.Set(v, x.SetCost)
+		return koanFormSpecimen_Cost.Set(v, x.SetCost)
 	case "amount":
-		return koanFormSpecimenAmount.Set(v, x.SetAmount)
+		return koanFormSpecimen_Amount.Set(v, x.SetAmount)
 	case "point":
-		return koanFormSpecimenPoint.Set(v, x.SetPoint)
+		return koanFormSpecimen_Point.Set(v, x.SetPoint)
 	case "words":
-		return koanFormSpecimenWords.Set(v, x.SetWords)
+		return koanFormSpecimen_Words.Set(v, x.SetWords)
 	case "seen":
-		return koanFormSpecimenSeen.Set(v, x.SetSeen)
+		return koanFormSpecimen_Seen.Set(v, x.SetSeen)
 	case "big":
-		return koanFormSpecimenBig.Set(v, x.SetBig)
+		return koanFormSpecimen_Big.Set(v, x.SetBig)
 	case "link":
-		return koanFormSpecimenLink.Set(v, x.SetLink)
+		return koanFormSpecimen_Link.Set(v, x.SetLink)
 	case "hidden":
-		return koanFormSpecimenHidden.Set(v, x.SetHidden)
+		return koanFormSpecimen_Hidden.Set(v, x.SetHidden)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1952,7 +1956,7 @@ func koanEdgeSpecimen(m stdent.Mutation, edge string, change shim.EdgeChange, id
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-var koanFormVisitCabinetID = shim.NewForm((*VisitMutation).SetCabinetID, shim.AsText, nil)
+var koanFormVisit_CabinetID = shim.NewForm((*VisitMutation).SetCabinetID, shim.AsText, nil)
 
 func koanKindVisit() *shim.Kind {
 	return &shim.Kind{
@@ -1983,10 +1987,10 @@ func koanKindVisit() *shim.Kind {
 				{Name: "visitor", Ent: "visitor", Target: "Visitor", Relation: "m2o", OwnKey: "visitor_id"},
 				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "m2o", OwnKey: "cabinet_id"},
 			},
-		}, map[string]descriptor.Form{"cabinetId": koanFormVisitCabinetID}),
+		}, map[string]descriptor.Form{"cabinetId": koanFormVisit_CabinetID}),
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Visit.Query()
+			q := tx.(koanTx).tx.Visit.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -1994,7 +1998,7 @@ func koanKindVisit() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Visit.Create()
+			b := tx.(koanTx).tx.Visit.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -2004,14 +2008,14 @@ func koanKindVisit() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Visit.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Visit.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Visit(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Visit.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Visit.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Visit(w))
 			}
@@ -2036,7 +2040,7 @@ func koanSetVisit(m stdent.Mutation, column string, v any) error {
 	case "visitor_id":
 		return shim.Int(v, x.SetVisitorID)
 	case "cabinet_id":
-		return koanFormVisitCabinetID.Set(v, x.SetCabinetID)
+		return koanFormVisit_CabinetID.Set(v, x.SetCabinetID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -2099,7 +2103,7 @@ func koanKindVisitor() *shim.Kind {
 		},
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Visitor.Query()
+			q := tx.(koanTx).tx.Visitor.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -2107,7 +2111,7 @@ func koanKindVisitor() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Visitor.Create()
+			b := tx.(koanTx).tx.Visitor.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -2117,14 +2121,14 @@ func koanKindVisitor() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Visitor.UpdateOneID(id.(int))
+			b := tx.(koanTx).tx.Visitor.UpdateOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Visitor(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Visitor.DeleteOneID(id.(int))
+			b := tx.(koanTx).tx.Visitor.DeleteOneID(id.(int))
 			for _, w := range where {
 				b.Where(predicate.Visitor(w))
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -42,7 +42,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -58,7 +58,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -71,7 +71,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -80,19 +80,19 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"KoanCall": len(c.KoanCall.Hooks()), "KoanRun": len(c.KoanRun.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"KoanCall": len(c.client.KoanCall.Hooks()), "KoanRun": len(c.client.KoanRun.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["KoanCall"] = len(c.KoanCall.Hooks()) > before["KoanCall"]
-	c.hooked["KoanRun"] = len(c.KoanRun.Hooks()) > before["KoanRun"]
+	c.hooked["KoanCall"] = len(c.client.KoanCall.Hooks()) > before["KoanCall"]
+	c.hooked["KoanRun"] = len(c.client.KoanRun.Hooks()) > before["KoanRun"]
 	var unheld []string
-	c.ruled["KoanCall"] = len(c.KoanCall.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("KoanCall", c.KoanCall.Interceptors())...)
-	c.ruled["KoanRun"] = len(c.KoanRun.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("KoanRun", c.KoanRun.Interceptors())...)
+	c.ruled["KoanCall"] = len(c.client.KoanCall.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("KoanCall", c.client.KoanCall.Interceptors())...)
+	c.ruled["KoanRun"] = len(c.client.KoanRun.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("KoanRun", c.client.KoanRun.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -100,7 +100,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -111,11 +111,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -182,7 +186,7 @@ func koanKindKoanCall() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).KoanCall.Query()
+			q := tx.(koanTx).tx.KoanCall.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -190,7 +194,7 @@ func koanKindKoanCall() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).KoanCall.Create()
+			b := tx.(koanTx).tx.KoanCall.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -200,14 +204,14 @@ func koanKindKoanCall() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).KoanCall.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.KoanCall.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.KoanCall(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).KoanCall.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.KoanCall.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.KoanCall(w))
 			}
@@ -383,7 +387,7 @@ func koanKindKoanRun() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).KoanRun.Query()
+			q := tx.(koanTx).tx.KoanRun.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -391,7 +395,7 @@ func koanKindKoanRun() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).KoanRun.Create()
+			b := tx.(koanTx).tx.KoanRun.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -401,14 +405,14 @@ func koanKindKoanRun() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).KoanRun.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.KoanRun.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.KoanRun(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).KoanRun.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.KoanRun.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.KoanRun(w))
 			}

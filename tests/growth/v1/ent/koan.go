@@ -20,7 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// EntitiesOption adds to what Entities gives.
+// EntitiesOption adds to what Entities returns.
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
@@ -41,7 +41,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities gives the exposed schemas to entities.Provide.
+// Entities returns the exposed schemas, for entities.Provide.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {
@@ -57,7 +57,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Trait:  koanTrait,
 	}
 	for _, fn := range o.seeds {
-		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).Client) })
+		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
 	}
 	var exposed []*descriptor.Entity
 	for _, k := range app.Kinds {
@@ -70,7 +70,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	*Client
+	client        *Client
 	hooked, ruled map[string]bool
 }
 
@@ -79,16 +79,16 @@ func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{Client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
-	c.Use(engine)
-	before := map[string]int{"Note": len(c.Note.Hooks())}
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+	c.client.Use(engine)
+	before := map[string]int{"Note": len(c.client.Note.Hooks())}
 	for _, fn := range fns {
-		fn(c.Client)
+		fn(c.client)
 	}
-	c.hooked["Note"] = len(c.Note.Hooks()) > before["Note"]
+	c.hooked["Note"] = len(c.client.Note.Hooks()) > before["Note"]
 	var unheld []string
-	c.ruled["Note"] = len(c.Note.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("Note", c.Note.Interceptors())...)
+	c.ruled["Note"] = len(c.client.Note.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Note", c.client.Note.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -96,7 +96,7 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 }
 
 func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
-	cfg := c.config
+	cfg := c.client.config
 	cfg.driver = drv
 	bound := &Client{config: cfg}
 	bound.init()
@@ -107,11 +107,15 @@ func (c koanClient) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, err
 	return koanTx{tx}, nil
 }
 
-type koanTx struct{ *Tx }
+type koanTx struct{ tx *Tx }
 
 func (t koanTx) Context(ctx context.Context) context.Context {
-	return NewContext(NewTxContext(ctx, t.Tx), t.Tx.Client())
+	return NewContext(NewTxContext(ctx, t.tx), t.tx.Client())
 }
+
+func (t koanTx) Commit() error { return t.tx.Commit() }
+
+func (t koanTx) Rollback() error { return t.tx.Rollback() }
 
 func koanTrait(err error) shim.Trait {
 	var v *ValidationError
@@ -147,7 +151,7 @@ func koanKindNote() *shim.Kind {
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).Note.Query()
+			q := tx.(koanTx).tx.Note.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -155,7 +159,7 @@ func koanKindNote() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).Note.Create()
+			b := tx.(koanTx).tx.Note.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -165,14 +169,14 @@ func koanKindNote() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).Note.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Note.UpdateOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Note(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).Note.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Note.DeleteOneID(id.(string))
 			for _, w := range where {
 				b.Where(predicate.Note(w))
 			}
