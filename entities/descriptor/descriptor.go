@@ -44,6 +44,10 @@ type Column struct {
 	Name     string
 	Storage  Storage
 	Nullable bool
+	// Native is the column's type on PostgreSQL as DDL writes it, where it may be one
+	// that does not compare with text: a composite, an enum, a domain, or one of an
+	// extension. "" for all usual types.
+	Native string
 	// Single tells that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see

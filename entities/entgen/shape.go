@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode"
 
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/entc/gen"
 	"entgo.io/ent/schema/field"
 
@@ -184,29 +187,20 @@ func otherShape(f *gen.Field) (shape, string) {
 	return s, fmt.Sprintf("the type %s cannot be shown to callers: give it MarshalText and UnmarshalText, or annotate the field with a SchemaType that says what its column holds", f.Type)
 }
 
-// columnClasses are how SchemaTypes begin, and what such columns hold.
+// columnClasses are what columns hold, by how their SchemaTypes begin.
 var columnClasses = []struct {
-	prefix string
+	words string
 	shape
 }{
-	{"varchar", shape{Type: catalog.TypeString, Storage: descriptor.Text}},
-	{"char", shape{Type: catalog.TypeString, Storage: descriptor.Text}},
-	{"text", shape{Type: catalog.TypeText, Storage: descriptor.Text}},
-	{"citext", shape{Type: catalog.TypeText, Storage: descriptor.Text}},
-	{"numeric", shape{Type: catalog.TypeDecimal, Storage: descriptor.Decimal}},
-	{"decimal", shape{Type: catalog.TypeDecimal, Storage: descriptor.Decimal}},
-	{"json", shape{Type: catalog.TypeJSON, Storage: descriptor.JSON}},
-	{"bigint", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
-	{"integer", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
-	{"int", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
-	{"smallint", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
-	{"double", shape{Type: catalog.TypeFloat, Storage: descriptor.Float}},
-	{"real", shape{Type: catalog.TypeFloat, Storage: descriptor.Float}},
-	{"bool", shape{Type: catalog.TypeBool, Storage: descriptor.Bool}},
-	{"timestamp", shape{Type: catalog.TypeTime, Storage: descriptor.Time}},
-	{"datetime", shape{Type: catalog.TypeTime, Storage: descriptor.Time}},
-	{"bytea", shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes}},
-	{"blob", shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes}},
+	{"varchar char character bpchar nvarchar", shape{Type: catalog.TypeString, Storage: descriptor.Text}},
+	{"text tinytext mediumtext longtext citext", shape{Type: catalog.TypeText, Storage: descriptor.Text}},
+	{"numeric decimal", shape{Type: catalog.TypeDecimal, Storage: descriptor.Decimal}},
+	{"json jsonb", shape{Type: catalog.TypeJSON, Storage: descriptor.JSON}},
+	{"bigint integer int int2 int4 int8 smallint", shape{Type: catalog.TypeInt, Storage: descriptor.Int}},
+	{"double real float float4 float8", shape{Type: catalog.TypeFloat, Storage: descriptor.Float}},
+	{"bool boolean", shape{Type: catalog.TypeBool, Storage: descriptor.Bool}},
+	{"timestamp timestamptz datetime", shape{Type: catalog.TypeTime, Storage: descriptor.Time}},
+	{"bytea blob", shape{Type: catalog.TypeBytes, Storage: descriptor.Bytes}},
 	{"uuid", shape{Type: catalog.TypeUUID, Storage: descriptor.UUID}},
 }
 
@@ -214,22 +208,41 @@ var columnClasses = []struct {
 // where they do not, or where one is of no known class.
 func columnShape(f *gen.Field) (found shape, ok bool) {
 	for _, typ := range f.Column().SchemaType {
-		known := false
-		for _, c := range columnClasses {
-			if !strings.HasPrefix(strings.ToLower(typ), c.prefix) || strings.HasSuffix(typ, "]") {
-				continue
-			}
-			if ok && found.Storage != c.Storage {
-				return shape{}, false
-			}
-			found, ok, known = c.shape, true, true
-			break
-		}
-		if !known {
+		class, known := classOf(typ)
+		if !known || ok && found.Storage != class.Storage {
 			return shape{}, false
 		}
+		found, ok = class, true
 	}
 	return found, ok
+}
+
+// classOf is the class of a SchemaType; false for lists, and for types of the
+// database's own.
+func classOf(typ string) (shape, bool) {
+	word := strings.ToLower(strings.TrimSpace(typ))
+	if i := strings.IndexFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i >= 0 {
+		word = word[:i]
+	}
+	if strings.HasSuffix(typ, "]") {
+		return shape{}, false
+	}
+	for _, c := range columnClasses {
+		if slices.Contains(strings.Fields(c.words), word) {
+			return c.shape, true
+		}
+	}
+	return shape{}, false
+}
+
+// nativeType is the type of a field's column on PostgreSQL where that may not compare
+// with text. ent's enums do: PostgreSQL takes their values for what they are.
+func nativeType(f *gen.Field, s shape) string {
+	typ := f.Column().SchemaType[dialect.Postgres]
+	if _, known := classOf(typ); typ == "" || known || s.Type == catalog.TypeEnum || s.Storage != descriptor.Text && s.Storage != descriptor.Held {
+		return ""
+	}
+	return typ
 }
 
 // decimalColumn tells whether some database keeps the field as a decimal.

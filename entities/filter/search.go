@@ -114,7 +114,7 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 }
 
 func (w *Words) found(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column, word string, m sqltext.WordMatch) {
-	b.Dialect.Word(b, func(b *sqltext.Builder) { b.Column(a, c.Name) }, word, m)
+	b.Dialect.Word(b, func(b *sqltext.Builder) { Column(b, a, c) }, word, m)
 }
 
 // Rank appends the number that tells how well a row fits: for each word and field

@@ -83,7 +83,11 @@ type plain struct{ *descriptor.Column }
 func (c plain) nullable() bool { return c.Nullable }
 
 func (c plain) isNull(b *sqltext.Builder, a sqltext.Alias, negate bool) {
-	b.Column(a, c.Name)
+	if native(b, c.Column) { // a composite of nulls is null, and one with a null is not "not null"
+		castToText(b, a, c.Column)
+	} else {
+		b.Column(a, c.Name)
+	}
 	if negate {
 		b.Raw(" IS NOT NULL")
 		return
@@ -101,27 +105,50 @@ func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
 	case c.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(a, c.Name).Raw(after)
-	case asText(c):
-		b.Raw("CAST(").Column(a, c.Name).Raw(" AS TEXT)")
+	case asText(b, c):
+		castToText(b, a, c)
 	default:
 		b.Column(a, c.Name)
 	}
 }
 
-// asText tells whether a column holds text that an app's own type may have kept as
-// bytes, which databases do not compare with text.
-func asText(c *descriptor.Column) bool { return c.Form != nil && c.Storage == descriptor.Text }
+func castToText(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
+	b.Raw("CAST(").Column(a, c.Name).Raw(" AS TEXT)")
+}
+
+// asText reports whether a column is ordered and searched as text although the
+// database would not take it for one: an app's own type may have kept it as bytes, or
+// its type is one of the database's own.
+func asText(b *sqltext.Builder, c *descriptor.Column) bool {
+	return c.Storage == descriptor.Text && (c.Form != nil || native(b, c))
+}
+
+// native reports whether a column has a type of the database's own.
+func native(b *sqltext.Builder, c *descriptor.Column) bool {
+	if c.Native == "" {
+		return false
+	}
+	before, _ := b.Dialect.Native(c.Native)
+	return before != ""
+}
 
 // verbatim is a column that is compared with exactly what it holds.
 type verbatim struct{ plain }
 
 func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
 
-func (c verbatim) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+func (c verbatim) bind(b *sqltext.Builder, v any) {
+	if c.Native == "" {
+		b.Arg(v)
+		return
+	}
+	before, after := b.Dialect.Native(c.Native)
+	b.Raw(before).Arg(v).Raw(after)
+}
 
 // whole is a column that is compared for equality.
 func whole(c *descriptor.Column) operand {
-	if c.Form != nil && c.Storage != descriptor.Decimal {
+	if (c.Form != nil || c.Native != "") && c.Storage != descriptor.Decimal {
 		return verbatim{plain{c}}
 	}
 	return plain{c}
@@ -130,7 +157,7 @@ func whole(c *descriptor.Column) operand {
 // Bind appends a value that Column is compared with.
 func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
 	if c.Storage != descriptor.Decimal {
-		if held, ok := v.([]byte); ok && asText(c) {
+		if held, ok := v.([]byte); ok && asText(b, c) {
 			v = string(held)
 		}
 		b.Arg(bound(b.Dialect, v))
@@ -193,7 +220,11 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		for i, v := range n.values {
 			values[i] = bound(b.Dialect, v)
 		}
-		b.List(values)
+		if c, ok := n.operand.(verbatim); ok {
+			b.ListWith(values, func(v any) { c.bind(b, v) })
+		} else {
+			b.List(values)
+		}
 		b.Raw(")")
 	})
 }

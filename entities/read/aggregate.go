@@ -229,9 +229,8 @@ func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 		between(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
 	case c.of.rule != nil:
 		c.of.readable(b, t)
-	case c.of.column.Storage == descriptor.Decimal:
-		before, after := b.Dialect.Numeric()
-		b.Raw(before).Column(t, c.of.column.Name).Raw(after)
+	case c.of.column.Storage == descriptor.Decimal, c.of.column.Native != "":
+		filter.Column(b, t, &c.of.column)
 	default:
 		b.Column(t, c.of.column.Name)
 	}

@@ -275,6 +275,9 @@ func (in *input) add(a *Aggregate, c column, at string) {
 	if c.field.Type == catalog.TypeDecimal { // a number now, however the column keeps it
 		c.inner.Form = nil
 	}
+	if c.inner.Storage == descriptor.Text { // a text now, whatever the column's type
+		c.inner.Native = ""
+	}
 	if c.call != group && c.call != count && c.call != distinct {
 		c.field.Nullable, c.inner.Nullable = true, true
 	}

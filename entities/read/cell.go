@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // kind is how a column's value becomes JSON.
@@ -97,6 +99,9 @@ func (c *cell) Scan(src any) error {
 	var err error
 	if c.kind == kindHeld {
 		b, err = appendHeld(b, c.form, src)
+		if err != nil {
+			err = unreadable(strings.Trim(c.key, `,":`), err)
+		}
 	} else {
 		b, err = appendValue(b, c.kind, src)
 	}
@@ -110,11 +115,20 @@ type blob string
 // Value implements driver.Valuer.
 func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
 
+// unreadable is the fault of a stored value that the app's own type does not read. The
+// type's words are for the log only, since they may have the value in them.
+func unreadable(field string, err error) error {
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type for it refuses it", field).
+		WithHint("The Scan of the field's Go type has to read all that its column may hold; leave the field out of `fields` until it does.").Because(err)
+	f.Retry = fault.Never
+	return f
+}
+
 // appendHeld gives the JSON of what callers see of a value.
 func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	seen, err := form.Show(src)
 	if err != nil {
-		return b, fmt.Errorf("read: a stored value is none of its field's type: %w", err)
+		return b, err
 	}
 	switch v := seen.(type) {
 	case nil:

@@ -2,10 +2,15 @@ package read
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // FuzzText: any text becomes the JSON string that encoding/json reads back.
@@ -62,4 +67,24 @@ func TestNumbers(t *testing.T) {
 	}
 	_, err := appendValue(nil, kindInt, "text")
 	require.Error(t, err)
+}
+
+// unreadableForm is that of a type which reads nothing.
+type unreadableForm struct{ descriptor.Form }
+
+func (unreadableForm) Show(held any) (any, error) { return nil, fmt.Errorf("cannot read %v", held) }
+
+// TestUnreadableValueIsNamedByItsField: the type's own words may have the value in them,
+// so they are the cause, for the log.
+func TestUnreadableValueIsNamedByItsField(t *testing.T) {
+	var out []byte
+	c := cell{out: &out, kind: kindHeld, form: unreadableForm{}, key: `,"address":`}
+	err := c.Scan("a secret")
+	var f *fault.Fault
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, fault.ServiceUnavailable, f.Code)
+	require.Equal(t, fault.Never, f.Retry)
+	require.Contains(t, f.Message, `"address"`)
+	require.NotContains(t, f.Message+f.Hint, "secret")
+	require.EqualError(t, errors.Unwrap(f), "cannot read a secret")
 }

@@ -50,6 +50,9 @@ func (PostgreSQL) Suffix() (before, between, after string) { return "right(", ",
 // Numeric implements Dialect.
 func (PostgreSQL) Numeric() (before, after string) { return "CAST(", " AS numeric)" }
 
+// Native implements Dialect.
+func (PostgreSQL) Native(typ string) (before, after string) { return "CAST(", " AS " + typ + ")" }
+
 var postgresBuckets = map[Unit][]string{
 	Day:   postgresBucket("day"),
 	Week:  postgresBucket("week"),

@@ -43,6 +43,9 @@ func (SQLite) Suffix() (before, between, after string) { return "substr(", ",-le
 // Numeric implements Dialect.
 func (SQLite) Numeric() (before, after string) { return "CAST(", " AS NUMERIC)" }
 
+// Native implements Dialect.
+func (SQLite) Native(string) (before, after string) { return "", "" }
+
 // sqliteBuckets are the pieces of Bucket. Times that the engine's own stores keep
 // are cut as the texts that they are; only others take reckoning.
 var sqliteBuckets = map[Unit][]string{

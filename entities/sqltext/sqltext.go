@@ -37,6 +37,9 @@ type Dialect interface {
 	Suffix() (before, between, after string)
 	// Numeric opens and closes an expression that makes a decimal comparable.
 	Numeric() (before, after string)
+	// Native opens and closes an expression that makes a value one of a type of
+	// descriptor.Column.Native. Both are empty where the dialect has no such types.
+	Native(typ string) (before, after string)
 	// Bucket gives the pieces of an expression of the bucket that a time falls
 	// into: its start in UTC, in the form of a time. The time stands between each
 	// two pieces.
@@ -133,7 +136,10 @@ func (b *Builder) Arg(v any) *Builder {
 // List binds values as a comma separated list, padded with its last value to a
 // power of two, so that lists of similar length share one statement. values must
 // not be empty.
-func (b *Builder) List(values []any) *Builder {
+func (b *Builder) List(values []any) *Builder { return b.ListWith(values, func(v any) { b.Arg(v) }) }
+
+// ListWith is List, with each value bound by a function.
+func (b *Builder) ListWith(values []any, bind func(any)) *Builder {
 	n := 1
 	for n < len(values) {
 		n *= 2
@@ -142,7 +148,7 @@ func (b *Builder) List(values []any) *Builder {
 		if i > 0 {
 			b.Raw(",")
 		}
-		b.Arg(values[min(i, len(values)-1)])
+		bind(values[min(i, len(values)-1)])
 	}
 	return b
 }

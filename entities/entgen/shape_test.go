@@ -1,0 +1,50 @@
+package entgen
+
+import (
+	"testing"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
+)
+
+// Native has columns of PostgreSQL's own types, and of usual ones.
+type Native struct{ ent.Schema }
+
+func (Native) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Native) Fields() []ent.Field {
+	typed := func(typ string) map[string]string { return map[string]string{dialect.Postgres: typ} }
+	return []ent.Field{
+		field.String("address").SchemaType(typed("address")), field.String("zip").SchemaType(typed("public.zip")),
+		field.String("tags").SchemaType(typed("text[]")), field.String("length").SchemaType(typed("interval")),
+		field.String("name").SchemaType(typed("character varying(30)")), field.String("note").SchemaType(typed("CITEXT")),
+		field.Enum("status").Values("a").SchemaType(typed("status")), field.Int("number").SchemaType(typed("serial")),
+	}
+}
+
+func TestNativeTypesAreThoseOfTheDatabase(t *testing.T) {
+	m, err := newModel(graph(t, Native{}))
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"address": "address", "zip": "public.zip", "tags": "text[]", "length": "interval", "name": "", "note": "", "status": "", "number": "",
+	} {
+		require.Equal(t, want, m.kinds[0].Entity.Column(name).Native, name)
+	}
+}
+
+func TestClassOfSchemaTypes(t *testing.T) {
+	for typ, want := range map[string]descriptor.Storage{
+		"varchar(255)": descriptor.Text, "Character Varying": descriptor.Text, "int": descriptor.Int, "int8": descriptor.Int, "double precision": descriptor.Float,
+		"timestamp with time zone": descriptor.Time, "jsonb": descriptor.JSON, "numeric(10,2)": descriptor.Decimal, "interval": "", "int4range": "", "text[]": "", "textual": "",
+	} {
+		class, known := classOf(typ)
+		require.Equal(t, want, class.Storage, typ)
+		require.Equal(t, want != "", known, typ)
+	}
+}
