@@ -19,6 +19,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
+	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff, in cmd/koan only
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
@@ -33,6 +34,7 @@ require (
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
+	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
 	golang.org/x/text v0.43.0 // jsonschema's messages
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
@@ -75,7 +77,6 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/zclconf/go-cty v1.14.4 // indirect
@@ -85,7 +86,6 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect

@@ -85,13 +85,9 @@ func named(dir string, o options) (names, error) {
 		return n, fmt.Errorf("%q is not a module path", n.Module)
 	}
 	if o.source != "" {
-		source, err := filepath.Abs(o.source)
+		source, err := checkout(o.source)
 		if err != nil {
 			return n, err
-		}
-		mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
-		if err != nil || !strings.Contains(string(mod), "module github.com/koan-go/koan\n") {
-			return n, fmt.Errorf("%s is no checkout of github.com/koan-go/koan", o.source)
 		}
 		n.Source, n.Version = source, "v0.0.0"
 	}
@@ -99,6 +95,19 @@ func named(dir string, o options) (names, error) {
 		return n, errors.New("this koan was built from a checkout, so there is no released version to require; say where the checkout is with --koan-src PATH")
 	}
 	return n, nil
+}
+
+// checkout is the absolute path of a checkout of Koan.
+func checkout(dir string) (string, error) {
+	source, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil || !strings.Contains(string(mod), "module github.com/koan-go/koan\n") {
+		return "", fmt.Errorf("%s is no checkout of github.com/koan-go/koan", dir)
+	}
+	return source, nil
 }
 
 type file struct {

@@ -1,4 +1,5 @@
-// Command koan is the developer's tool: it starts new apps. Apps have their own
+// Command koan is the developer's tool: it starts new apps, and
+// adds Koan to projects that have ent schemas. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
 
@@ -18,7 +19,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
-		Use: "koan", Short: "Start new Koan apps", Version: version(), SilenceErrors: true, SilenceUsage: true,
+		Use: "koan", Short: "Start new Koan apps, and add Koan to ent projects", Version: version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(stdout)
@@ -43,7 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
-	root.AddCommand(create)
+	root.AddCommand(create, adding(stdout, &failure))
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2

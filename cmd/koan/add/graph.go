@@ -1,0 +1,148 @@
+package add
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+	"entgo.io/ent/schema/field"
+
+	"github.com/koan-go/koan/entities/entgen"
+	"github.com/koan-go/koan/entities/expose"
+)
+
+// graph is what ent says of the schemas.
+type graph struct {
+	all      []string
+	exposed  []string // that have the annotation
+	open     []string // that could have it
+	refused  []string // "Name: why not"
+	policies []string // exposed ones with a privacy policy
+	api      entgen.API
+	runtime  bool   // the schemas have defaults, hooks or policies in Go
+	program  string // the folder of the program that serves, "" where none is written
+}
+
+// load has ent load the schemas, as it does when it generates.
+func (p *plan) load() (*graph, error) {
+	flags, done, err := p.buildFlags()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	storage, err := gen.NewStorage("sql")
+	if err != nil {
+		return nil, err
+	}
+	cfg := &gen.Config{Storage: storage, IDType: &field.TypeInfo{Type: field.TypeInt}, BuildFlags: flags, Target: p.gen.target, Package: p.gen.pkg}
+	if c := p.gen.command; c != nil {
+		if err := entc.FeatureNames(c.features...)(cfg); err != nil {
+			return nil, err
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chdir(p.mod.root); err != nil { // ent runs go in the working directory
+		return nil, err
+	}
+	g, err := entc.LoadGraph("./"+p.inModule(p.schemas), cfg)
+	if back := os.Chdir(here); back != nil {
+		return nil, back
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ent cannot load the schemas in %s, and so could not generate from them either: %w", p.rel(p.schemas), err)
+	}
+	return read(g), nil
+}
+
+// buildFlags has go resolve the module's imports with the planned go.mod, and write
+// what it finds out beside a copy of that.
+func (p *plan) buildFlags() (flags []string, done func(), err error) {
+	work := exec.Command("go", "env", "GOWORK")
+	work.Dir = p.mod.root
+	out, err := work.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("go env: %w", err)
+	}
+	if at := strings.TrimSpace(string(out)); at != "" && at != "off" {
+		return nil, func() {}, nil // go.work decides
+	}
+	planned, err := p.open(filepath.Join(p.mod.root, "go.mod"))
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "koan-add-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.RemoveAll(dir) }
+	sums, err := os.ReadFile(filepath.Join(p.mod.root, "go.sum"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		done()
+		return nil, nil, err
+	}
+	mod := filepath.Join(dir, "go.mod")
+	if err := errors.Join(os.WriteFile(mod, planned.now, 0o644), os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return []string{"-mod=mod", "-modfile=" + mod}, done, nil
+}
+
+// read sorts the schemas of a graph by whether they are exposed, or could be.
+func read(g *gen.Graph) *graph {
+	out := &graph{api: entgen.APIOf(g)}
+	obstacles := entgen.Obstacles(g)
+	for _, n := range g.Nodes {
+		out.all = append(out.all, n.Name)
+		out.runtime = out.runtime || n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0 || n.HasDefault() || n.HasUpdateDefault()
+		for _, why := range obstacles[n.Name] {
+			out.refused = append(out.refused, n.Name+": "+why)
+		}
+		switch {
+		case n.Annotations[expose.EntityName] != nil:
+			out.exposed = append(out.exposed, n.Name)
+			if n.NumPolicy() > 0 {
+				out.policies = append(out.policies, n.Name)
+			}
+		case len(obstacles[n.Name]) == 0:
+			out.open = append(out.open, n.Name)
+		}
+	}
+	return out
+}
+
+// choose are the schemas that get the annotation.
+func (g *graph) choose(asked []string) ([]string, error) {
+	if slices.Equal(asked, []string{"all"}) {
+		return slices.Clone(g.open), nil
+	}
+	var out, wrong []string
+	for _, name := range asked {
+		switch {
+		case slices.Contains(out, name), slices.Contains(g.exposed, name):
+		case slices.Contains(g.open, name):
+			out = append(out, name)
+		case !slices.Contains(g.all, name):
+			wrong = append(wrong, fmt.Sprintf("there is no schema %q; there are %s", name, strings.Join(g.all, ", ")))
+		default:
+			for _, r := range g.refused {
+				if strings.HasPrefix(r, name+": ") {
+					wrong = append(wrong, r)
+				}
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("--expose: %s", strings.Join(wrong, "\n  "))
+	}
+	return out, nil
+}
