@@ -95,8 +95,8 @@ func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic
 
 type describeRunKey struct{ p *provider }
 
-// describeRun is what a model reads before it writes a module: the rules, what it
-// can import, and an example that runs.
+// describeRun is what a model reads before it writes a module: the rules, an example
+// that runs, what it can import, and the declarations within their budget.
 func (p *provider) describeRun(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(`Runs one ES module (JavaScript or TypeScript, top-level await) in a fresh sandbox, as one transaction: what it changes is kept when it ends cleanly, and nothing when it throws or passes a limit.
@@ -110,11 +110,12 @@ func (p *provider) describeRun(v *catalog.View) string {
 		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " calls, " + strconv.Itoa(p.config().limits.MaxParallelCalls) + " at once.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
+	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n")
 	if all := typegen.Modules(v, p.app); len(all) <= p.config().inlineTypes {
-		b.WriteString("\nDeclarations:\n```ts\n" + all + "```\n")
+		b.WriteString(typegen.ModuleNames(v, p.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
 		return b.String()
 	}
-	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n" + typegen.ModuleNames(v, p.app, p.config().inlineTypes))
+	b.WriteString(typegen.ModuleNames(v, p.app, p.config().inlineTypes))
 	return b.String()
 }
 

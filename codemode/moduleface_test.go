@@ -355,6 +355,9 @@ func TestModuleDescription(t *testing.T) {
 	example, _, _ := strings.Cut(rest, "```")
 	require.NotEqual(t, "null", m.gives(example), "the example runs")
 	require.Equal(t, text, op.Description(newModules(t, nil).view), "equal views are described in equal bytes")
+	for _, part := range []string{example, "- @codemode/servers/square: of\n", "- @codemode/servers/koan: note_collection", "@codemode/discovery"} {
+		require.Contains(t, text[:1900], part, "clients cut at 2,048 characters")
+	}
 
 	small := newModules(t, map[string]any{"codeMode.inlineTypesBytes": 200})
 	brief := small.view.Snapshot().Operation(catalog.CodeID("codemode", "run")).Description(small.view)

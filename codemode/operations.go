@@ -71,7 +71,7 @@ var searchMembers = members{
 const (
 	executeOutput  = `{"type":"object","required":["success","logs","changeCounts"],"properties":{"success":{"const":true},"answer":{},"result":{},"changes":{"type":"array"},"calls":{"type":"array"}}}`
 	validateOutput = `{"type":"object","required":["valid"],"properties":{"valid":{"type":"boolean"}}}`
-	searchOutput   = `{"type":"object","required":["query","results"]}`
+	searchOutput   = `{"type":"object","required":["query","results"],"properties":{"results":{"type":"array","items":{"type":"object"}}}}`
 )
 
 // executeRefused is the rest of a failure (failed) whose input was refused: no run
@@ -120,18 +120,27 @@ type describeKey struct{ p *provider }
 const rules = `Runs one JavaScript program as one transaction: it commits on a clean end; a throw or a passed limit keeps nothing.
 - SDK calls are synchronous and throw KoanError (code, hint).
 - Answer with SDK.Out.answer(value); log with console.log.
-- Filter, sort and page in the query; "with" reads relationships. upsert keeps absent fields.
+- Filter, sort and page in the query. upsert keeps absent fields.
 - No network, files or require.
 - dryRun shows the changes and keeps nothing.
 `
 
-// filterRules stand in for the declarations where those are too long.
-const filterRules = `
-Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $not; to-one {a: 1}, to-many {$some: {a: 1}}.
+// methods stand in for the declarations, which clients may cut off.
+const methods = `
+Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
+Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $not; to-one {a: 1}, to-many {$some: {a: 1}}.`
+
+const searching = `
+koan.code.search with detail full declares each of:
 `
 
-// describeExecute is what a model reads before it writes a script: the rules, an
-// example that runs, and the declarations within their budget.
+// essential is how many bytes of a description say what a script cannot be written
+// without: clients cut at 2,048 characters, and some hand on no more.
+const essential = 1900
+
+// describeExecute is what a model reads before it writes a script. The rules, an
+// example that runs, and the names of what there is come first; the declarations
+// within their budget follow.
 func (p *provider) describeExecute(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(rules)
@@ -139,15 +148,23 @@ func (p *provider) describeExecute(v *catalog.View) string {
 		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " SDK calls.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleScript(v) + "```\n")
-	inline, complete := typegen.Inline(v, p.config().inlineTypes)
-	if complete {
-		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
-		return b.String()
-	}
 	if len(v.Resources()) > 0 {
-		b.WriteString(filterRules)
+		b.WriteString(methods)
 	}
-	b.WriteString("\nkoan.code.search with detail full declares each of:\n" + inline)
+	b.WriteString(searching)
+	overview, more := typegen.Overview(v, essential-b.Len())
+	b.WriteString(overview)
+	inline, complete := typegen.Inline(v, p.config().inlineTypes)
+	switch {
+	case complete:
+		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
+	case inline != "" && inline != overview:
+		b.WriteString("\n" + inline)
+	case len(more) > 0:
+		if names := strings.Join(more, " "); len(names) <= p.config().inlineTypes {
+			b.WriteString("\nMore entities: " + names + "\n")
+		}
+	}
 	return b.String()
 }
 

@@ -124,7 +124,7 @@ func (p *provider) Offer() catalog.Offer {
 
 func (p *provider) has(face string) bool { return slices.Contains(p.config().faces, face) }
 
-const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. The SDK's types stand in that tool's description and in the resource " + declarationsURI + "."
+const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. koan.code.search finds what SDK has; its types are also the resource " + declarationsURI + "."
 
 // Instructions implements catalog.Instructor.
 func (p *provider) Instructions() string {

@@ -251,7 +251,7 @@ func exampleChange(k *kind) object {
 }
 
 func exampleMatch(k *kind) object {
-	return object{k.key().Name: object{"$in": []any{exampleID(k)}}}
+	return object{k.key().Name: exampleID(k)}
 }
 
 func updateByQueryExample(k *kind) json.RawMessage {
@@ -259,9 +259,9 @@ func updateByQueryExample(k *kind) json.RawMessage {
 	if changes == nil {
 		return nil
 	}
-	return encode(object{"filter": exampleMatch(k), "changes": changes, "maxAffected": 10})
+	return encode(object{"filter": exampleMatch(k), "changes": changes})
 }
 
 func deleteByQueryExample(k *kind) json.RawMessage {
-	return encode(object{"filter": exampleMatch(k), "maxAffected": 10})
+	return encode(object{"filter": exampleMatch(k)})
 }

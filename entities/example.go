@@ -108,7 +108,7 @@ func exampleID(k *kind) any {
 	case descriptor.UUID:
 		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(k.name())).String()
 	default:
-		return "no-such-" + strings.ToLower(k.name())
+		return "none"
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 	"github.com/koan-go/koan/framework/telemetry"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // Provider puts operations into an app's catalog.
@@ -97,7 +98,9 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.queueMax", Live: true, Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
 		{Key: "server.toolTimeoutMs", Live: true, Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
-		{Key: "server.toolNames", Live: true, Default: "auto", OneOf: []string{"auto", "dotted", "underscore"}, Help: "spelling of listed tool names"},
+		{Key: "server.toolNames", Live: true, Default: string(toolset.Underscore), OneOf: []string{string(toolset.Underscore), string(toolset.Dotted)}, Help: "spelling of listed tool names: `_` for `.`, or dots, which several clients refuse; both can be called"},
+		{Key: "tools.style", Live: true, Default: string(toolset.Auto), OneOf: []string{string(toolset.Auto), string(toolset.PerEntity), string(toolset.Generic)}, Help: "a tool for each entity and operation, or one for each operation with the entity as an argument; auto is the first up to 40 tools"},
+		{Key: "tools.outputSchemas", Live: true, Default: string(toolset.OutputsAuto), OneOf: []string{string(toolset.OutputsAuto), string(toolset.OutputsAlways), string(toolset.OutputsNever)}, Help: "which tools are listed with a schema of their output; auto: those that give something else than entities"},
 		{Key: "server.allowedHosts", Live: true, Default: []string{}, Help: "names by which HTTP on loopback may be called: those of a proxy in front"},
 		{Key: "server.allowedOrigins", Live: true, Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
 		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
@@ -229,7 +232,7 @@ func (i *Instance) offer() error {
 	for n, p := range i.started {
 		offers[n] = p.Offer()
 	}
-	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}}
+	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: toolset.Operations()}
 	s, err := catalog.NewSnapshot(append(offers, about)...)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // MCP makes an MCP server over the app's catalog, which follows its changes. The
@@ -20,7 +21,7 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),
 		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(i.Snapshot()),
 		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		ToolNames: live.ToolNames, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Log: i.log,
+		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Log: i.log,
 	}
 	o.Instructions = i.app.Description
 	if len(o.Faces) > 0 {
@@ -55,7 +56,7 @@ func (i *Instance) Connect(ctx context.Context, p auth.Principal) (io.ReadWriteC
 // live is what a configuration says of the MCP server's live options.
 func (i *Instance) live(v catalog.Values) mcpserver.Live {
 	return mcpserver.Live{
-		Exposure: i.mode(v), ExposureIsAuto: negotiated(v), ToolNames: mcpserver.ToolNames(v.String("server.toolNames")),
+		Exposure: i.mode(v), ExposureIsAuto: negotiated(v), Tools: toolset.Configured(v),
 		QueueMax: v.Int("server.queueMax"), ToolTimeout: v.Duration("server.toolTimeoutMs"),
 	}
 }
@@ -126,7 +127,7 @@ func hosts(v catalog.Values) []string {
 func faces(s *catalog.Snapshot) []string {
 	var out []string
 	for _, op := range s.Operations() {
-		if op.ID.Kind == catalog.KindCode && op.Reach&catalog.ReachTools != 0 && !slices.Contains(out, op.ID.Owner) {
+		if op.ID.Kind == catalog.KindCode && op.Reach&catalog.ReachTools != 0 && op.ListedBeside == nil && !slices.Contains(out, op.ID.Owner) {
 			out = append(out, op.ID.Owner)
 		}
 	}

@@ -20,6 +20,7 @@ type generator struct {
 	// none, which stands for all.
 	operators map[string]bool
 	alone     bool // what is written stands without the other entities
+	brief     bool // nobody checks scripts with it
 }
 
 // shape is one set of methods and the interface that has them.
@@ -290,39 +291,18 @@ func field(f *catalog.Field) string {
 }
 
 func fieldType(f *catalog.Field) string {
-	switch f.Type {
-	case catalog.TypeInt, catalog.TypeFloat:
-		return "number"
-	case catalog.TypeBool:
-		return "boolean"
-	case catalog.TypeEnum:
-		if len(f.Enum) == 0 {
-			return "string"
-		}
-		parts := make([]string, len(f.Enum))
-		for i, v := range f.Enum {
-			parts[i] = quote(v)
-		}
-		return strings.Join(parts, " | ")
-	case catalog.TypeJSON:
-		return jsonFieldType(f.Schema)
-	case catalog.TypeString, catalog.TypeText, catalog.TypeTime, catalog.TypeUUID, catalog.TypeID, catalog.TypeBytes, catalog.TypeDecimal:
+	if kind, ok := f.TypeScript(); ok {
+		return kind
 	}
-	return "string"
+	return jsonFieldType(f.Schema)
 }
 
 // fieldNotes say in one line what a type cannot.
 func fieldNotes(f *catalog.Field) string {
 	var notes []string
 	add := func(s string) { notes = append(notes, s) }
-	switch f.Type {
-	case catalog.TypeTime:
-		add("RFC 3339 UTC")
-	case catalog.TypeBytes:
-		add("base64")
-	case catalog.TypeDecimal:
-		add("decimal")
-	default:
+	if format := f.Format(); format != "" {
+		add(format)
 	}
 	if f.Opaque {
 		add("compared as a whole")
@@ -336,41 +316,12 @@ func fieldNotes(f *catalog.Field) string {
 	if f.Immutable {
 		add("only at creation")
 	}
-	if f.MinLength != nil {
-		add("at least " + strconv.Itoa(*f.MinLength) + " characters")
-	}
-	if f.MaxLength != nil {
-		add("at most " + strconv.Itoa(*f.MaxLength) + " characters")
-	}
-	if f.Min != nil {
-		add("min " + number(*f.Min))
-	}
-	if f.Max != nil {
-		add("max " + number(*f.Max))
-	}
-	if f.Pattern != "" {
-		add("pattern " + f.Pattern)
-	}
-	if len(f.Default) > 0 {
-		add("default " + string(f.Default))
-	}
-	if len(f.Example) > 0 && len(f.Example) <= maxExample {
-		add("such as " + string(f.Example))
-	}
+	notes = append(append(notes, f.Limits()...), f.Usual()...)
 	return noted(f.Description, notes)
 }
 
 // edgeNotes say of a relationship what its type cannot.
-func edgeNotes(e catalog.Edge) string {
-	var notes []string
-	if e.ReadOnly {
-		notes = append(notes, "read-only")
-	}
-	if e.Immutable {
-		notes = append(notes, "only at creation")
-	}
-	return noted(e.Description, notes)
-}
+func edgeNotes(e catalog.Edge) string { return noted(e.Description, e.Limits()) }
 
 // noted puts notes behind a description.
 func noted(description string, notes []string) string {
@@ -383,8 +334,3 @@ func noted(description string, notes []string) string {
 	}
 	return strings.TrimRight(description, " .") + " (" + text + ")."
 }
-
-// maxExample bounds the examples that are worth their place, in bytes.
-const maxExample = 60
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

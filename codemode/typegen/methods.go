@@ -12,7 +12,11 @@ func (g *generator) generics() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(filterTypes(g.hasOperator, g.alone))
+	if g.brief {
+		b.WriteString(briefTypes)
+	} else {
+		b.WriteString(filterTypes(g.hasOperator, g.alone))
+	}
 	if len(g.params["aggregate"]) > 0 {
 		b.WriteString(aggregateTypes)
 	}

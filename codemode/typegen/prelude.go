@@ -178,6 +178,21 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 `
 }
 
+// briefTypes stand in for filterTypes where nothing is checked: in a description.
+const briefTypes = `
+  type Id = string | number;
+  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+  /** Lazy; also map, filter, take, drop, reduce, find, some, every, toArray. */
+  type Items<T> = IterableIterator<T> & { [method: string]: any };
+  /** Relationships are written by id; a list replaces, {$add, $remove} change it. */
+  type Input<T> = { [K in keyof T]?: any };
+  /** {field: value} or {field: {$eq $ne $in $nin $lt $lte $gt $gte $between $null}}; texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path; $and $or $nor $not $search; to-many $some $every $none $exists. */
+  type Filter<T> = { [K in keyof T]?: any } & { [operator: string]: any };
+  type Fields = string | readonly string[];
+  /** "a,b.c", or {edge: {limit, sort, filter, fields, with}}. */
+  type With<T, R extends string> = R | string | readonly string[] | { [K in R]?: any };
+`
+
 // paths is the type of what looks into JSON: "a.b[0]" and a condition.
 func paths(has func(operator string) bool) string {
 	if !has("$path") {

@@ -1,8 +1,6 @@
 package typegen
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode"
 
@@ -37,13 +35,7 @@ func plain(text string) string {
 }
 
 // quote writes a string as a TypeScript literal.
-func quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes; U+2028 and U+2029 are escaped
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return catalog.Quote(s) }
 
 // property writes a member's name, quoted where it is no identifier.
 func property(name string) string {

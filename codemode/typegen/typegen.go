@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/bind"
@@ -24,7 +25,7 @@ type inlineKey struct{ budget int }
 // stands by itself. The text is the same for every View with the same content, and
 // its first line is the digest of the rest.
 func Declarations(v *catalog.View) string {
-	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v)) })
+	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v, false)) })
 }
 
 // Prelude gives what the declarations of entities and functions build on: the
@@ -41,8 +42,10 @@ func sealed(text string) string {
 	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
 }
 
-func namespaceSDK(v *catalog.View) string {
-	g := newGenerator(v)
+func namespaceSDK(v *catalog.View, brief bool) string {
+	copied := *newGenerator(v)
+	g := &copied
+	g.brief = brief
 	var b strings.Builder
 	b.WriteString("declare namespace SDK {\n")
 	b.WriteString(core)
@@ -89,31 +92,71 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	return sealed(b.String()), true
 }
 
-// Inline gives what stands in a tool's description within a budget in bytes: the
-// declarations of SDK (complete), with their comments or, where that is too long,
-// without; else a line for each entity and domain; and where there are more than
-// 40 entities, or the lines are too long, bare names.
+// Inline gives what stands of a View in a tool's description within a budget in
+// bytes: the declarations of SDK (complete), with their comments or, where that is too
+// long, without; else a line for each entity and domain, while there are at most 40
+// entities; else nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
-		all := strings.ReplaceAll(namespaceSDK(v), "\n    ", "\n  ")
+		all := strings.ReplaceAll(namespaceSDK(v, true), "\n    ", "\n  ")
 		if len(all) <= budget {
 			return all
 		}
 		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
-		if len(v.Resources()) <= maxInlineLines {
-			if lines := summary(v); len(lines) <= budget {
-				return lines
-			}
-		}
-		return bareNames(v, budget)
+		return lines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
 }
 
+// Overview says within a budget in bytes what SDK has: a line for each entity and
+// domain, or their names. more are the entities for whose names there was no room.
+func Overview(v *catalog.View, budget int) (text string, more []string) {
+	if text = lines(v, budget); text != "" {
+		return text, nil
+	}
+	var domains, entities []string
+	for _, d := range bind.Bind(v).Domains {
+		domains = append(domains, d.Name)
+	}
+	for _, r := range v.Resources() {
+		entities = append(entities, r.Name)
+	}
+	first, _ := named("SDK", domains, budget/4)
+	second, more := named("SDK.Entities", entities, budget-len(first))
+	return first + second, more
+}
+
+// named is a line of names within a budget, and those for which it has no room; no
+// line for no names.
+func named(label string, names []string, budget int) (line string, more []string) {
+	if len(names) == 0 {
+		return "", nil
+	}
+	line = label + ":"
+	for i, name := range names {
+		if end := " … and " + strconv.Itoa(len(names)-i) + " more\n"; len(line)+len(" "+name)+len(end) > budget {
+			return line + end, names[i:]
+		}
+		line += " " + name
+	}
+	return line + "\n", nil
+}
+
 // maxInlineLines is how many entities get a line of their own.
 const maxInlineLines = 40
+
+// lines are those of entities and domains, "" where they are too many or too long.
+func lines(v *catalog.View, budget int) string {
+	if len(v.Resources()) > maxInlineLines {
+		return ""
+	}
+	if text := summary(v); len(text) <= budget {
+		return text
+	}
+	return ""
+}
 
 // uncommented takes away the comments that lines begin with.
 func uncommented(text string) string {
@@ -168,24 +211,4 @@ func summary(v *catalog.View) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-func bareNames(v *catalog.View, budget int) string {
-	var names []string
-	for _, r := range v.Resources() {
-		names = append(names, r.Name)
-	}
-	text := "SDK.Entities: " + strings.Join(names, " ") + "\n"
-	for _, d := range bind.Bind(v).Domains {
-		text += "SDK." + d.Name + "\n"
-	}
-	const more = " … and more\n"
-	if len(text) > budget && budget > len(more) {
-		cut := budget - len(more)
-		if i := strings.LastIndexAny(text[:cut], " \n"); i > 0 {
-			cut = i
-		}
-		text = text[:cut] + more
-	}
-	return text
 }

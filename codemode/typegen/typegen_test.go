@@ -173,10 +173,20 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, tags, meta, assigneeId; with assignee, steps\n")
 	require.Contains(t, lines, "SDK.Entities.Product (read-only): id, gtin, price-class\n")
 	require.Contains(t, lines, "SDK.Vision: detect\n")
-	require.Contains(t, inline(v, len(lines)-1), "SDK.Entities: Person Product Todo\n")
-	require.LessOrEqual(t, len(inline(v, 30)), 30)
-	require.LessOrEqual(t, len(inline(view(t, many(200)), 16000)), 16000)
-	require.NotContains(t, inline(view(t, many(41)), 5000), "field1", "beyond 40 entities there are bare names")
+	require.Empty(t, inline(v, len(lines)-1))
+	require.Empty(t, inline(view(t, many(41)), 5000), "beyond 40 entities there are bare names")
+
+	all, more := typegen.Overview(v, len(lines))
+	require.Equal(t, lines, all)
+	require.Empty(t, more)
+	all, more = typegen.Overview(v, len(lines)-1)
+	require.Equal(t, "SDK: Out2 Vision\nSDK.Entities: Person Product Todo\n", all)
+	require.Empty(t, more)
+	all, more = typegen.Overview(view(t, many(200)), 900)
+	require.LessOrEqual(t, len(all), 900)
+	require.Greater(t, len(all), 880)
+	require.Contains(t, all, fmt.Sprintf(" … and %d more\n", len(more)))
+	require.Len(t, append(strings.Fields(strings.Split(all, " …")[0])[1:], more...), 200, "none is lost")
 }
 
 func many(n int) catalog.Offer {

@@ -150,6 +150,21 @@ func Camel(s string) string {
 	return string(p)
 }
 
+// Generic returns the ID of the tool for an operation of all entities, "collection"
+// for example, which takes the entity as an argument (package toolset). Except for
+// DescribeOp, the catalog has no operation with this ID.
+func Generic(op string) ID { return ID{KindCode, genericOwner, op} }
+
+// genericOwner is the owner in the ID of tools for all entities.
+const genericOwner = "entities"
+
+// DescribeOp is the operation that describes entities, or tools.
+const DescribeOp = "describe"
+
+// ToolsID returns the ID of what reaches tools that a list leaves out: "describe" and
+// "call".
+func ToolsID(op string) ID { return ID{KindCode, "tools", op} }
+
 // unique gives name, or name with the first suffix -2, -3, ... that is free,
 // within maxToolName, and takes it. Names that differ only in "." and "_" are the
 // same: both spellings can be called. Callers go through names in a fixed order,

@@ -73,6 +73,12 @@ type Operation struct {
 	// is that of its package.
 	Exposure exposure.Mode
 	Default  exposure.Mode
+	// ListedBeside, if set, makes the operation a tool exactly if a tool is listed for
+	// which it returns true, whatever the mode. nil: the mode decides.
+	ListedBeside func(other *Operation) bool
+	// InputAsItIs lists Input unchanged. Otherwise lists convert it to a schema that
+	// all clients accept (package toolset).
+	InputAsItIs bool
 	// ToolPrefix stands before the tool name, without its dot.
 	ToolPrefix string
 	// Timeout bounds one call as a tool; 0 takes server.toolTimeoutMs.

@@ -22,8 +22,8 @@ type Snapshot struct {
 	operations []*Operation // by ID
 	byID       map[ID]*Operation
 	toolNames  map[ID]string
-	byTool     map[string]*Operation
-	resources  []*Resource // by name
+	byTool     map[string]ID // by the name with "_" for "."
+	resources  []*Resource   // by name
 	byResource map[string]*Resource
 	documents  []*Document
 	prompts    []*Prompt
@@ -41,7 +41,7 @@ const maxViews = 1000
 // NewSnapshot joins what the providers offer. It ends in an error that names
 // every operation, resource or prompt that is invalid or offered twice.
 func NewSnapshot(offers ...Offer) (*Snapshot, error) {
-	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]*Operation{}, byResource: map[string]*Resource{}, scopes: map[string]bool{}, views: map[string]*View{}}
+	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]ID{}, byResource: map[string]*Resource{}, scopes: map[string]bool{}, views: map[string]*View{}}
 	var problems []string
 	for _, o := range offers {
 		for _, op := range o.Operations {
@@ -81,15 +81,57 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 	}
 	sort.Slice(s.operations, func(i, j int) bool { return s.operations[i].ID.String() < s.operations[j].ID.String() })
 	sort.Slice(s.resources, func(i, j int) bool { return s.resources[i].Name < s.resources[j].Name })
-	taken := map[string]bool{}
-	for _, op := range s.operations {
-		name := unique(taken, ToolName(op))
-		s.toolNames[op.ID] = name
-		s.byTool[name] = op
-	}
+	s.nameTools()
 	s.version = s.hash()
 	s.collectScopes()
 	return s, nil
+}
+
+// nameTools names the tools of all operations, and those that stand for several. The
+// latter come first, so that no entity's name changes theirs.
+func (s *Snapshot) nameTools() {
+	taken := map[string]bool{}
+	name := func(id ID, tool string) {
+		tool = unique(taken, tool)
+		s.toolNames[id] = tool
+		s.byTool[Underscored(tool)] = id
+	}
+	for _, id := range []ID{ToolsID(DescribeOp), ToolsID("call")} {
+		name(id, id.Owner+"."+id.Op)
+	}
+	prefix := s.sharedPrefix()
+	for _, op := range s.genericOps() {
+		name(Generic(op), prefix+genericOwner+"."+op)
+	}
+	for _, op := range s.operations {
+		if s.toolNames[op.ID] == "" {
+			name(op.ID, ToolName(op))
+		}
+	}
+}
+
+// genericOps returns the ops that some entity has, and DescribeOp.
+func (s *Snapshot) genericOps() []string {
+	ops := []string{DescribeOp}
+	for _, op := range s.operations {
+		if op.Resource != "" && op.ID.Kind == KindEntity && !slices.Contains(ops, op.ID.Op) {
+			ops = append(ops, op.ID.Op)
+		}
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+// sharedPrefix returns the tool prefix of all entities with its dot, if they share one.
+func (s *Snapshot) sharedPrefix() string {
+	if len(s.resources) == 0 {
+		return ""
+	}
+	prefix := s.resources[0].ToolPrefix
+	if prefix == "" || slices.ContainsFunc(s.resources, func(r *Resource) bool { return r.ToolPrefix != prefix }) {
+		return ""
+	}
+	return prefix + "."
 }
 
 func (s *Snapshot) collectScopes() {
@@ -141,8 +183,16 @@ func (s *Snapshot) Resource(name string) *Resource { return s.byResource[name] }
 // Operation gives an operation by ID, nil if there is none.
 func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 
-// ToolName is the dotted tool name of an operation of this snapshot.
+// ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
+// that stands for several (Generic, ToolsID).
 func (s *Snapshot) ToolName(id ID) string { return s.toolNames[id] }
+
+// ToolID returns the ID behind a tool name in either spelling: dotted, or with "_" for
+// ".".
+func (s *Snapshot) ToolID(tool string) (ID, bool) {
+	id, ok := s.byTool[Underscored(tool)]
+	return id, ok
+}
 
 // View sees the snapshot with a principal's rights, through a resolved mode (not
 // auto). serverIsAuto tells that the mode was negotiated, so that package

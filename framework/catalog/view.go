@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -52,11 +53,22 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		if op.ID.Kind == KindCode {
 			offer = exposure.Offer{Listed: exposure.CodeTools(mode)}
 		}
-		v.toolByID[op.ID] = offer.Listed && op.Reach&ReachTools != 0
+		v.toolByID[op.ID] = offer.Listed && op.Reach&ReachTools != 0 && op.ListedBeside == nil
 		v.scripted[op.ID] = offer.Scripted && op.Reach&ReachScript != 0
 	}
+	v.listBeside()
 	v.collect()
 	return v
+}
+
+// listBeside lists the operations that are listed beside others.
+func (v *View) listBeside() {
+	listed := maps.Clone(v.toolByID)
+	for _, op := range v.snapshot.operations {
+		if op.ListedBeside != nil && v.allowed[op.ID] && op.Reach&ReachTools != 0 {
+			v.toolByID[op.ID] = slices.ContainsFunc(v.snapshot.operations, func(other *Operation) bool { return listed[other.ID] && op.ListedBeside(other) })
+		}
+	}
 }
 
 // collect lists the entities that scripts see.
@@ -218,21 +230,11 @@ func (v *View) Effects(op *Operation) Effects {
 // with "_" for ".". One that is switched off is found too: calling it says so.
 // nil if the view has none of that name.
 func (v *View) Tool(name string) *Operation {
-	known := func(op *Operation) *Operation {
-		if op.Reach == 0 && v.allowed[op.ID] {
-			return op
-		}
-		return v.At(SurfaceTools).Operation(op.ID)
+	id, _ := v.snapshot.ToolID(name)
+	if op := v.snapshot.Operation(id); op != nil && op.Reach == 0 && v.allowed[id] {
+		return op
 	}
-	if op := v.snapshot.byTool[name]; op != nil && known(op) != nil {
-		return known(op)
-	}
-	for _, op := range v.snapshot.operations {
-		if Underscored(v.snapshot.toolNames[op.ID]) == name && known(op) != nil {
-			return known(op)
-		}
-	}
-	return nil
+	return v.At(SurfaceTools).Operation(id)
 }
 
 // Underscored spells a tool name for clients that refuse dots.

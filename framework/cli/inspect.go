@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // declarations is the document that `APP sdk` prints.
@@ -104,11 +104,7 @@ func (c *command) tools() *cobra.Command {
 			if m != exposure.Auto {
 				view = i.Snapshot().View(auth.Local(), m, i.Negotiated())
 			}
-			list, err := mcpserver.ToolList(view, i.Values().String("server.toolNames") == "underscore")
-			if err != nil {
-				return failed(explain(err))
-			}
-			return c.print(list)
+			return c.print(toolset.JSON(view, toolset.Configured(i.Values())))
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", "", "auto, code, tools or full (default: what an unknown client gets)")

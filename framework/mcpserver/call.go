@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // runMeta is where a result carries what is true of its run, out of a model's
@@ -34,48 +35,52 @@ type invoked struct {
 }
 
 func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
-	var tool, arguments json.RawMessage
+	var called, arguments json.RawMessage
 	members(ex.params, func(name []byte, value json.RawMessage) {
 		switch string(name) {
 		case "name":
-			tool = value
+			called = value
 		case "arguments":
 			arguments = value
 		}
 	})
-	name, ok := unquoted(tool)
+	name, ok := unquoted(called)
 	if !ok {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the tool's name is missing", Expected: "string"}))
 	}
 	view := ex.peer.view(s.server)
-	op := view.Tool(name)
-	if op == nil {
-		bad := protocolError(unknownTool(view, name))
-		bad.wanted = s.scopesFor(ex.peer, name)
-		return nil, bad
-	}
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
-	ctx, bad := s.asking(ctx, ex, op.ID.String(), arguments)
+	tool, known, err := toolset.Resolve(view, name, arguments)
+	switch {
+	case !known:
+		bad := protocolError(unknownTool(view, name))
+		bad.wanted = s.scopesFor(ex.peer, name, arguments)
+		return nil, bad
+	case err != nil:
+		return s.unresolved(ex, name, arguments, fault.From(err))
+	}
+	op := tool.Operation
+	ctx, bad := s.asking(ctx, ex, op.ID.String(), tool.Input)
 	if bad != nil {
 		return nil, bad
 	}
 	got, late := s.invoke(ctx, ex, op, run.Request{
-		View: view, Principal: ex.principal, ID: op.ID, Input: arguments, Surface: "mcp", Listed: true,
+		View: view, Principal: ex.principal, ID: op.ID, Input: tool.Input, Surface: "mcp", Listed: true,
 		Progress: ex.progress.hearer(), Notify: ex.logs.hearer(), Parent: ex.parent(ctx),
 	})
 	if late != nil {
 		return s.failed(ex, op, got, late), nil
 	}
 	if got.err == nil {
-		wraps := catalog.Memo(view, wrapsKey{op.ID}, func() bool { return wrapped(op) })
+		wraps := catalog.Memo(view, wrapsKey{op.ID}, func() bool { return toolset.Wraps(op) })
 		return s.result(ex, op, got, success(got.out, wraps), false), nil
 	}
 	if result, failed, ok := s.unanswered(ex, got.err); ok {
 		return result, failed
 	}
-	f := fault.From(got.err)
+	f := tool.Fault(fault.From(got.err))
 	switch {
 	case f.Code == fault.ToolNotFound && got.outcome == nil:
 		return nil, protocolError(f)
@@ -85,12 +90,26 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	return s.failed(ex, op, got, f), nil
 }
 
-// scopesFor are the scopes that would show a client a tool which it does not see,
-// none where scopes alone do not.
-func (s *session) scopesFor(p peer, tool string) []string {
+// unresolved answers a call of a known tool whose arguments name no operation.
+func (s *session) unresolved(ex *exchange, name string, arguments json.RawMessage, f *fault.Fault) (any, *rpcError) {
+	if !ex.toolErrors() {
+		bad := protocolError(f)
+		bad.wanted = s.scopesFor(ex.peer, name, arguments)
+		return nil, bad
+	}
+	r := callResult{body: failure(nil, f), failed: true, wanted: s.scopesFor(ex.peer, name, arguments)}
+	if ex.modern {
+		r.server = s.server.info
+	}
+	return r, nil
+}
+
+// scopesFor returns the scopes that would let a client make a call that it may not make
+// now, none if scopes are not what it lacks.
+func (s *session) scopesFor(p peer, tool string, arguments json.RawMessage) []string {
 	p.principal.Scopes = []string{auth.All}
-	if op := p.view(s.server).Tool(tool); op != nil && op.Reach != 0 {
-		return op.Needs()
+	if c, _, err := toolset.Resolve(p.view(s.server), tool, arguments); err == nil && c.Operation != nil && c.Operation.Reach != 0 {
+		return c.Operation.Needs()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ type callResult struct {
 	content []json.RawMessage // what the operation presents; nil is the body as a text
 	body    json.RawMessage   // compact JSON
 	failed  bool
+	wanted  []string // scopes that the call lacked, for the transport's challenge
 }
 
 // answering is the message that answers a request with the result.
@@ -56,6 +58,15 @@ func (r callResult) answering(id json.RawMessage) []byte {
 		b = append(b, `,"isError":true`...)
 	}
 	return append(b, `}}`...)
+}
+
+// compacted returns JSON without blanks; ok is false if raw is not JSON.
+func compacted(raw json.RawMessage) (out json.RawMessage, ok bool) {
+	b := bytes.NewBuffer(make([]byte, 0, len(raw)))
+	if json.Compact(b, raw) != nil {
+		return nil, false
+	}
+	return b.Bytes(), true
 }
 
 const hexDigits = "0123456789abcdef"

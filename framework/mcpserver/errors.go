@@ -109,6 +109,8 @@ func answerOf(id json.RawMessage, result any, failed *rpcError) outgoing {
 	out := outgoing{text: encodeResponse(id, result, failed), isAnswer: true}
 	if failed != nil {
 		out.failure, out.wanted = failed.Code, failed.wanted
+	} else if r, ok := result.(callResult); ok {
+		out.wanted = r.wanted
 	}
 	return out
 }

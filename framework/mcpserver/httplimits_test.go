@@ -119,7 +119,7 @@ func TestClientsHaveTheirOwnExposure(t *testing.T) {
 		} {
 			group.Go(func() {
 				list := ask(c.capabilities, "tools/list", "", "")
-				if strings.Contains(list, `"koan.code.execute"`) != c.code || strings.Contains(list, `"plant.delete"`) != c.entity || !strings.Contains(list, `"note.count"`) {
+				if strings.Contains(list, `"koan_code_execute"`) != c.code || strings.Contains(list, `"plant_delete"`) != c.entity || !strings.Contains(list, `"note_count"`) {
 					t.Errorf("%s sees %s", c.capabilities, list)
 				}
 				if got := ask(c.capabilities, "tools/call", c.refused, `"name":"`+c.refused+`"`); !strings.Contains(got, string(fault.ToolNotFound)) {

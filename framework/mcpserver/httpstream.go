@@ -88,7 +88,7 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 		begin(w)
 	case !ok:
 		w.WriteHeader(http.StatusAccepted)
-	case m.isAnswer && (a.json || m.failure != 0 && code != http.StatusOK):
+	case m.isAnswer && (a.json || code != http.StatusOK):
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.patience))

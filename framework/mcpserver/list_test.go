@@ -16,15 +16,16 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
 
 var (
-	codeTools = []string{"koan.code.execute"}
-	labTools  = []string{"lab.fail", "lab.slow", "lab.steps"}
-	always    = []string{"note.count"} // annotated tools
-	plants    = []string{"plant.delete", "plant.get-by-id"}
+	codeTools = []string{"koan_code_execute"}
+	labTools  = []string{"lab_fail", "lab_slow", "lab_steps"}
+	always    = []string{"note_count"} // annotated tools
+	plants    = []string{"plant_delete", "plant_get-by-id"}
 )
 
 func join(lists ...[]string) []string {
@@ -179,28 +180,19 @@ func TestInitializeNegotiates(t *testing.T) {
 	}
 }
 
+// Lists spell names as configured, for every client alike; both spellings are called.
 func TestToolNames(t *testing.T) {
-	for _, c := range []struct {
-		spelling   mcpserver.ToolNames
-		client     string
-		underscore bool
-	}{
-		{mcpserver.NamesAuto, "claude-ai", true},
-		{mcpserver.NamesAuto, "other", false},
-		{"", "Claude-AI", true},
-		{mcpserver.NamesDotted, "claude-ai", false},
-		{mcpserver.NamesUnderscore, "other", true},
-	} {
+	for spelling, listed := range map[toolset.Names]string{"": "plant_get-by-id", toolset.Underscore: "plant_get-by-id", toolset.Dotted: "plant.get-by-id"} {
 		o := options(t, newGarden())
-		o.ToolNames = c.spelling
-		w := dial(t, o)
-		w.call(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"` + c.client + `","version":"1"}}}`)
-		got := names(t, w.call(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`))
-		if c.underscore {
-			require.Contains(t, got, "koan_code_execute")
-			require.NotContains(t, got, "koan.code.execute")
-		} else {
-			require.Contains(t, got, "koan.code.execute")
+		o.Tools.Names = spelling
+		for _, client := range []string{"claude-ai", "other"} {
+			w := dial(t, o)
+			w.call(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"` + client + `","version":"1"}}}`)
+			require.Contains(t, names(t, w.call(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)), listed)
+			for _, name := range []string{"plant_get-by-id", "plant.get-by-id"} {
+				r := w.call(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + name + `","arguments":{"id":"p1"}}}`)
+				require.False(t, r.tool(t).IsError, "%s", r.raw)
+			}
 		}
 	}
 }
@@ -208,10 +200,8 @@ func TestToolNames(t *testing.T) {
 func TestToolListGolden(t *testing.T) {
 	snap := newGarden().snapshot(t)
 	v := snap.View(auth.Local(), exposure.Full, false)
-	raw, err := mcpserver.ToolList(v, false)
-	require.NoError(t, err)
-	again, err := mcpserver.ToolList(newGarden().snapshot(t).View(auth.Local(), exposure.Full, false), false)
-	require.NoError(t, err)
+	raw := toolset.JSON(v, toolset.Options{})
+	again := toolset.JSON(newGarden().snapshot(t).View(auth.Local(), exposure.Full, false), toolset.Options{})
 	require.Equal(t, string(raw), string(again), "byte-stable")
 
 	w := dial(t, options(t, newGarden()))
@@ -352,7 +342,7 @@ func TestListsChanged(t *testing.T) {
 }
 
 func TestNewNamesEveryProblem(t *testing.T) {
-	_, err := mcpserver.New(mcpserver.Options{Exposure: "loud", ToolNames: "shouting", QueueMax: -1})
+	_, err := mcpserver.New(mcpserver.Options{Exposure: "loud", Tools: toolset.Options{Names: "shouting"}, QueueMax: -1})
 	for _, part := range []string{"Engine", "Catalog", "Name", "Principal", "loud", "shouting", "negative"} {
 		require.ErrorContains(t, err, part)
 	}
@@ -366,10 +356,10 @@ func TestPrincipalsSeeTheirOwnTools(t *testing.T) {
 	}
 	o := options(t, g)
 	w := dial(t, o)
-	require.Contains(t, names(t, w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), "vault.open")
+	require.Contains(t, names(t, w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), "vault_open")
 	require.JSONEq(t, `{"result":[1]}`, string(w.call(callLine(`1`, "vault.open", `{}`)).tool(t).Data))
 	o.Principal = auth.Principal{Subject: "guest", Sets: []string{"default"}}
 	w = dial(t, o)
-	require.NotContains(t, names(t, w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), "vault.open")
+	require.NotContains(t, names(t, w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), "vault_open")
 	require.Equal(t, string(fault.ToolNotFound), w.call(callLine(`1`, "vault.open", `{}`)).Error.Data.Code)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // Live is what of a server's options may change while it runs. What each means
@@ -11,7 +12,7 @@ import (
 type Live struct {
 	Exposure       exposure.Mode
 	ExposureIsAuto bool
-	ToolNames      ToolNames
+	Tools          toolset.Options
 	QueueMax       int
 	ToolTimeout    time.Duration
 }
@@ -24,14 +25,14 @@ func (s *Server) now() *Live { return s.live.Load() }
 // that of New, and nothing has changed then.
 func (s *Server) Adjust(l Live) error {
 	o := s.opts
-	o.Exposure, o.ExposureIsAuto, o.ToolNames, o.QueueMax, o.ToolTimeout = l.Exposure, l.ExposureIsAuto, l.ToolNames, l.QueueMax, l.ToolTimeout
+	o.Exposure, o.ExposureIsAuto, o.Tools, o.QueueMax, o.ToolTimeout = l.Exposure, l.ExposureIsAuto, l.Tools, l.QueueMax, l.ToolTimeout
 	if err := o.check(); err != nil {
 		return err
 	}
 	o.fill()
-	next := Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, ToolNames: o.ToolNames, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout}
+	next := Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, Tools: o.Tools, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout}
 	last := s.live.Swap(&next)
-	if last.Exposure != next.Exposure || last.ExposureIsAuto != next.ExposureIsAuto || last.ToolNames != next.ToolNames {
+	if last.Exposure != next.Exposure || last.ExposureIsAuto != next.ExposureIsAuto || last.Tools != next.Tools {
 		s.CatalogChanged()
 	}
 	return nil

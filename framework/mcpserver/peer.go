@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -218,28 +217,6 @@ func (p peer) mode(s *Server) exposure.Mode { return exposure.ForClient(s.now().
 // view is the catalog as this client sees it now.
 func (p peer) view(s *Server) *catalog.View {
 	return s.opts.Catalog().View(p.principal, p.mode(s), s.now().ExposureIsAuto)
-}
-
-// refusesDots lists, by clientInfo.name in lower case, clients that accept only
-// [a-zA-Z0-9_-]{1,64} as tool names, and drop the whole list of a server with
-// one other name. Most clients take dots or rewrite them; only proven ones
-// belong here.
-var refusesDots = map[string]string{
-	"claude-ai":          "Claude Desktop: FrontendRemoteMcpToolDefinition.name",
-	"anthropic/claudeai": "claude.ai connectors: the same check as Claude Desktop",
-}
-
-// underscored tells whether lists spell tool names with "_" for this client.
-func (p peer) underscored(s *Server) bool {
-	switch s.now().ToolNames {
-	case NamesDotted:
-		return false
-	case NamesUnderscore:
-		return true
-	case NamesAuto, "":
-	}
-	_, known := refusesDots[strings.ToLower(p.info.Name)]
-	return known
 }
 
 // toolErrors tells whether bad arguments are a tool's failure, which a model can

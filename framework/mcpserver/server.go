@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // Options configure a Server. Name, Version, Engine, Catalog and Principal are
@@ -39,7 +41,8 @@ type Options struct {
 	// ExposureIsAuto tells that the mode was left to negotiation, so that package
 	// defaults count for their entities. Exposure auto implies it.
 	ExposureIsAuto bool
-	ToolNames      ToolNames // "" is auto
+	// Tools says how lists show tools.
+	Tools toolset.Options
 
 	// Runtime and Faces are what the code-mode block of the capabilities says:
 	// "goja" and the faces that are switched on; empty where code mode is off.
@@ -63,16 +66,6 @@ type Options struct {
 	Log *slog.Logger // nil is slog.Default; must not write to the protocol's stream
 }
 
-// ToolNames says how tool names are spelt in lists. Both spellings can always be
-// called (CONTRACT section 1, server.toolNames).
-type ToolNames string
-
-const (
-	NamesAuto       ToolNames = "auto" // dotted, but underscored to clients known to refuse dots
-	NamesDotted     ToolNames = "dotted"
-	NamesUnderscore ToolNames = "underscore"
-)
-
 func (o *Options) check() error {
 	var problems []error
 	if o.Engine == nil {
@@ -91,10 +84,8 @@ func (o *Options) check() error {
 	if err != nil {
 		problems = append(problems, err)
 	}
-	switch o.ToolNames {
-	case "", NamesAuto, NamesDotted, NamesUnderscore:
-	default:
-		problems = append(problems, errors.New("mcpserver: unknown spelling of tool names "+string(o.ToolNames)))
+	if err := o.Tools.Check(); err != nil {
+		problems = append(problems, fmt.Errorf("mcpserver: %w", err))
 	}
 	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 || o.AskTimeout < 0 {
 		problems = append(problems, errors.New("mcpserver: limits must not be negative"))
@@ -164,7 +155,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: o, library: library, info: info, sessions: map[*session]struct{}{}}
-	s.live.Store(&Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, ToolNames: o.ToolNames, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout})
+	s.live.Store(&Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, Tools: o.Tools, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout})
 	return s, nil
 }
 
@@ -199,7 +190,7 @@ func (s *Server) instructions(p peer) string {
 	if s.opts.CodeInstructions == "" || !exposure.CodeTools(p.mode(s)) {
 		return s.opts.Instructions
 	}
-	return strings.TrimSpace(s.opts.Instructions + "\n\n" + s.opts.CodeInstructions)
+	return toolset.Spelled(p.view(s), s.now().Tools, strings.TrimSpace(s.opts.Instructions+"\n\n"+s.opts.CodeInstructions))
 }
 
 // codeMode is the block of the capabilities that says what code mode is here, as

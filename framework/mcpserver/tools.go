@@ -4,33 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/toolset"
 )
-
-// tool is one row of tools/list. The order of the members is what a reader wants
-// to see first.
-type tool struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  annotations     `json:"annotations"`
-}
-
-// annotations are all set explicitly: the protocol's defaults are the dangerous
-// ones.
-type annotations struct {
-	ReadOnly    bool `json:"readOnlyHint"`
-	Destructive bool `json:"destructiveHint"`
-	Idempotent  bool `json:"idempotentHint"`
-	OpenWorld   bool `json:"openWorldHint"`
-}
 
 // listed is one entry of a list with the key that cursors name it by.
 type listed struct {
@@ -38,52 +18,14 @@ type listed struct {
 	raw json.RawMessage
 }
 
-type toolsKey struct{ underscored bool }
-
-type toolsMade struct {
-	rows []listed
-	err  error
-}
-
-// toolRows are the tools of a view in catalog order, made once per view.
-func toolRows(v *catalog.View, underscored bool) ([]listed, error) {
-	made := catalog.Memo(v, toolsKey{underscored}, func() toolsMade {
-		rows := make([]listed, 0, len(v.Tools()))
-		for _, op := range v.Tools() {
-			raw, err := encode(describe(v, op, underscored))
-			if err != nil {
-				return toolsMade{err: fmt.Errorf("mcpserver: the tool of %s cannot be encoded: %w", op.ID, err)}
-			}
-			rows = append(rows, listed{op.ID.String(), raw})
-		}
-		return toolsMade{rows: rows}
-	})
-	return made.rows, made.err
-}
-
-func describe(v *catalog.View, op *catalog.Operation, underscored bool) tool {
-	name := v.Snapshot().ToolName(op.ID)
-	if underscored {
-		name = catalog.Underscored(name)
+// toolRows are the tools of a view in the order of their keys.
+func toolRows(v *catalog.View, o toolset.Options) []listed {
+	rows := toolset.List(v, o)
+	out := make([]listed, len(rows))
+	for i, r := range rows {
+		out[i] = listed{r.Key, r.JSON}
 	}
-	effects := v.Effects(op)
-	return tool{
-		Name: name, Title: op.Title, Description: op.Description(v), InputSchema: inputSchema(op), OutputSchema: outputSchema(op),
-		Annotations: annotations{
-			ReadOnly: effects.ReadOnly, Destructive: effects.Destructive && !effects.ReadOnly,
-			Idempotent: effects.Idempotent || effects.ReadOnly, OpenWorld: effects.Outside,
-		},
-	}
-}
-
-// ToolList gives what tools/list gives for a view, on one page: {"tools":[...]}.
-// It is byte-stable for one view.
-func ToolList(v *catalog.View, underscored bool) (json.RawMessage, error) {
-	rows, err := toolRows(v, underscored)
-	if err != nil {
-		return nil, err
-	}
-	return encode(toolsResult{Tools: raws(rows)})
+	return out
 }
 
 type toolsResult struct {
@@ -93,11 +35,7 @@ type toolsResult struct {
 }
 
 func (s *session) listTools(_ context.Context, m message, p peer) (any, *rpcError) {
-	rows, err := toolRows(p.view(s.server), p.underscored(s.server))
-	if err != nil {
-		s.server.opts.Log.Error("tools/list failed", "error", err)
-		return nil, protocolError(fault.New(fault.Internal, ""))
-	}
+	rows := toolRows(p.view(s.server), s.server.now().Tools)
 	page, next, bad := s.page(rows, m)
 	if bad != nil {
 		return nil, bad

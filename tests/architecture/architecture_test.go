@@ -134,6 +134,7 @@ func TestTheGroundFloor(t *testing.T) {
 		"framework/patience": {},
 		"framework/ask":      {"framework/fault", "framework/schema", "framework/exact"},
 		"framework/run":      {"framework/ask", "framework/exact", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
+		"framework/toolset":  {"framework/fault", "framework/catalog"},
 		"framework/config":   {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {

@@ -47,13 +47,19 @@ var eras = map[string]func(s *server, capabilities map[string]any) func(method s
 	},
 }
 
-// shown are the entities whose tools are listed, and whether the code tools are.
+// shown are the entities that the tools of a list are about, of either style, and
+// whether the code tools are there.
 func shown(t *testing.T, a answer) (entities []string, code bool) {
 	t.Helper()
-	for _, name := range a.names(t, "tools", "name") {
-		switch owner, op, _ := strings.Cut(name, "."); {
-		case owner == "koan" && strings.HasPrefix(op, "code."):
+	for i, name := range a.names(t, "tools", "name") {
+		owner, op, _ := strings.Cut(name, "_")
+		switch {
+		case owner == "koan" && strings.HasPrefix(op, "code_"):
 			code = true
+		case owner == "entities" && op == "count":
+			for _, name := range a.result["tools"].([]any)[i].(map[string]any)["inputSchema"].(map[string]any)["properties"].(map[string]any)["entity"].(map[string]any)["enum"].([]any) {
+				entities = append(entities, strings.ToLower(name.(string)))
+			}
 		case op == "count" && !strings.HasPrefix(owner, "koan"):
 			entities = append(entities, owner)
 		}
@@ -99,6 +105,12 @@ func TestExposure(t *testing.T) {
 						// Hidden is refused, as unknown.
 						call := func(tool string) string {
 							return ask("tools/call", map[string]any{"name": tool, "arguments": map[string]any{"code": "1"}}).raw
+						}
+						for entity, hidden := range map[string]bool{"Score": true, "Event": mode == "code", "Poll": false} {
+							got := ask("tools/call", map[string]any{"name": "entities_count", "arguments": map[string]any{"entity": entity}})
+							if refused := got.fault() == "invalid_payload"; refused != hidden {
+								t.Errorf("%s, %s: %s hidden: %v, by %s", kind, era, entity, hidden, got.raw)
+							}
 						}
 						for _, tool := range []string{"score.count", "event.count", "koan.code.validate"} {
 							hidden := tool == "score.count" || tool == "event.count" && mode == "code" || tool == "koan.code.validate" && mode == "tools"

@@ -56,7 +56,7 @@ func (i *issued) token(client, resource, scope string) string {
 func TestAnIssuerSaysWhoCalls(t *testing.T) {
 	t.Parallel()
 	id := issuer(t, "0")
-	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url)
+	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url, "--tools.style", "perEntity")
 
 	t.Run("a stranger is led to the issuer", func(t *testing.T) {
 		got := s.ask("", "tools/list", nil)
@@ -80,10 +80,10 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 		require.EqualValues(t, 1, s.tool(reader, "member.count", nil).data()["count"])
 		require.Equal(t, "unknown_set", s.tool(reader, "member.count", map[string]any{"set": "branch-a"}).fault())
 		tools := s.ask(reader, "tools/list", nil).names(t, "tools", "name")
-		require.Contains(t, tools, "member.collection")
-		require.NotContains(t, tools, "member.delete")
+		require.Contains(t, tools, "member_collection")
+		require.NotContains(t, tools, "member_delete")
 		keeper := id.token("keeper", s.url, "member:read member:write member:delete")
-		require.Contains(t, s.ask(keeper, "tools/list", nil).names(t, "tools", "name"), "member.delete")
+		require.Contains(t, s.ask(keeper, "tools/list", nil).names(t, "tools", "name"), "member_delete")
 		require.EqualValues(t, 0, s.tool(keeper, "member.count", map[string]any{"set": "branch-a"}).data()["count"])
 		nobody := id.token("nobody", s.url, "member:read")
 		require.Equal(t, "tool_not_found", s.tool(nobody, "member.count", nil).code, "without the claim there is no set, and no entity")
@@ -104,6 +104,24 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, got.status)
 		require.Equal(t, "tool_not_found", got.code)
 		require.Empty(t, got.header.Get("WWW-Authenticate"))
+
+		// So it is if the entity is an argument: an entity that does not exist leads to the
+		// same answer without the challenge.
+		count := func(who, entity string) answer {
+			return s.tool(who, "entities_count", map[string]any{"entity": entity})
+		}
+		guest := id.token("reader", s.url, "")
+		got = count(guest, "Member")
+		require.Equal(t, http.StatusForbidden, got.status)
+		require.Equal(t, "invalid_payload", got.fault())
+		require.Contains(t, got.header.Get("WWW-Authenticate"), `scope="member:read"`)
+		unknown := count(guest, "Members")
+		require.Equal(t, http.StatusOK, unknown.status)
+		require.Equal(t, "invalid_payload", unknown.fault())
+		require.Empty(t, unknown.header.Get("WWW-Authenticate"))
+		got = s.tool(reader, "entities_delete", map[string]any{"entity": "Member", "id": "ann"})
+		require.Equal(t, "tool_not_found", got.code, "the reader may delete from no entity")
+		require.Contains(t, got.header.Get("WWW-Authenticate"), `scope="member:read member:write member:delete"`)
 	})
 	t.Run("tokens for somebody else are refused", func(t *testing.T) {
 		for name, token := range map[string]string{
@@ -133,7 +151,7 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 			Members struct{ Count int }
 		}
 		require.NoError(t, json.Unmarshal(out, &saw))
-		require.Contains(t, saw.Tools, "member.delete")
+		require.Contains(t, saw.Tools, "member_delete")
 		require.Equal(t, 1, saw.Members.Count)
 	})
 }
@@ -143,7 +161,7 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 func TestASessionHasTheRightsOfEachRequest(t *testing.T) {
 	t.Parallel()
 	id := issuer(t, "0")
-	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url)
+	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url, "--tools.style", "perEntity")
 	wide, narrow := id.token("keeper", s.url, "member:read member:write member:delete"), id.token("keeper", s.url, "member:read")
 	other := id.token("reader", s.url, "member:read")
 	opened := s.post(wide, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "x", "version": "1"}}, nil)
@@ -154,8 +172,8 @@ func TestASessionHasTheRightsOfEachRequest(t *testing.T) {
 	got := s.post(narrow, "tools/call", remove, session)
 	require.Equal(t, http.StatusForbidden, got.status, got.raw)
 	require.Contains(t, got.header.Get("WWW-Authenticate"), "insufficient_scope")
-	require.NotContains(t, s.post(narrow, "tools/list", nil, session).raw, "member.delete")
-	require.Contains(t, s.post(wide, "tools/list", nil, session).raw, "member.delete")
+	require.NotContains(t, s.post(narrow, "tools/list", nil, session).raw, "member_delete")
+	require.Contains(t, s.post(wide, "tools/list", nil, session).raw, "member_delete")
 	require.Equal(t, http.StatusNotFound, s.post(other, "tools/list", nil, session).status, "somebody else's session")
 }
 

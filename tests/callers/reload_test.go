@@ -40,7 +40,7 @@ func (s *server) logged(text string) int { return strings.Count(s.stderr.String(
 func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "koan.yaml", "exposure: full\n")
+	write(t, dir, "koan.yaml", "exposure: full\ntools: {style: perEntity}\n")
 	s := serve(t, dir)
 
 	modules, err := filepath.Abs("../npm")
@@ -59,7 +59,7 @@ func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &names))
 		return names
 	}
-	require.Contains(t, tools(), "event.count")
+	require.Contains(t, tools(), "event_count")
 	stream := listen(t, s.url)
 
 	local := command(t, dir, "serve")
@@ -80,10 +80,10 @@ func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
 	}
 
 	time.Sleep(1500 * time.Millisecond) // the client's GET stream opens after it is connected
-	write(t, dir, "koan.yaml", "exposure: code\n")
+	write(t, dir, "koan.yaml", "exposure: code\ntools: {style: perEntity}\n")
 	after := tools()
-	require.Contains(t, after, "koan.code.execute")
-	require.NotContains(t, after, "event.count")
+	require.Contains(t, after, "koan_code_execute")
+	require.NotContains(t, after, "event_count")
 	require.Contains(t, stream(), "notifications/tools/list_changed")
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err, "%s", errs)
@@ -140,7 +140,7 @@ func TestReload(t *testing.T) {
 		write(t, dir, "tokens.yaml", text)
 	}
 	tokens("ann", "bob")
-	const config = "server: {tokensFile: tokens.yaml}\n"
+	const config = "server: {tokensFile: tokens.yaml}\ntools: {style: perEntity}\n"
 	write(t, dir, "koan.yaml", config)
 	s := serve(t, dir)
 	knows := func(who string) bool { return s.ask(who, "tools/list", nil).status == http.StatusOK }
@@ -169,11 +169,11 @@ func TestReload(t *testing.T) {
 	})
 	t.Run("what is applied is applied together", func(t *testing.T) {
 		write(t, dir, "tokens.yaml", "tokens: []")
-		write(t, dir, "koan.yaml", "server: {tokensFile: tokens.yaml}\nexposure: code\n")
+		write(t, dir, "koan.yaml", config+"exposure: code\n")
 		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "there are no tokens in it") }, "no tokens")
-		require.Contains(t, s.ask("ann", "tools/list", nil).raw, "event.count")
+		require.Contains(t, s.ask("ann", "tools/list", nil).raw, "event_count")
 		tokens("ann", "eve")
-		s.eventually(func() bool { return !strings.Contains(s.ask("ann", "tools/list", nil).raw, "event.count") }, "the new mode")
+		s.eventually(func() bool { return !strings.Contains(s.ask("ann", "tools/list", nil).raw, "event_count") }, "the new mode")
 	})
 	t.Run("what needs a restart is named", func(t *testing.T) {
 		write(t, dir, "koan.yaml", config+"database: sqlite:///elsewhere\nrun: {maxAttempts: 7}\nlog: {level: debug}\n")

@@ -95,6 +95,19 @@ var projections = map[string]func(s *server, who string) answer{
 		return s.tool(who, "koan.code.validate", map[string]any{"code": "SDK.Entities.Event.collection({set: 'brunch-1'})"})
 	},
 	"a tool's name": func(s *server, who string) answer { return s.tool(who, "nember.collection", nil) },
+	"an argument's entity": func(s *server, who string) answer {
+		return s.tool(who, "entities.collection", map[string]any{"entity": "Nember"})
+	},
+	"a generic tool's arguments": func(s *server, who string) answer {
+		return s.tool(who, "entities.collection", map[string]any{"entity": "Event", "with": "guest"})
+	},
+	"descriptions": func(s *server, who string) answer { return s.tool(who, "entities.describe", nil) },
+	"a description": func(s *server, who string) answer {
+		return s.tool(who, "entities.describe", map[string]any{"entities": []string{"Event"}})
+	},
+	"a description, suggest": func(s *server, who string) answer {
+		return s.tool(who, "entities.describe", map[string]any{"entities": []string{"Nember"}})
+	},
 	"a tool's arguments": func(s *server, who string) answer {
 		return s.tool(who, "event.collection", map[string]any{"with": "guest"})
 	},
@@ -298,7 +311,9 @@ func TestFieldsBehindScopes(t *testing.T) {
 		func(who string) answer {
 			return s.ask(who, "resources/read", map[string]any{"uri": "koan://sdk/Member.d.ts"})
 		},
-		func(who string) answer { return s.ask(who, "tools/list", nil) },
+		func(who string) answer {
+			return s.tool(who, "entities.describe", map[string]any{"entities": []string{"Member"}})
+		},
 	} {
 		require.NotContains(t, ask("some").raw, "phone")
 		require.Contains(t, ask("more").raw, "phone")

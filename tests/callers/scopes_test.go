@@ -27,7 +27,7 @@ func TestTokensWithoutScopesChangeNothing(t *testing.T) {
 	dir := t.TempDir()
 	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("none", "", "default")+token("other", "'member:read', 'member:write'", "default")+
 		token("writer", "'entities:write'", "default")+token("all", "'*'", "default"))
-	s := serve(t, dir, "--server.tokensFile", tokens)
+	s := serve(t, dir, "--server.tokensFile", tokens, "--tools.style", "perEntity", "--server.toolNames", "dotted")
 	for who, may := range map[string]bool{"none": false, "other": false, "writer": true, "all": true} {
 		before := s.tool(who, "event.collection", nil).data()
 		require.NotEmpty(t, before["items"], "everybody reads")

@@ -77,7 +77,7 @@ func (p *peer) module(args any) runResult {
 func TestCodemodeRun(t *testing.T) {
 	t.Parallel()
 	p := withNap(t).serve("--codeMode.faces", "codemode", "--exposure", "code")
-	require.Equal(t, []string{"codemode.run"}, toolNames(t, p), "exactly one tool")
+	require.Equal(t, []string{"codemode_run"}, toolNames(t, p), "exactly one tool")
 
 	ok := p.module(map[string]any{"requestedCapabilities": []string{"koan", "nap"}, "code": `
 import { listServers } from "@codemode/discovery";

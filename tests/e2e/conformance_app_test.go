@@ -54,7 +54,7 @@ func (suiteProvider) Offer() catalog.Offer {
 		offer.Operations = append(offer.Operations, op)
 	}
 	schema := suiteTool("json", "schema_2020_12_tool", func(context.Context, catalog.Call) error { return nil })
-	schema.Input = json.RawMessage(suiteSchema)
+	schema.Input, schema.InputAsItIs = json.RawMessage(suiteSchema), true
 	offer.Operations = append(offer.Operations, schema,
 		suiteTool("test", "error_handling", func(context.Context, catalog.Call) error {
 			return fault.New(fault.Conflict, "This tool intentionally returns an error for testing")

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // checkNewApp looks further at the app that the README has made in home.
@@ -43,7 +45,8 @@ func checkNewApp(t *testing.T, koan, root, home string) {
 	p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
 	p.notify("notifications/initialized", input{})
 	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
-	require.NotContains(t, toolNames(t, p), "holiday.upsert")
+	m := p.call("tools/call", input{"name": "holiday.upsert", "arguments": input{"model": input{}}})
+	require.Equal(t, string(fault.ToolNotFound), codeOf(t, m.Error))
 	p.close()
 
 	// A schema that cannot be exposed costs nothing: what was generated stays, and

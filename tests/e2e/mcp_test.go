@@ -3,12 +3,14 @@ package e2e
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -52,7 +54,7 @@ func TestExposurePerClient(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(m.Result, &init))
 		for _, block := range []map[string]any{init.Capabilities.Experimental["koan"], init.Capabilities.Extensions["dev.koan/code-mode"]} {
-			require.Equal(t, "1.0.0", block["schemaVersion"])
+			require.Equal(t, catalog.SchemaVersion, block["schemaVersion"])
 			require.Equal(t, "1.2.3", block["toolVersion"])
 			require.Equal(t, "goja", block["runtime"])
 			require.Equal(t, []any{"koan"}, block["faces"])
@@ -61,14 +63,14 @@ func TestExposurePerClient(t *testing.T) {
 		return p
 	}
 	unknown := toolNames(t, shake(t, map[string]any{}))
-	require.Contains(t, unknown, "koan.code.execute")
-	require.Contains(t, unknown, "todo.upsert")
+	require.Contains(t, unknown, "koan_code_execute")
+	require.Contains(t, unknown, "entities_upsert")
 	able := toolNames(t, shake(t, map[string]any{"experimental": map[string]any{"koan": map[string]any{}}}))
 	require.Len(t, able, 3)
 	able = toolNames(t, shake(t, map[string]any{"extensions": map[string]any{"dev.koan/code-mode": map[string]any{}}}))
 	require.Len(t, able, 3)
 	legacy := toolNames(t, shake(t, map[string]any{"experimental": map[string]any{"koan": map[string]any{"codeMode": false}}}))
-	require.NotContains(t, legacy, "koan.code.execute")
+	require.NotContains(t, legacy, "koan_code_execute")
 	configured := shake(t, map[string]any{}, "--exposure", "tools")
 	m := configured.call("tools/call", map[string]any{"name": "koan.code.execute", "arguments": map[string]any{"code": "1"}})
 	require.Equal(t, -32602, m.Error.Code)
@@ -77,7 +79,7 @@ func TestExposurePerClient(t *testing.T) {
 
 func TestCodeModeSwitchedOff(t *testing.T) {
 	p := newApp(t).serve("--codeMode.enabled=false")
-	require.NotContains(t, toolNames(t, p), "koan.code.execute")
+	require.NotContains(t, toolNames(t, p), "koan_code_execute")
 	r := p.tool("koan.code.execute", input{"code": "1"})
 	require.True(t, r.IsError)
 	require.Contains(t, string(r.Structured), string(fault.CodeModeDisabled))
@@ -134,13 +136,17 @@ func TestBadArguments(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := p.tool(c.tool, c.args)
-			require.True(t, r.IsError, string(r.Structured))
-			var failure struct{ Error fault.Fault }
-			require.NoError(t, json.Unmarshal(r.Structured, &failure))
-			require.Equal(t, c.code, failure.Error.Code, string(r.Structured))
-			for _, path := range c.paths {
-				require.Contains(t, string(r.Structured), `"path":"`+path, "%s", r.Structured)
+			generic := maps.Clone(c.args)
+			generic["entity"] = "Todo"
+			for tool, args := range map[string]map[string]any{c.tool: c.args, strings.Replace(c.tool, "todo.", "entities_", 1): generic} {
+				r := p.tool(tool, args)
+				require.True(t, r.IsError, string(r.Structured))
+				var failure struct{ Error fault.Fault }
+				require.NoError(t, json.Unmarshal(r.Structured, &failure))
+				require.Equal(t, c.code, failure.Error.Code, string(r.Structured))
+				for _, path := range c.paths {
+					require.Contains(t, string(r.Structured), `"path":"`+path, "%s", r.Structured)
+				}
 			}
 		})
 	}

@@ -19,10 +19,15 @@ import (
 // both there.
 func node(t *testing.T, env []string, args ...string) []byte {
 	t.Helper()
+	return runNode(t, "node", env, args...)
+}
+
+func runNode(t *testing.T, program string, env []string, args ...string) []byte {
+	t.Helper()
 	require.DirExists(t, "../npm/node_modules", "run `make setup` first")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.Output()
 	var failed *exec.ExitError
@@ -73,7 +78,7 @@ func official(t *testing.T, env []string, server ...string) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(out, &seen), string(out))
-	require.Contains(t, seen.Tools, "koan.code.execute")
+	require.Contains(t, seen.Tools, "koan_code_execute")
 	require.Equal(t, []string{"info begun", "warning over"}, seen.Heard, "what a script logs, while it runs")
 	require.True(t, seen.Schemas)
 	require.EqualValues(t, 1, seen.Count.Body["count"])

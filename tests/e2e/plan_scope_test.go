@@ -45,6 +45,8 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 		"script": {"koan.code.execute", input{"code": `SDK.Out.answer(SDK.Entities.Todo.deleteMany(["a", "b"]))`}, `"answer":2`},
 		"module": {"codemode.run", input{"code": `import { todo_delete_many } from "@codemode/servers/koan"; globalThis.__codemode_result__ = await todo_delete_many({ ids: ["a", "b"] })`}, `"deleted":2`},
 		"tool":   {"todo.delete-many", input{"ids": []string{"a", "b"}}, `"deleted":2`},
+
+		"generic tool": {"entities_delete-many", input{"entity": "Todo", "ids": []string{"a", "b"}}, `"deleted":2`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fill()

@@ -14,11 +14,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestToolsSnapshot keeps what clients see of a fixed catalog as a file: a change
-// to it is a visible diff, and schemaVersion moves with it (CONTRACT section 5).
+// TestToolsSnapshot keeps what clients see of a fixed catalog as files: a change to
+// them is a visible diff, and schemaVersion moves with it (CONTRACT section 5).
 func TestToolsSnapshot(t *testing.T) {
-	const golden = "testdata/tools.json"
-	r := newApp(t).exec("", "tools", "--mode", "full")
+	requireSnapshot(t, "testdata/tools.json", "tools", "--mode", "full")
+	requireSnapshot(t, "testdata/tools-per-entity.json", "tools", "--mode", "full", "--tools.style", "perEntity")
+}
+
+// requireSnapshot compares the list that a command prints with a golden file.
+func requireSnapshot(t *testing.T, golden string, args ...string) {
+	t.Helper()
+	r := newApp(t).exec("", args...)
 	require.Zero(t, r.status, r.stderr)
 	var list map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &list))
@@ -33,6 +39,6 @@ func TestToolsSnapshot(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), pretty.String(), "run the test with -update and move schemaVersion: major for a removal or rename, minor for an addition")
-	again := newApp(t).exec("", "tools", "--mode", "full")
+	again := newApp(t).exec("", args...)
 	require.Equal(t, r.stdout, again.stdout, "byte-stable")
 }

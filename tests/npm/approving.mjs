@@ -34,24 +34,24 @@ const script = { code: "const t = SDK.Entities.Todo.upsert({ title: SDK.args.tit
 wait = 3500; // longer than the script, the tool and, without progress, the client's request may take
 const progress = [];
 const patient = { timeout: 2000, resetTimeoutOnProgress: true, onprogress: (p) => progress.push(p) };
-seen.yes = await call("koan.code.execute", { ...script, args: { title: "yes" } }, patient);
+seen.yes = await call("koan_code_execute", { ...script, args: { title: "yes" } }, patient);
 seen.progress = progress;
-seen.gaveUp = await call("koan.code.execute", { ...script, args: { title: "gave up" } }, { timeout: 500 }).then(() => "", (e) => e.code);
+seen.gaveUp = await call("koan_code_execute", { ...script, args: { title: "gave up" } }, { timeout: 500 }).then(() => "", (e) => e.code);
 wait = 0;
 approve = false;
-seen.no = await call("koan.code.execute", { ...script, args: { title: "no" } });
+seen.no = await call("koan_code_execute", { ...script, args: { title: "no" } });
 approve = null;
-seen.declined = await call("todo.delete", { id: "1" });
-seen.read = await call("todo.count", {});
+seen.declined = await call("todo_delete", { id: "1" });
+seen.read = await call("todo_count", {});
 approve = true;
-seen.tool = await call("todo.delete", { id: "1" });
+seen.tool = await call("todo_delete", { id: "1" });
 await end();
 
 // A client that cannot be asked is told of the plan, and cannot agree to it itself.
 const mute = await connect({});
-seen.mute = await mute.call("koan.code.execute", { ...script, args: { title: "mute" } });
+seen.mute = await mute.call("koan_code_execute", { ...script, args: { title: "mute" } });
 const planId = seen.mute.body.error.details.planId;
-seen.own = await mute.call("koan.code.execute", { planId });
-seen.shown = await mute.call("koan.code.execute", { planId, dryRun: true });
+seen.own = await mute.call("koan_code_execute", { planId });
+seen.shown = await mute.call("koan_code_execute", { planId, dryRun: true });
 await mute.end();
 console.log(JSON.stringify(seen));

@@ -12,6 +12,6 @@ const authProvider = new ClientCredentialsProvider({ clientId, clientSecret, exp
 const client = new Client({ name: "authorized", version: "1.0.0" }, { capabilities: {} });
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { authProvider }));
 const { tools } = await client.listTools();
-const { structuredContent } = await client.callTool({ name: "member.count", arguments: {} });
+const { structuredContent } = await client.callTool({ name: "member_count", arguments: {} });
 await client.close();
 console.log(JSON.stringify({ tools: tools.map((t) => t.name), members: structuredContent }));

@@ -20,31 +20,31 @@ await client.connect(transport);
 const seen = {};
 const { tools } = await client.listTools();
 seen.tools = tools.map((t) => t.name);
-seen.schemas = tools.every((t) => t.outputSchema?.type === "object");
+seen.schemas = tools.every((t) => t.inputSchema.type === "object" && (t.outputSchema?.type ?? "object") === "object");
 const call = async (name, args, options) => {
   const r = await client.callTool({ name, arguments: args }, undefined, options);
   return { isError: r.isError === true, body: r.structuredContent };
 };
-seen.count = await call("todo.count", {});
-seen.missing = await call("todo.get-by-id", { id: "none" });
-seen.bad = await call("todo.upsert", { model: { title: 7 } });
+seen.count = await call("entities_count", { entity: "Todo" });
+seen.missing = await call("entities_get-by-id", { entity: "Todo", id: "none" });
+seen.bad = await call("entities_upsert", { entity: "Todo", model: { title: 7 } });
 let progress = 0;
 seen.script = await call(
-  "koan.code.execute",
+  "koan_code_execute",
   { code: "for (let i = 1; i <= 3; i++) { SDK.Out.progress(i, 3, 'step ' + i); SDK.Entities.Todo.count(); } SDK.Out.answer('done')" },
   { onprogress: () => progress++ },
 );
 seen.progress = progress > 0;
-seen.failing = await call("koan.code.execute", { code: "null.x" });
-seen.validate = await call("koan.code.validate", { code: "SDK.Entities.Todo.colection()" });
-seen.search = await call("koan.code.search", { query: "todo", detail: "summary" });
+seen.failing = await call("koan_code_execute", { code: "null.x" });
+seen.validate = await call("koan_code_validate", { code: "SDK.Entities.Todo.colection()" });
+seen.search = await call("koan_code_search", { query: "todo", detail: "summary" });
 try {
   await call("no.such.tool", {});
 } catch (e) {
   seen.unknown = { code: e.code, data: e.data };
 }
 const controller = new AbortController();
-const running = call("koan.code.execute", { code: "for (;;);" }, { signal: controller.signal });
+const running = call("koan_code_execute", { code: "for (;;);" }, { signal: controller.signal });
 setTimeout(() => controller.abort(), 200);
 seen.cancelled = await running.then(
   () => false,
@@ -64,7 +64,7 @@ seen.argument = await complete({ type: "ref/prompt", name: "write-koan-script" }
 await client.setLoggingLevel("info");
 seen.heard = [];
 client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => seen.heard.push(n.params.level + " " + n.params.data));
-await call("koan.code.execute", { code: "console.log('begun'); console.debug('unheard'); SDK.Out.warn('over'); SDK.Out.answer(1)" });
+await call("koan_code_execute", { code: "console.log('begun'); console.debug('unheard'); SDK.Out.warn('over'); SDK.Out.answer(1)" });
 await client.subscribeResource({ uri: "koan://sdk/koan.d.ts" });
 await client.unsubscribeResource({ uri: "koan://sdk/koan.d.ts" });
 await transport.terminateSession?.();

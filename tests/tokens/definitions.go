@@ -9,34 +9,46 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
-var (
-	sizes = []int{3, 12, 50, 200}
-	modes = []exposure.Mode{exposure.Tools, exposure.Full, exposure.Code}
-)
-
-// defined is what tools/list costs in each mode, for an app of so many entities.
-type defined struct {
-	entities int
-	tokens   map[exposure.Mode]int
+// listing is one way in which a client is shown an app.
+type listing struct {
+	name  string
+	mode  exposure.Mode
+	style toolset.Style
 }
 
-func definitions(c counter, s *catalog.Snapshot, sizes []int, modes []exposure.Mode) ([]defined, error) {
+var (
+	sizes     = []int{3, 12, 50, 200}
+	perEntity = listing{"a tool each", exposure.Tools, toolset.PerEntity}
+	generic   = listing{"generic", exposure.Tools, toolset.Generic}
+	full      = listing{"full", exposure.Full, toolset.Auto}
+	code      = listing{"code", exposure.Code, toolset.Auto}
+	listings  = []listing{perEntity, generic, full, code}
+)
+
+// list is what tools/list gives.
+func (l listing) list(s *catalog.Snapshot) json.RawMessage {
+	return toolset.JSON(s.View(auth.Local(), l.mode, false), toolset.Options{Style: l.style})
+}
+
+// defined is what tools/list costs in each form, for an app of so many entities.
+type defined struct {
+	entities int
+	tokens   map[listing]int
+}
+
+func definitions(c counter, s *catalog.Snapshot, sizes []int, listings []listing) ([]defined, error) {
 	var out []defined
 	for _, n := range sizes {
 		grown, err := grow(s, n)
 		if err != nil {
 			return nil, err
 		}
-		d := defined{n, map[exposure.Mode]int{}}
-		for _, mode := range modes {
-			list, err := mcpserver.ToolList(grown.View(auth.Local(), mode, false), false)
-			if err != nil {
-				return nil, err
-			}
-			if d.tokens[mode], err = c.count(list); err != nil {
+		d := defined{n, map[listing]int{}}
+		for _, l := range listings {
+			if d.tokens[l], err = c.count(l.list(grown)); err != nil {
 				return nil, err
 			}
 		}

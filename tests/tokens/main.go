@@ -62,7 +62,11 @@ func report(c counter, plugins, sample string) (string, error) {
 		return "", err
 	}
 	defer stop()
-	defined, err := definitions(c, app.Snapshot(), sizes, modes)
+	defined, err := definitions(c, app.Snapshot(), sizes, listings)
+	if err != nil {
+		return "", err
+	}
+	others, err := baselines(c, app, filepath.Join(filepath.Dir(sample), "tests", "tokens", "testdata", "baselines"))
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +74,7 @@ func report(c counter, plugins, sample string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page(defined, talked), nil
+	return page(defined, others, talked), nil
 }
 
 // pantrypal starts the sample app over an empty folder, with the sandbox that it
@@ -80,7 +84,19 @@ func pantrypal(dir, sample string) (*framework.Instance, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err = filepath.Abs(dir)
+	i, stop, err := pantrypalOver("sqlite://"+data, dir, sample)
+	if err != nil {
+		return nil, nil, err
+	}
+	return i, func() {
+		stop()
+		_ = os.RemoveAll(data)
+	}, nil
+}
+
+// pantrypalOver starts the sample app over a database.
+func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,16 +111,13 @@ func pantrypal(dir, sample string) (*framework.Instance, func(), error) {
 	i, err := framework.New(context.Background(), app, framework.Options{
 		Log: slog.New(slog.DiscardHandler),
 		Config: config.Source{Flags: map[string]string{
-			"database": "sqlite://" + data, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
+			"database": database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
 		}},
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return i, func() {
-		_ = i.Stop(context.Background())
-		_ = os.RemoveAll(data)
-	}, nil
+	return i, func() { _ = i.Stop(context.Background()) }, nil
 }
 
 // counter counts tokens.
@@ -116,3 +129,14 @@ func newCounter() (counter, error) {
 }
 
 func (c counter) count(text []byte) (int, error) { return c.codec.Count(string(text)) }
+
+func (c counter) countAll(texts ...string) (sum int, err error) {
+	for _, text := range texts {
+		n, err := c.codec.Count(text)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}

@@ -3,51 +3,77 @@ package main
 import (
 	"fmt"
 	"strings"
-
-	"github.com/koan-go/koan/framework/exposure"
 )
 
 const intro = `# Tokens
 
 Made by ` + "`make tokens`" + ` with the tokenizer o200k_base, from what the app really lists, takes and gives. Everything that a client
 must put into a model's context counts once: the whole of ` + "`tools/list`" + ` (descriptions, schemas, annotations), the arguments of each
-call as JSON, and each result. What the user says and what the model thinks is the same both ways, and left out.
+call as JSON, and each result. What the user says and what the model thinks is the same in all ways, and left out.
 
 ## Definitions
 
 What a client reads before the first call, for apps of so many entities: PantryPal's own, then the same again under other names.
-In the mode ` + "`code`" + ` declarations stand in the description of ` + "`koan.code.execute`" + ` as long as they fit ` + "`codeMode.inlineTypesBytes`" + `;
-beyond that a line per entity, and beyond 40 entities their names: ` + "`koan.code.search`" + ` gives the rest when it is asked for.
+*A tool each* is ` + "`tools.style: perEntity`" + `, *generic* ` + "`tools.style: generic`" + `, both without code tools; *full* is what an unknown client gets, with
+the style that ` + "`auto`" + ` takes; *code* is for clients that understand code mode. Generic tools leave the fields of entities to
+` + "`entities.describe`" + `, a tool each declares them in the list, code mode declares them in the description of
+` + "`koan.code.execute`" + ` as long as they fit ` + "`codeMode.inlineTypesBytes`" + `, and else leaves them to ` + "`koan.code.search`" + `.
 
-| entities | tools | full | code | code of tools |
+| entities | a tool each | generic | full | code |
 |---|---|---|---|---|
+`
+
+const among = `
+## Beside other servers
+
+What a client reads of PantryPal's tables, from database servers of npm and from Koan: the list, and then what it has to ask before it can
+write a row of ` + "`pantry_items`" + ` (call and result). The servers ran over the same tables, in SQLite or PostgreSQL; their lists are kept in
+` + "`tests/tokens/testdata/baselines`" + ` (` + "`make baselines`" + `). A server of SQL is the cheapest list there is: the model brings the language, and the
+server neither checks a value before the database does, nor knows rights, hooks, dry runs or an undo. A column's enum or limit is known to them where
+the database has it as a constraint.
+
+| server | version | tools | list | a table | what it does |
+|---|---|---|---|---|---|
 `
 
 const middle = `
 ## Workflows
 
-PantryPal's scripts over its seeded data. Tools: the calls that the script makes, made one by one. Code: one call of
-` + "`koan.code.execute`" + ` with the whole script, as if the model had written it there.
+PantryPal's scripts over its seeded data. *Generic* and *a tool each*: the calls that the script makes, made one by one; generic with one
+call of ` + "`entities.describe`" + ` for the entities that they are about. *Code*: one call of ` + "`koan.code.execute`" + ` with the whole script, as if the model
+had written it there.
 
-| script | calls | | definitions | arguments | results | together | code of tools |
+| script | calls | | definitions | arguments | results | together | code of it |
 |---|---|---|---|---|---|---|---|
 `
 
 // page is docs/reference/tokens.md.
-func page(list []defined, talks []conversation) string {
+func page(list []defined, others []baseline, talks []conversation) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, d := range list {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", d.entities, thousands(d.tokens[exposure.Tools]), thousands(d.tokens[exposure.Full]), thousands(d.tokens[exposure.Code]),
-			percent(d.tokens[exposure.Code], d.tokens[exposure.Tools]))
+		fmt.Fprintf(&b, "| %d |", d.entities)
+		for _, l := range listings {
+			b.WriteString(" " + thousands(d.tokens[l]) + " |")
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(among)
+	for _, o := range others {
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | %s |\n", o.name, o.version, o.tools, thousands(o.list), thousands(o.table), o.does)
 	}
 	b.WriteString(middle)
 	for _, w := range talks {
-		row := func(name string, calls int, how string, c cost, share string) {
-			fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s | %s |\n", name, calls, how, thousands(c.definitions), thousands(c.arguments), thousands(c.results), thousands(c.total()), share)
+		row := func(name, calls, how string, c cost) {
+			share := ""
+			if c != w.code {
+				share = percent(w.code.total(), c.total())
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", name, calls, how, thousands(c.definitions), thousands(c.arguments), thousands(c.results), thousands(c.total()), share)
 		}
-		row(w.script, w.calls, "tools", w.tools, "")
-		row("", 1, "code", w.code, percent(w.code.total(), w.tools.total()))
+		row(w.script, fmt.Sprint(w.calls), perEntity.name, w.each)
+		row("", fmt.Sprint(w.calls+1), generic.name, w.tools)
+		row("", "1", code.name, w.code)
 	}
 	return b.String()
 }

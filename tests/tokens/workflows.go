@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,18 +14,18 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/framework/run"
 )
 
 // arguments are what PantryPal's scripts are called with.
 var arguments = map[string]any{"grocery-haul.js": map[string]any{"photo": "haul.png"}}
 
-// conversation is one workflow, done both ways, in tokens.
+// conversation is one workflow, done in several ways, in tokens.
 type conversation struct {
 	script string
 	calls  int
-	tools  cost
+	each   cost // a tool for each entity and operation
+	tools  cost // generic tools
 	code   cost
 }
 
@@ -38,6 +39,20 @@ type call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	result    json.RawMessage
+	id        catalog.ID
+}
+
+// generically is the call as one of a tool for all entities.
+func (c *call) generically(s *catalog.Snapshot) *call {
+	if c.id.Kind != catalog.KindEntity {
+		return c
+	}
+	rest := strings.TrimPrefix(string(c.Arguments), "{")
+	if rest != "}" {
+		rest = "," + rest
+	}
+	arguments := json.RawMessage(`{"entity":"` + c.id.Owner + `"` + rest)
+	return &call{catalog.Underscored(s.ToolName(catalog.Generic(c.id.Op))), arguments, c.result, c.id}
 }
 
 // workflows runs PantryPal's scripts, each once, and counts what it took. A client
@@ -86,20 +101,32 @@ func converse(c counter, app *framework.Instance, file string) (conversation, er
 		return w, fmt.Errorf("the script failed: %w", err)
 	}
 	w.calls = len(r.calls)
-	if w.tools, err = c.costs(snapshot, exposure.Tools, r.calls); err != nil {
+	if w.each, err = c.costs(snapshot, perEntity, r.calls); err != nil {
 		return w, err
 	}
-	w.code, err = c.costs(snapshot, exposure.Code, []*call{{snapshot.ToolName(execute), raw, out}})
+	var all []*call
+	var entities []string
+	for _, one := range r.calls {
+		all = append(all, one.generically(snapshot))
+		if one.id.Kind == catalog.KindEntity && !slices.Contains(entities, one.id.Owner) {
+			entities = append(entities, one.id.Owner)
+		}
+	}
+	if w.tools, err = c.costs(snapshot, generic, all); err != nil {
+		return w, err
+	}
+	about, err := described(c, app.Snapshot(), app, entities) // whose fields no list has
+	if err != nil {
+		return w, err
+	}
+	w.tools.results += about
+	w.code, err = c.costs(snapshot, code, []*call{{catalog.Underscored(snapshot.ToolName(execute)), raw, out, execute}})
 	return w, err
 }
 
 // costs counts a conversation: the definitions, then each call and its result.
-func (c counter) costs(s *catalog.Snapshot, mode exposure.Mode, calls []*call) (out cost, err error) {
-	list, err := mcpserver.ToolList(s.View(auth.Local(), mode, false), false)
-	if err != nil {
-		return out, err
-	}
-	if out.definitions, err = c.count(list); err != nil {
+func (c counter) costs(s *catalog.Snapshot, l listing, calls []*call) (out cost, err error) {
+	if out.definitions, err = c.count(l.list(s)); err != nil {
 		return out, err
 	}
 	for _, one := range calls {
@@ -133,11 +160,11 @@ func (r *recorder) listen(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	for _, op := range s.Operations() {
 		heard := *op
 		if op.ID.Kind != catalog.KindCode {
-			name := s.ToolName(op.ID)
+			name := catalog.Underscored(s.ToolName(op.ID))
 			heard.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				out, err := op.Handler(ctx, c)
 				if err == nil {
-					r.note(c.Key(), &call{name, plain(c.Input()), out})
+					r.note(c.Key(), &call{name, plain(c.Input()), out, op.ID})
 				}
 				return out, err
 			}

@@ -1,0 +1,190 @@
+package toolset
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// verb is what lists say about an operation of entities. What it takes is in the
+// operation's own input schema.
+type verb struct {
+	title   string // of the tool for all entities
+	summary string
+	brief   string // follows the operation's own title, which names the entity
+	// output is the form of the result, nil if that is made of entities.
+	output object
+}
+
+// verbs are the operations of entities.
+var verbs = map[string]verb{
+	"aggregate": {
+		"Aggregate", `Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
+		".", nil,
+	},
+	"collection":      {"List", "Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", ".", nil},
+	"count":           {"Count", "Counts what matches a filter.", " by filter.", numberNamed("count")},
+	"delete":          {"Delete", "Deletes one by its id; returns how many were deleted.", ".", numberNamed("deleted")},
+	"delete-by-query": {"Delete by filter", "Deletes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("deleted")},
+	"delete-many":     {"Delete many", "Deletes by ids; returns how many were deleted.", ".", numberNamed("deleted")},
+	"get-by-id":       {"Get", "Returns one by its id.", " by id.", nil},
+	"new":             {"New", "Returns a model with defaults, not stored.", ", not stored.", nil},
+	"patch":           {"Change", "Changes the named fields of one.", ".", nil},
+	"update-by-query": {"Change by filter", "Changes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("updated")},
+	"upsert":          {"Store", "Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay.", nil},
+	"upsert-many":     {"Store many", "Stores several models: all, or none.", ": all or none.", nil},
+}
+
+// parameter is how lists show a parameter of an operation of entities.
+type parameter struct {
+	name   string
+	schema object // nil: the operation's own
+	about  string // shown by generic tools only: else the entity's declaration says it
+}
+
+// parameters are in the order of the lists. Any other is shown with the operation's
+// own schema.
+var parameters = []parameter{
+	{"entity", nil, ""},
+	{"id", nil, ""},
+	{"ids", nil, ""},
+	{"model", simple("object"), ""},
+	{"models", listOf("object"), ""},
+	{"filter", simple("object"), "{field: value} or {field: {$gte: 1}}"},
+	{"changes", simple("object"), ""},
+	{"q", simple("string"), "words"},
+	{"groupBy", names(), ""},
+	{"sum", names(), ""},
+	{"avg", names(), ""},
+	{"min", names(), ""},
+	{"max", names(), ""},
+	{"having", simple("object"), ""},
+	{"sort", names(), `"-dueAt,name"`},
+	{"limit", simple("integer"), ""},
+	{"page", simple("integer"), ""},
+	{"pageSize", simple("integer"), ""},
+	{"cursor", simple("string"), "nextCursor of the page before"},
+	{"count", simple("boolean"), ""},
+	{"fields", names(), `"id,name"`},
+	{"with", anyOfSchemas(simple("string"), listOf("string"), simple("object")), `"a,b.c"`},
+	{"replace", simple("boolean"), "resets absent fields"},
+	{"ifVersion", simple("integer"), "fails if the version differs"},
+	{"maxAffected", simple("integer"), ""},
+	{"all", simple("boolean"), ""},
+	{"set", simple("string"), ""},
+}
+
+// counting is the schema of an aggregate's count.
+var counting = anyOfSchemas(simple("boolean"), simple("object"))
+
+// filterHelp explains the filter language.
+const filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; ` +
+	`texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path {"a.b[0]": 1}; $and $or $nor [filters], $not, $search "words". ` +
+	`Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also $every $none $exists.`
+
+func simple(kind string) object { return object{"type": kind} }
+
+func described(s object, text string) object {
+	if text != "" {
+		s["description"] = text
+	}
+	return s
+}
+
+func listOf(kind string) object {
+	return object{"type": "array", "items": simple(kind)}
+}
+
+// names is the schema of names of fields: separated by commas, or a list.
+func names() object { return anyOfSchemas(simple("string"), listOf("string")) }
+
+func anyOfSchemas(branches ...object) object { return object{"anyOf": branches} }
+
+func numberNamed(name string) object {
+	return object{"type": "object", "properties": object{name: simple("integer")}}
+}
+
+// signature is what lists read of an operation's input schema.
+type signature struct {
+	Properties map[string]json.RawMessage `json:"properties"`
+	Required   []string                   `json:"required"`
+}
+
+func signatureOf(input json.RawMessage) signature {
+	var s signature
+	_ = json.Unmarshal(input, &s) // a snapshot has checked that it is JSON
+	return s
+}
+
+// ordered is an object that keeps the order of its members.
+type ordered []namedSchema
+
+type namedSchema struct {
+	name   string
+	schema object
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(encoded(m.name))
+		b.WriteByte(':')
+		b.Write(encoded(m.schema))
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// shown returns the schema that lists show for a parameter of an op. own are the
+// parameter's schemas, of one entity or several.
+func shown(op, name string, own []json.RawMessage, explain bool) object {
+	if op == "aggregate" && name == "count" {
+		return counting
+	}
+	if at := place(name); at < len(parameters) && parameters[at].schema != nil {
+		if explain {
+			return parameters[at].explained()
+		}
+		return parameters[at].schema
+	}
+	c := &converter{}
+	var branches []any
+	for _, schema := range own {
+		var doc any
+		if json.Unmarshal(schema, &doc) == nil {
+			branches = append(branches, doc)
+		}
+	}
+	c.doc = object{"anyOf": branches}
+	s := c.convert(c.doc, 0)
+	if s == nil {
+		return anything("")
+	}
+	delete(s, "maxItems") // too large to matter to a model
+	return s
+}
+
+// explained returns a parameter's schema with its description.
+func (p parameter) explained() object {
+	s := maps.Clone(p.schema)
+	if branches, ok := s["anyOf"].([]object); ok {
+		first := described(maps.Clone(branches[0]), p.about)
+		return anyOfSchemas(append([]object{first}, branches[1:]...)...)
+	}
+	return described(s, p.about)
+}
+
+// place returns a parameter's place in the order of lists.
+func place(name string) int {
+	at := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == name })
+	if at < 0 {
+		return len(parameters)
+	}
+	return at
+}
