@@ -52,11 +52,11 @@ func pantryBin(t *testing.T) string {
 
 // servePantry starts PantryPal over a data folder, with the sample's photos as
 // the plugin's root.
-func servePantry(t *testing.T, data string) *peer {
+func servePantry(t *testing.T, data string, args ...string) *peer {
 	t.Helper()
 	photos, err := filepath.Abs("../../sample-pantrypal/testdata")
 	require.NoError(t, err)
-	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "serve", "--database", "sqlite://"+data, "--plugins.vision.root", photos)
+	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), append([]string{"serve", "--database", "sqlite://" + data, "--plugins.vision.root", photos}, args...)...)
 	cmd.Dir = t.TempDir()
 	p := start(t, cmd)
 	p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
