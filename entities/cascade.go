@@ -107,7 +107,7 @@ func (t *tx) reaches(ctx context.Context, k *kind, r *descriptor.Referrer, ids [
 	if !r.Cascade {
 		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.refer(m, r.Column, nil) }
 	}
-	if err := t.permitted(ctx, child, op, found, change); err != nil {
+	if err := t.permitted(child, op, found, change); err != nil {
 		if f := fault.From(err); f.Code == fault.Forbidden {
 			return f, nil
 		}

@@ -137,9 +137,9 @@ func (t *tx) moves(ctx context.Context, k *kind, id any, m *model) error {
 			}
 			off = append(slices.Clone(off), without(now, ed.link)...)
 		}
-		err := t.permitted(ctx, ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.refer(w, ed.edge.TargetKey, nil) })
+		err := t.permitted(ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.refer(w, ed.edge.TargetKey, nil) })
 		if err == nil {
-			err = t.permitted(ctx, ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
+			err = t.permitted(ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
 				if id == nil { // of a row that is not there yet
 					return nil
 				}
@@ -179,7 +179,7 @@ func (k *kind) refer(w ent.Mutation, column string, id any) error {
 }
 
 // permitted refuses what the policy of a kind does not let the caller do to rows.
-func (t *tx) permitted(ctx context.Context, k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+func (t *tx) permitted(k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
 	if k.Permits == nil || len(ids) == 0 {
 		return nil
 	}

@@ -81,7 +81,7 @@ func TestCallersWithoutTheDefaultSet(t *testing.T) {
 	token := func(subject, scopes, sets string) string {
 		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
 	}
-	tokens := a.script("tokens.yaml", "tokens:\n"+token("tenant", "", "tenant-7")+token("boss", `"koan:approve"`, `"tenant-*"`)+token("stranger", `"koan:approve"`, "default, tenant-8"))
+	tokens := a.script("tokens.yaml", "tokens:\n"+token("tenant", `"entities:write"`, "tenant-7")+token("boss", `"koan:approve"`, `"tenant-*"`)+token("stranger", `"koan:approve"`, "default, tenant-8"))
 	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive", "--codeMode.faces", "[koan, codemode]")
 	call := func(who, tool string, in input) string {
 		raw, err := json.Marshal(in)
