@@ -161,7 +161,7 @@ func TestThreeSteps(t *testing.T) {
 // hidden checks that the other 35 are nowhere.
 func hidden(t *testing.T, p *project, agents string) {
 	t.Helper()
-	types, tools := p.run(agents, "sdk"), p.run(agents, "tools", "--mode", "tools")
+	types, tools := p.run(agents, "sdk"), p.run(agents, "tools", "--mode", "tools", "--tools.style", "perEntity")
 	files, err := filepath.Glob(filepath.Join(p.dir, "ent", "schema", "*.go"))
 	require.NoError(t, err)
 	exposed := []string{"Product", "Category", "Order", "OrderLine", "Customer"}
@@ -183,7 +183,7 @@ func hidden(t *testing.T, p *project, agents string) {
 	var listed struct{ Tools []struct{ Name string } }
 	require.NoError(t, json.Unmarshal([]byte(tools), &listed))
 	for _, tool := range listed.Tools {
-		require.Contains(t, []string{"product", "category", "order", "order-line", "customer"}, strings.Split(tool.Name, ".")[0])
+		require.Contains(t, []string{"product", "category", "order", "order-line", "customer"}, strings.Split(tool.Name, "_")[0])
 	}
 	require.NotContains(t, types, "passwordHash: ")
 	for code, says := range map[string]string{
