@@ -17,6 +17,7 @@ const (
 	HookAwait          // a value that is about to be awaited; it returns the value
 	HookStack          // a value whose stack is about to be read; it returns the value
 	HookWhole          // the path of a module; it returns all of it, as a name for all
+	HookMember         // a key and a value; it returns an object that has only this member
 )
 
 // instrument adds to a syntax tree what cannot be known from outside at run time,
@@ -41,6 +42,10 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 			if s, ok := n.Member.(*ast.StringLiteral); ok && s.Value == stackName {
 				n.Left = p.read(n.Left)
 			}
+		case *ast.ObjectLiteral:
+			for i, one := range n.Value {
+				n.Value[i] = p.member(one)
+			}
 		}
 		return true
 	})
@@ -55,6 +60,29 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		}
 	}
 	return watched
+}
+
+// member has a property with a computed key spread from an object of its own: the
+// engine takes {[key]: value} with the key "__proto__" for the literal
+// {__proto__: value}, which sets the prototype. What is named after its key keeps its
+// place: a function is no data.
+func (p *Program) member(one ast.Property) ast.Property {
+	keyed, ok := one.(*ast.PropertyKeyed)
+	if !ok || !keyed.Computed || keyed.Kind != ast.PropertyKindValue {
+		return one
+	}
+	switch keyed.Key.(type) {
+	case *ast.StringLiteral, *ast.NumberLiteral:
+		return one
+	}
+	switch keyed.Value.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
+		return one
+	}
+	call := hookCall(keyed.Key.Idx0(), HookMember, keyed.Key)
+	call.ArgumentList = append(call.ArgumentList, keyed.Value)
+	p.Hooked = true
+	return &ast.SpreadElement{Expression: call}
 }
 
 // placed gives a position to what has none in the engine, which would be reported at

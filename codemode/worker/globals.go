@@ -22,6 +22,8 @@ type base struct {
 	syntaxError *goja.Object
 	iterator    *goja.Object // %IteratorPrototype%
 	regexp      *goja.Object // RegExp.prototype
+	object      *goja.Object // Object.prototype
+	typedArray  *goja.Object // %TypedArray%.prototype
 }
 
 // prelude gives the class of faults, and the prototypes through whose
@@ -48,7 +50,8 @@ var prelude = sync.OnceValue(func() *goja.Program {
     classes[name] = named(name, CodemodeError);
   classes.AuthenticationError = named("AuthenticationError", classes.ToolCallError);
   return [KoanError, JSON.stringify, Error,
-    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes), Object.freeze];
+    Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes), Object.freeze,
+    Object.prototype, Object.getPrototypeOf(Uint8Array.prototype)];
 })()`, false)
 })
 
@@ -66,6 +69,8 @@ func prepare() (*session, error) {
 	s.base.stringify, _ = goja.AssertFunction(parts[1])
 	s.base.freeze, _ = goja.AssertFunction(parts[7])
 	s.base.errorClass = parts[2].(*goja.Object)
+	s.base.object = parts[8].(*goja.Object)
+	s.base.typedArray = parts[9].(*goja.Object)
 	koan := parts[0].(*goja.Object)
 	s.base.koanError = koan.Get("prototype").(*goja.Object)
 	s.stringify = s.base.stringify

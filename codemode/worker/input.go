@@ -68,7 +68,10 @@ func (in *input) options(v goja.Value) {
 		in.add("set", o)
 		return
 	case *goja.Object:
-		if o.ClassName() == "Object" || o.ClassName() == "Error" {
+		if why, hint := in.s.loss(o); why != "" {
+			in.s.throw(fault.Invalid(fault.Detail{Message: why, Expected: "object or string", Received: in.s.kindOf(v)}).WithHint("%s", hint))
+		}
+		if o.ClassName() == "Object" {
 			for _, k := range o.Keys() {
 				if k != in.without || k == "" {
 					in.add(k, o.Get(k))

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -12,9 +13,10 @@ import (
 )
 
 // lossless looks at every value of an input on its way into JSON, as the replacer
-// of JSON.stringify. What JSON would change in silence it refuses: a number that
-// is none becomes null, a function or an undefined condition disappears, and a
-// filter that lost its condition matches everything.
+// of JSON.stringify. What JSON would change in silence it refuses: NaN becomes
+// null, a function or an undefined condition disappears, members of a class or a
+// prototype are left out, and a filter that lost its condition matches everything.
+// A toJSON has been called by then: what it returns is what the script wants said.
 type lossless struct {
 	place
 	path []step
@@ -68,14 +70,14 @@ func (s *session) lookAt(c goja.FunctionCall) goja.Value {
 	return v
 }
 
-// inFilter tells whether the member that is looked at is a condition.
+// inFilter reports whether the member that is looked at is a condition.
 func (l *lossless) inFilter() bool {
-	at := l.pointer("") + "/"
+	at := l.holder() + "/"
 	return l.entity && (strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/"))
 }
 
-// pointer gives the JSON Pointer of a member of the value that is looked at.
-func (l *lossless) pointer(key string) string {
+// holder returns the JSON Pointer of the object whose member is looked at.
+func (l *lossless) holder() string {
 	var b strings.Builder
 	b.WriteString(l.at)
 	for i, p := range l.path {
@@ -83,18 +85,24 @@ func (l *lossless) pointer(key string) string {
 			b.WriteString("/" + pointerEscapes.Replace(clip(p.key, 100)))
 		}
 	}
-	if len(l.path) > 0 && key != "" {
-		b.WriteString("/" + pointerEscapes.Replace(clip(key, 100)))
-	}
 	return b.String()
+}
+
+// pointer returns the JSON Pointer of a member of that object.
+func (l *lossless) pointer(key string) string {
+	if len(l.path) == 0 {
+		return l.at
+	}
+	return l.holder() + "/" + pointerEscapes.Replace(clip(key, 100))
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// As what the engine exports a Map and, but for an Array, a Set.
+// As what the engine exports a Map, a Set (and an Array), and a Proxy.
 var (
-	mapType = reflect.TypeFor[[][2]any]()
-	setType = reflect.TypeFor[[]any]()
+	mapType   = reflect.TypeFor[[][2]any]()
+	setType   = reflect.TypeFor[[]any]()
+	proxyType = reflect.TypeFor[goja.Proxy]()
 )
 
 // loss says why a value cannot be said in JSON, and what to write instead; ""
@@ -111,7 +119,7 @@ func (s *session) loss(v goja.Value) (why, hint string) {
 		switch n := v.Export().(type) {
 		case float64:
 			if math.IsNaN(n) || math.IsInf(n, 0) {
-				return v.String() + " is not a number of JSON", "Check what it was computed from; null says that there is no value."
+				return v.String() + " is not a number of JSON", checkSource
 			}
 		case *big.Int:
 			return "a BigInt is not JSON", "Give Number(x), or String(x) beyond 2^53."
@@ -121,19 +129,81 @@ func (s *session) loss(v goja.Value) (why, hint string) {
 	if _, ok := goja.AssertFunction(o); ok {
 		return "a function is not data", "Give the value; in a filter use operators, such as {name: {$icontains: \"milk\"}}."
 	}
-	if o.ClassName() == "RegExp" {
+	if o.ExportType() == proxyType {
+		return "a Proxy is not data", "Give the object behind it, or spread it into a plain one: {...x}."
+	}
+	switch o.ClassName() {
+	case "Array", "String", "Boolean":
+		return "", ""
+	case "Number":
+		if n := o.ToNumber().ToFloat(); math.IsNaN(n) || math.IsInf(n, 0) {
+			return "a Number object without a number of JSON", checkSource
+		}
+		return "", ""
+	case "RegExp":
 		return "a regular expression is not data", "Filter texts with $contains, $icontains, $startsWith or $endsWith."
 	}
-	if o.ClassName() != "Object" {
+	if what, hint := s.emptied(o); what != "" {
+		return what + " is not data", hint
+	}
+	return s.hiddenMembers(o)
+}
+
+// emptied names an object whose JSON is {} although it holds something, and says
+// what to give instead; "" for any other.
+func (s *session) emptied(o *goja.Object) (what, hint string) {
+	switch o.ClassName() {
+	case "Error":
+		return "an Error", "Give its message: error.message."
+	case "Object":
+	default:
 		return "", ""
 	}
 	switch o.ExportType() {
 	case promiseType:
-		return "a promise is not data", "Await it first."
+		return "a promise", "Await it first."
 	case mapType:
-		return "a Map has no JSON", "Give Object.fromEntries(map)."
+		return "a Map", "Give Object.fromEntries(map)."
 	case setType:
-		return "a Set has no JSON", "Give [...set]."
+		return "a Set", "Give [...set]."
+	case proxyType:
+		return "", ""
+	}
+	for p, n := o.Prototype(), 0; p != nil && n < maxPrototypes && p.ExportType() != proxyType; p, n = p.Prototype(), n+1 {
+		if p == s.base.iterator {
+			return "an iterator", "Give what it yields: [...x]."
+		}
+	}
+	return "", ""
+}
+
+const (
+	checkSource = "Check what it was computed from; null says that there is no value."
+	spreadIt    = "Spread it into a plain object, {...x}, and name there what a spread leaves out: members of its class or prototype."
+	// maxPrototypes bounds the search for the iterators' prototype.
+	maxPrototypes = 8
+)
+
+// hiddenMembers says why an object may have members that its JSON lacks: on a
+// prototype, named by a symbol, or not enumerable. A filter with such members
+// alone would become {} and match everything.
+func (s *session) hiddenMembers(o *goja.Object) (why, hint string) {
+	proto := o.Prototype()
+	if proto != nil && proto != s.base.object {
+		if proto.Prototype() == s.base.typedArray {
+			return "a typed array has no JSON of a list", "Give Array.from(x)."
+		}
+		return "only plain objects and arrays are data, not an instance of a class or an object with a prototype of its own", spreadIt
+	}
+	if own, shown := o.GetOwnPropertyNames(), o.Keys(); len(own) > len(shown) {
+		for _, name := range own {
+			if !slices.Contains(shown, name) {
+				return "the member " + quote(name) + " is not enumerable, so it is not in the JSON", spreadIt
+			}
+		}
+	}
+	if len(o.Symbols()) > 0 {
+		return "a member named by a symbol is not in the JSON", "Name members by strings."
 	}
 	return "", ""
 }

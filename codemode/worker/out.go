@@ -56,7 +56,13 @@ func (s *session) answer(c goja.FunctionCall) goja.Value {
 func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	most := s.job.Limits.MaxResultBytes
 	outside := len(s.vm.CaptureCallStack(0, nil))
-	text, err := s.stringify(goja.Undefined(), v)
+	var warnings []string
+	text, err := s.stringify(goja.Undefined(), v, s.function("", 2, func(c goja.FunctionCall) goja.Value {
+		if w := s.emptiedAs(what, c.Arguments[0], c.Arguments[1]); w != "" && len(warnings) < maxWarnings {
+			warnings = append(warnings, w)
+		}
+		return c.Arguments[1]
+	}))
 	if err != nil {
 		if uncatchable(err) {
 			panic(err)
@@ -73,10 +79,30 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	}
 	if str.Length() <= most {
 		if raw := wellFormed([]byte(str.String())); len(raw) <= most {
+			for _, w := range warnings {
+				s.log("warn", w)
+			}
 			return raw, nil
 		}
 	}
 	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
+}
+
+// emptiedAs says of a value that its JSON is {} although it holds something, "" of
+// any other. In a result that is what JSON.stringify does, so it is no failure.
+func (s *session) emptiedAs(what string, key, v goja.Value) string {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return ""
+	}
+	thing, hint := s.emptied(o)
+	if thing == "" {
+		return ""
+	}
+	if name := key.String(); name != "" {
+		what = "`" + clip(name, 100) + "` in " + what
+	}
+	return what + " is " + thing + ", whose JSON is {}. " + hint
 }
 
 // thrownInside tells what the script threw itself, in a getter or a toJSON, from

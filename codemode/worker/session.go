@@ -301,8 +301,25 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookStack):
 		s.restack(v)
 		return v
+	case int64(script.HookMember):
+		return s.single(v, c.Argument(2))
 	}
 	return goja.Undefined()
+}
+
+// single makes an object with one member, whatever its name.
+func (s *session) single(key, value goja.Value) goja.Value {
+	o := s.vm.CreateObject(nil)
+	var err error
+	if symbol, ok := key.(*goja.Symbol); ok {
+		err = o.DefineDataPropertySymbol(symbol, value, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+	} else {
+		err = o.DefineDataProperty(key.String(), value, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return o
 }
 
 // callOrTake calls a function and settles what it gives; anything else is taken
