@@ -204,7 +204,7 @@ func TestModuleFailures(t *testing.T) {
 		"never settles":  {"await new Promise(() => {})", "NEVER_SETTLED", "", "script:1:7"},
 		"result too big": {"globalThis.__codemode_result__ = 'x'.repeat(300000)", "SANDBOX_LIMIT", "SandboxLimitError", ""},
 		"empty":          {"  ", "INVALID_CODE", "", "/code"},
-		"text as code":   {"eval('1')", "UNCAUGHT_EXCEPTION", "", "script:1:5"},
+		"text as code":   {"eval('1')", "UNCAUGHT_EXCEPTION", "", "script:1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := m.module(c.code)

@@ -76,7 +76,7 @@ func TestGlobals(t *testing.T) {
 // it fails with a hint to what works here.
 func TestRestrictions(t *testing.T) {
 	absent := []string{
-		"fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "setInterval", "process", "require", "Buffer", "global", "module", "exports",
+		"eval", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "setInterval", "process", "require", "Buffer", "global", "module", "exports",
 		"__dirname", "__filename", "setImmediate", "Deno", "Bun", "window", "document", "localStorage", "importScripts", "Worker",
 	}
 	executors(t, func(t *testing.T, x wire.Executor) {

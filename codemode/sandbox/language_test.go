@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +37,28 @@ func TestLanguage(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestSnippets runs small pieces of the language against their values elsewhere.
+func TestSnippets(t *testing.T) {
+	text, err := os.ReadFile("testdata/snippets.txt")
+	require.NoError(t, err)
+	blocks := strings.Split(strings.TrimSpace(string(text)), "\n\n")[1:]
+	require.Greater(t, len(blocks), 500)
+	for _, b := range blocks {
+		code, want, ok := strings.Cut(b, "\n=> ")
+		require.True(t, ok, b)
+		t.Run(code, func(t *testing.T) {
+			r := execute(t, NewInProcess(), job(code), newHost())
+			require.Nil(t, r.Fault, "%v", r.Fault)
+			if want == "undefined" {
+				require.Nil(t, r.Result)
+			} else {
+				require.JSONEq(t, want, string(r.Result))
+			}
+			check := job(code)
+			check.Task = wire.Validate
+			require.Empty(t, execute(t, NewInProcess(), check, newHost()).Diagnostics)
+		})
+	}
 }

@@ -51,18 +51,31 @@ func Compile(src Source) (*Program, error) {
 // it.
 var errAwait = errors.New("top-level await")
 
-// noAsyncGenerators is what the compiler says of async generators, which the
-// parser takes.
-const noAsyncGenerators = "Async generators are not supported yet"
+// What the engine's compiler says of async generators and of super in the value of a
+// field, which its parser takes.
+const (
+	noAsyncGenerators = "Async generators are not supported yet"
+	noSuperInField    = "'super' keyword unexpected here"
+)
+
+// errParser says that the parser failed, not the script.
+var errParser = errors.New("the engine cannot parse this script")
 
 // worthAnotherTry is false for what the compiler found: the parser took it.
 func worthAnotherTry(err error) bool {
 	var list parser.ErrorList
 	var ce *goja.CompilerSyntaxError
-	return errors.As(err, &list) || errors.Is(err, errAwait) || errors.As(err, &ce) && ce.Message == noAsyncGenerators
+	return errors.As(err, &list) || errors.Is(err, errAwait) || errors.Is(err, errParser) || errors.As(err, &ce) && (ce.Message == noAsyncGenerators || ce.Message == noSuperInField)
 }
 
-func parse(text string) (*ast.Program, error) {
+// parse parses JavaScript. The error of what the parser fails at itself, such as
+// "\u{10FFFF}", is errParser.
+func parse(text string) (tree *ast.Program, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			tree, err = nil, errParser
+		}
+	}()
 	// Source maps named in the script would make goja read files.
 	return parser.ParseFile(nil, Name, text, 0, parser.WithDisableSourceMaps)
 }

@@ -1,7 +1,9 @@
 package script
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -22,6 +24,11 @@ var supported = map[string]bool{
 	"top-level-await": true, "async-generator": false, "for-await": false, "using": false,
 	"decorators": false, "dynamic-import": false, "import-meta": false,
 }
+
+// spelledOut is lowered as well where goja cannot parse what came of it: fields named
+// get, set, static or async, super in the value of a field, and "\u{10FFFF}" in a
+// template with a tag.
+var spelledOut = []string{"class-field", "class-static-field", "template-literal"}
 
 // verbatim keeps the imports that a script does not use: a module may be imported for
 // what it does.
@@ -55,8 +62,17 @@ func (p *Program) module(code, language string) error {
 		}
 		return e
 	}
+	shift := p.shift
 	p.lowered(res.OutputFiles)
-	if err := p.adopt(code); err != nil {
+	err := p.adopt(code)
+	if e := (*Error)(nil); errors.As(err, &e) && e.unparsed {
+		p.shift = shift
+		if again := p.bundle(text, loader, spelledOut...); len(again.Errors) == 0 {
+			p.lowered(again.OutputFiles)
+			err = p.adopt(code)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if missing := p.unused(code, text, loader); missing != nil {
@@ -67,7 +83,14 @@ func (p *Program) module(code, language string) error {
 
 // bundle runs esbuild over one virtual module. Every name that the module asks
 // for is refused, or esbuild would read it from the disk.
-func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
+func (p *Program) bundle(text string, loader api.Loader, lower ...string) api.BuildResult {
+	known := supported
+	if len(lower) > 0 {
+		known = maps.Clone(supported)
+		for _, feature := range lower {
+			known[feature] = false
+		}
+	}
 	return api.Build(api.BuildOptions{
 		Stdin:          &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
 		AbsWorkingDir:  "/",
@@ -77,7 +100,8 @@ func (p *Program) bundle(text string, loader api.Loader) api.BuildResult {
 		Format:         api.FormatESModule,
 		Platform:       api.PlatformNeutral, // defines nothing: a script's process.env is no constant
 		Target:         api.ESNext,
-		Supported:      supported,
+		Supported:      known,
+		Charset:        api.CharsetUTF8,
 		TreeShaking:    api.TreeShakingFalse,
 		Sourcemap:      api.SourceMapExternal,
 		SourcesContent: api.SourcesContentExclude,
@@ -163,7 +187,7 @@ func (p *Program) adopt(code string) error {
 	p.shift = 0
 	tree, err := parse(text)
 	if err != nil {
-		return p.syntax(err)
+		return p.unparsed(err)
 	}
 	fn, ok := wrapped(tree)
 	if !ok {
@@ -185,10 +209,20 @@ func (p *Program) adopt(code string) error {
 	keepLast(fn.Body.List, func(s *ast.ExpressionStatement) bool { return p.isOwn(tree, s) })
 	compiled, err := p.compile(tree)
 	if err != nil {
-		return p.syntax(err)
+		return p.unparsed(err)
 	}
 	p.Code, p.Shape, p.text = compiled, Body, text
 	return nil
+}
+
+// unparsed is the error of what the engine refuses although the compiler took it.
+func (p *Program) unparsed(err error) *Error {
+	e := p.syntax(err)
+	e.unparsed = true
+	if strings.HasPrefix(e.Message, "Invalid destructuring binding target") {
+		e.Hint = "The engine does not know a default inside of an array pattern that has a default itself, `[a = 1] = []`: take that array apart in a statement of its own."
+	}
+	return e
 }
 
 // opening gives the line that a source map begins with, where it comes from the first

@@ -61,6 +61,8 @@ type Error struct {
 	// not; Unsupported is set too.
 	Import, Name string
 	Hint         string // "" for the usual one
+	// unparsed says that the engine's parser refused what the compiler made.
+	unparsed bool
 }
 
 // Error gives the message.

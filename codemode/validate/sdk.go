@@ -202,6 +202,7 @@ func functionNames(d *wire.Domain) []string {
 // forbidden are globals that other runtimes have and the sandbox has not, with
 // what to do instead.
 var forbidden = map[string]string{
+	"eval":           "Code from strings is not evaluated; write the code itself.",
 	"fetch":          noNetwork,
 	"XMLHttpRequest": noNetwork,
 	"WebSocket":      noNetwork,
@@ -246,11 +247,9 @@ var forbidden = map[string]string{
 
 const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
 
-// evaluators are forbidden only where they are called.
-var evaluators = map[string]string{
-	"eval":     "Code from strings is not evaluated; write the code itself.",
-	"Function": "Code from strings is not evaluated; write the function itself.",
-}
+// noCodeFromText says what to do instead of making a function of text. Function is
+// there, so only a call of it is reported.
+const noCodeFromText = "Code from strings is not evaluated; write the function itself."
 
 // global notes the use of a global that nothing in the script declares.
 func (c *checker) global(name string, at file.Idx, test bool) {

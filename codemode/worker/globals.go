@@ -87,10 +87,15 @@ func prepare() (*session, error) {
 	s.hide(g, "setTimeout", s.function("setTimeout", 2, s.setTimeout))
 	s.hide(g, "clearTimeout", s.function("clearTimeout", 1, s.clearTimeout))
 	s.hide(g, "queueMicrotask", s.function("queueMicrotask", 1, s.queueMicrotask))
-	s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object))
+	if err := s.forbid(g, parts[3].(*goja.Object), parts[4].(*goja.Object)); err != nil {
+		return nil, err
+	}
 	s.base.syntaxError = parts[5].(*goja.Object)
 	s.base.classes = parts[6].(*goja.Object)
 	s.base.iterator = parts[4].(*goja.Object).Get("prototype").(*goja.Object).Prototype()
+	if err := s.fixDates(); err != nil {
+		return nil, err
+	}
 	s.vm.SetPromiseRejectionTracker(s.trackRejection)
 	s.vm.SetAsyncContextTracker(jobs{s})
 	return s, nil
@@ -168,12 +173,15 @@ func (s *session) queueMicrotask(c goja.FunctionCall) goja.Value {
 // codeFromText says why text cannot become code, and what to do instead.
 const codeFromText = "Text cannot become code here. Write the code into the script."
 
-// forbid replaces what makes code of text by functions that say so. The wall is
-// the process; this is for the one who reads the message. What other runtimes
-// have beside the language (fetch, require, process, ...) is simply not there: a
-// script can ask with typeof, and package validate explains the ReferenceError.
-func (s *session) forbid(g, async, generator *goja.Object) {
-	s.hide(g, "eval", s.refuse("eval", codeFromText))
+// forbid takes away what makes code of text. The wall is the process; this is for
+// the one who reads the message. eval and what other runtimes have beside the
+// language (fetch, require, process, ...) are not there: a script can ask with
+// typeof, and package validate explains the ReferenceError. Function is, since
+// every function is an instance of it; calling it says why it does nothing.
+func (s *session) forbid(g, async, generator *goja.Object) error {
+	if err := g.Delete("eval"); err != nil {
+		return err
+	}
 	code := s.refuse("Function", codeFromText)
 	functions := s.vm.Get("Function").(*goja.Object).Get("prototype").(*goja.Object)
 	_ = code.DefineDataProperty("prototype", functions, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
@@ -181,6 +189,7 @@ func (s *session) forbid(g, async, generator *goja.Object) {
 	for _, proto := range []*goja.Object{functions, async, generator} {
 		_ = proto.DefineDataProperty("constructor", code, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	}
+	return nil
 }
 
 func (s *session) refuse(name, hint string) *goja.Object {

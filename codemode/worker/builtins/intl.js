@@ -261,11 +261,13 @@
       const ms = value === undefined ? Date.now() : Number(value);
       if (!(Math.abs(ms) <= 8.64e15)) throw new RangeError("Invalid time value");
       const [offset, zoneName] = host.zone(o.timeZone, ms);
-      const d = new Date(ms + offset * 1000);
-      const date = this.#date(d), time = this.#time(d, offset, zoneName);
+      // Beyond the last time that a Date can have, in a zone ahead of UTC, the calendar of 400 years before is the same.
+      const cycle = Math.abs(ms + offset * 1000) <= 8.64e15 ? 0 : Math.sign(ms);
+      const d = new Date(ms + offset * 1000 - cycle * 146097 * 864e5);
+      const date = this.#date(d, d.getUTCFullYear() + cycle * 400), time = this.#time(d, offset, zoneName);
       return date.length && time.length ? [...date, { type: "literal", value: o.joined }, ...time] : [...date, ...time];
     }
-    #date(d) {
+    #date(d, y) {
       const o = this.#o;
       if (!dateFields.some((f) => o[f] !== undefined)) return [];
       const british = o.locale === "en-GB";
@@ -273,11 +275,10 @@
       const full = o.year !== undefined && o.month !== undefined && o.day !== undefined;
       const iso = o.locale === "en-CA" && full && !textual && o.year === "numeric";
       const padded = (british && !textual && o.month !== undefined && (o.day !== undefined || o.year !== undefined)) || iso;
-      const y = d.getUTCFullYear();
       const number = (n, style) => (style === "2-digit" || padded ? two(n) : String(n));
       const part = {
         weekday: o.weekday && { type: "weekday", value: o.weekday === "long" ? days[d.getUTCDay()] : o.weekday === "short" ? days[d.getUTCDay()].slice(0, 3) : days[d.getUTCDay()][0] },
-        year: o.year && { type: "year", value: o.year === "2-digit" ? two(Math.abs(y) % 100) : String(y <= 0 && o.era ? 1 - y : y) },
+        year: o.year && { type: "year", value: o.year === "2-digit" ? two((y <= 0 ? 1 - y : y) % 100) : String(y <= 0 ? 1 - y : y) },
         month: o.month && { type: "month", value: o.month === "long" ? months[d.getUTCMonth()] : o.month === "short" ? (british && d.getUTCMonth() === 8 ? "Sept" : months[d.getUTCMonth()].slice(0, 3)) : o.month === "narrow" ? months[d.getUTCMonth()][0] : number(d.getUTCMonth() + 1, o.month) },
         day: o.day && { type: "day", value: number(d.getUTCDate(), o.day) },
       };
