@@ -3,6 +3,7 @@ package codemode
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/bind"
@@ -24,8 +25,11 @@ type (
 		serverInfo
 		Description string `json:"description,omitempty"`
 		Version     string `json:"version,omitempty"`
-		// Declarations are the module's TypeScript.
-		Declarations string `json:"declarations"`
+		// ToolCount is how many tools there are, Tools those of one page.
+		ToolCount int              `json:"toolCount"`
+		Page      int              `json:"page"`
+		PageSize  int              `json:"pageSize"`
+		Tools     []toolDefinition `json:"tools"`
 	}
 	toolDefinition struct {
 		ServerID     string          `json:"serverId,omitempty"` // of a search's result
@@ -43,18 +47,29 @@ type (
 	}
 )
 
-// detailDescription is what listTools and searchTools tell where nothing is
-// asked for (codemode-run-spec section 4.3).
+// detailDescription is what all of them tell where nothing is asked for (codemode-run-spec section 4.3).
 const detailDescription = "description"
 
 var details = []string{detailName, detailDescription, detailFull}
 
-// options are the last argument of listTools and searchTools.
+// discoveryOptions are the last argument of describeServer, listTools and
+// searchTools. Each reads those that it knows.
 type discoveryOptions struct {
 	Detail   *string
 	ServerID *string
 	Limit    *float64
+	Page     *float64
+	PageSize *float64
 }
+
+// How many tools describeServer lists at most and otherwise, and how long it lets
+// the description of one be, in characters: a server may have thousands.
+const (
+	maxToolsPage   = 200
+	toolsPage      = 50
+	fullToolsPage  = 10
+	maxToolSummary = 160
+)
 
 // mostAsked is how often a script may ask discovery where calls are unlimited.
 const mostAsked = 1000
@@ -81,7 +96,7 @@ func (h *host) discover(id string, input json.RawMessage) (json.RawMessage, erro
 }
 
 func (h *host) found(what string, args []json.RawMessage) (any, error) {
-	v := h.call.View()
+	v := h.view
 	servers := bind.Servers(v, h.app)
 	if what == "listServers" {
 		out := []serverInfo{}
@@ -107,17 +122,18 @@ func (h *host) found(what string, args []json.RawMessage) (any, error) {
 	}
 	switch what {
 	case "describeServer":
-		return serverDescription{infoOf(s), s.Description, s.Version, typegen.Module(v, s)}, nil
+		o, err := optionsArgument(args)
+		if err != nil {
+			return nil, err
+		}
+		return describeServer(v, s, o), nil
 	case "listTools":
 		o, err := optionsArgument(args)
 		if err != nil {
 			return nil, err
 		}
-		out := []toolDefinition{}
-		for i := range s.Tools {
-			out = append(out, define(v, s, i, *o.Detail))
-		}
-		return out, nil
+		from, to := o.page(len(s.Tools), len(s.Tools))
+		return tools(v, s, from, to, *o.Detail), nil
 	case "getTool":
 		name, err := textArgument(args, 1, "toolName")
 		if err != nil {
@@ -136,6 +152,63 @@ func (h *host) found(what string, args []json.RawMessage) (any, error) {
 			WithHint("List the tools with listTools(%q).", s.ID)
 	}
 	return nil, fault.Newf(fault.ToolNotFound, "discovery has no function %q", shorten(what))
+}
+
+// describeServer lists one page of a server's tools, each with a line about it.
+func describeServer(v *catalog.View, s *bind.Server, o discoveryOptions) serverDescription {
+	size := toolsPage
+	if *o.Detail == detailFull {
+		size = fullToolsPage
+	}
+	from, to := o.page(len(s.Tools), size)
+	out := serverDescription{
+		serverInfo: infoOf(s), Description: s.Description, Version: s.Version,
+		ToolCount: len(s.Tools), Page: o.number(), PageSize: o.size(size), Tools: tools(v, s, from, to, *o.Detail),
+	}
+	if *o.Detail != detailFull {
+		for i := range out.Tools {
+			out.Tools[i].Description, out.Tools[i].Annotations = summaryLine(out.Tools[i].Description), nil
+		}
+	}
+	return out
+}
+
+// summaryLine is the first line of a description, cut where it is long.
+func summaryLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if r := []rune(text); len(r) > maxToolSummary {
+		return strings.TrimSpace(string(r[:maxToolSummary-1])) + "…"
+	}
+	return text
+}
+
+func (o discoveryOptions) number() int {
+	if o.Page == nil {
+		return 1
+	}
+	return int(min(*o.Page, math.MaxInt32))
+}
+
+func (o discoveryOptions) size(standard int) int {
+	if o.PageSize == nil {
+		return standard
+	}
+	return int(*o.PageSize)
+}
+
+// page says which of so many tools the options ask for.
+func (o discoveryOptions) page(all, standard int) (from, to int) {
+	size := o.size(standard)
+	from = min((o.number()-1)*size, all)
+	return from, min(from+size, all)
+}
+
+func tools(v *catalog.View, s *bind.Server, from, to int, detail string) []toolDefinition {
+	out := make([]toolDefinition, 0, to-from)
+	for i := from; i < to; i++ {
+		out = append(out, define(v, s, i, detail))
+	}
+	return out
 }
 
 func infoOf(s *bind.Server) serverInfo { return serverInfo{s.ID, s.Name, []string{"tools"}} }
@@ -241,7 +314,13 @@ func optionsArgument(args []json.RawMessage) (discoveryOptions, error) {
 	for _, m := range []struct {
 		member
 		into any
-	}{{choice("detail", "", details...), &o.Detail}, {text("serverId", ""), &o.ServerID}, {whole("limit", "", 0, 0), &o.Limit}} {
+	}{
+		{choice("detail", "", details...), &o.Detail},
+		{text("serverId", ""), &o.ServerID},
+		{whole("limit", "", 0, 0), &o.Limit},
+		{whole("page", "", 0, 0), &o.Page},
+		{whole("pageSize", "", 0, maxToolsPage), &o.PageSize},
+	} {
 		raw, ok := members[m.name]
 		if !ok || string(raw) == "null" {
 			continue

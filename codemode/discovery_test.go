@@ -3,6 +3,9 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,8 +22,12 @@ func TestDiscovery(t *testing.T) {
 	m := newModules(t, nil)
 	for code, want := range map[string]string{
 		`await d.listServers()`: `[{"serverId":"koan","serverName":"house","capabilities":["tools"]},{"serverId":"mail","serverName":"mail","capabilities":["tools"]},{"serverId":"square","serverName":"square","capabilities":["tools"]}]`,
-		`(({ declarations, ...rest }) => rest)(await d.describeServer("koan"))`:                                `{"serverId":"koan","serverName":"house","capabilities":["tools"],"description":"The entities of house.","version":"test"}`,
-		`(await d.describeServer("square")).declarations.includes("export function of(")`:                      `true`,
+		`(({ tools, ...rest }) => rest)(await d.describeServer("koan"))`:                                       `{"serverId":"koan","serverName":"house","capabilities":["tools"],"description":"The entities of house.","version":"test","toolCount":3,"page":1,"pageSize":50}`,
+		`(await d.describeServer("square")).tools`:                                                             `[{"toolName":"of","exportName":"of","description":"Squares a number after some milliseconds."}]`,
+		`(await d.describeServer("koan", { pageSize: 2, page: 2, detail: "name" })).tools`:                     `[{"toolName":"note.upsert","exportName":"note_upsert"}]`,
+		`(await d.describeServer("koan", { page: 9 })).tools`:                                                  `[]`,
+		`(await d.describeServer("square", { detail: "full" })).tools[0].declaration.includes("function of(")`: `true`,
+		`(await d.listTools("koan", { pageSize: 1, page: 2, detail: "name" })).map((t) => t.toolName)`:         `["note.get-by-id"]`,
 		`await d.listTools("square", { detail: "name" })`:                                                      `[{"toolName":"of","exportName":"of"}]`,
 		`await d.listTools("square")`:                                                                          `[{"toolName":"of","exportName":"of","description":"Squares a number after some milliseconds.","annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}]`,
 		`Object.keys((await d.listTools("square", { detail: "full" }))[0])`:                                    `["toolName","exportName","description","annotations","inputSchema","outputSchema","declaration"]`,
@@ -52,6 +59,8 @@ func TestDiscoveryFails(t *testing.T) {
 		`await d.listTools()`:                                "SchemaValidationError",
 		`await d.listTools("koan", { detail: "all" })`:       "SchemaValidationError",
 		`await d.listTools("koan", 1)`:                       "SchemaValidationError",
+		`await d.describeServer("koan", { pageSize: 500 })`:  "SchemaValidationError",
+		`await d.describeServer("koan", { page: 0 })`:        "SchemaValidationError",
 		`await d.searchTools(1)`:                             "SchemaValidationError",
 		`await d.searchTools("x", { limit: 0 })`:             "SchemaValidationError",
 		`await d.searchTools("x", { limit: 1.5 })`:           "SchemaValidationError",
@@ -128,4 +137,63 @@ SDK.Out.answer([before, after]);`)
 	f := r.fails(t, fault.ServerNotFound)
 	require.Equal(t, 1, f.Line)
 	require.Equal(t, fault.Fix, f.Retry)
+}
+
+// What describeServer answers is bounded however many tools a server has, and
+// however much they say of themselves.
+func TestDescribeServerIsBounded(t *testing.T) {
+	m := newModules(t, nil)
+	offer := catalog.Offer{}
+	for i := range 3000 {
+		offer.Operations = append(offer.Operations, &catalog.Operation{
+			ID: catalog.PluginID("crowd", fmt.Sprintf("op%04d", i)), Summary: strings.Repeat("Says a lot. ", 200) + "\nAnd more.", Reach: catalog.Everywhere,
+			Input: schema(`"a":{"type":"string"}`), Output: json.RawMessage(`{}`),
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		})
+	}
+	snapshot, err := catalog.NewSnapshot(m.library.offer(), offer, m.provider.Offer())
+	require.NoError(t, err)
+	m.view = snapshot.View(auth.Local(), exposure.Full, false)
+	got := m.gives(discovery + `await d.describeServer("crowd")`)
+	require.Less(t, len(got), 16_000)
+	var page struct {
+		ToolCount, Page, PageSize int
+		Tools                     []struct{ ToolName, Description string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(got), &page))
+	require.Equal(t, []int{3000, 1, 50, 50}, []int{page.ToolCount, page.Page, page.PageSize, len(page.Tools)})
+	require.True(t, strings.HasSuffix(page.Tools[0].Description, "…"))
+	require.JSONEq(t, `["op2999"]`, m.gives(discovery+`(await d.describeServer("crowd", { pageSize: 200, page: 15, detail: "name" })).tools.slice(-1).map((t) => t.toolName)`))
+	require.Less(t, len(m.gives(discovery+`await d.describeServer("crowd", { detail: "full" })`)), 64_000)
+}
+
+// A run's `only` narrows what the script can name, not only what it can call.
+func TestOnlyNarrowsNames(t *testing.T) {
+	m := newModules(t, nil)
+	names := `import * as d from "@codemode/discovery";
+({ entities: Object.keys(SDK.Entities), sdk: Object.keys(SDK), servers: (await d.listServers()).map((s) => s.serverId),
+  found: (await d.searchTools("note square")).results.map((t) => t.toolName) })`
+	for only, want := range map[string]string{
+		`["Note"]`:                  `{"entities":["Note"],"sdk":["Entities","Out","args","run"],"servers":["koan"],"found":["note.collection","note.get-by-id","note.upsert"]}`,
+		`["plugin:square"]`:         `{"entities":[],"sdk":["Entities","Out","Square","args","run"],"servers":["square"],"found":["of"]}`,
+		`["plugin:square", "Note"]`: `{"entities":["Note"],"sdk":["Entities","Out","Square","args","run"],"servers":["koan","square"],"found":["note.collection","note.get-by-id","note.upsert","of"]}`,
+		`[]`:                        `{"entities":[],"sdk":["Entities","Out","args","run"],"servers":[],"found":[]}`,
+	} {
+		r := m.call(t.Context(), "execute", `{"code":`+quoted(names)+`,"only":`+only+`}`)
+		require.NoError(t, r.err)
+		var got map[string][]string
+		require.NoError(t, json.Unmarshal(r.Result, &got))
+		slices.Sort(got["found"])
+		text, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(text), only)
+	}
+	f := m.run(`SDK.Entities.Note.collection()`, in{"only": []string{"plugin:square"}}).fails(t, fault.JavaScriptError)
+	require.Contains(t, f.Message, "there is no entity `Note`")
+	m.run(`import { of } from "@codemode/servers/square"; await of({ n: 1 })`, in{"only": []string{"Note"}}).fails(t, fault.ServerNotFound)
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
 }

@@ -74,6 +74,7 @@ func (l *ownLimits) UnmarshalJSON(raw []byte) error {
 type execution struct {
 	p    *provider
 	call catalog.Call
+	view *catalog.View // what the script sees, once a run is open
 	in   executeInput
 	// module is a script of codemode.run: its input knows no more than code and
 	// limits.
@@ -145,6 +146,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.view = r.View()
 	e.prepare(timed)
 	defer e.release()
 	if e.in.DryRun || e.spec.Record {
@@ -165,7 +167,7 @@ func (e *execution) run(ctx context.Context) error {
 func (e *execution) prepare(ctx context.Context) {
 	e.job = &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
-		Bindings: bind.Importing(e.call.View(), e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
+		Bindings: bind.Importing(e.view, e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
 	}
 	if x, ok := e.p.executor.(wire.Anticipator); ok && e.spec.IdempotencyKey == "" && replaying(ctx) == nil {
 		e.ahead = x.Anticipate(ctx, e.job)
@@ -362,7 +364,7 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	if r := replaying(ctx); r != nil {
 		return r.again(ctx, e.p, job, a)
 	}
-	h := newHost(e.call, a, e.p.app, e.own, e.maxCalls())
+	h := newHost(e.call, e.view, a, e.p.app, e.own, e.maxCalls())
 	h.told = e.told
 	var host wire.Host = h
 	rec := e.recorder(a, h)

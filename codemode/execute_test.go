@@ -150,7 +150,7 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"CPU", in{"code": "for (;;);"}, fault.Timeout, "", map[string]any{"sandbox.cpuMs": 50}},
 		{"wall", in{"code": "SDK.Mail.wait()", "limits": in{"timeoutMs": 60}}, fault.Timeout, "", nil},
 		{"never settled", in{"code": "await new Promise(() => {})"}, fault.NeverSettled, "", nil},
-		{"outside of only", in{"code": "SDK.Mail.send({})", "only": []string{"Note"}}, fault.ToolNotFound, "", nil},
+		{"outside of only", in{"code": "SDK.Mail.send({})", "only": []string{"Note"}}, fault.JavaScriptError, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

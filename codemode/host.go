@@ -38,6 +38,7 @@ const (
 // methods; each started call has a goroutine of its own.
 type host struct {
 	call     catalog.Call
+	view     *catalog.View // what the script sees
 	attempt  *run.Attempt
 	app      bind.App
 	limits   wire.Limits
@@ -73,10 +74,10 @@ type flight struct {
 
 var _ wire.Host = (*host)(nil)
 
-func newHost(call catalog.Call, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
+func newHost(call catalog.Call, view *catalog.View, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
 	first := make(chan struct{})
 	close(first)
-	return &host{call: call, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
+	return &host{call: call, view: view, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
 }
 
 // Call takes the position at once, so that positions are in the order of issue.
@@ -122,7 +123,7 @@ func (h *host) clock(at run.Position) (int64, error) {
 }
 
 func (h *host) ordered(id catalog.ID) bool {
-	op := h.call.View().Snapshot().Operation(id)
+	op := h.view.Snapshot().Operation(id)
 	return op != nil && op.Serial
 }
 
@@ -208,7 +209,7 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	}
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
-		f.err = explained(f.err, h.call.View().At(catalog.SurfaceScript).Operation(id), input)
+		f.err = explained(f.err, h.view.At(catalog.SurfaceScript).Operation(id), input)
 	}
 	_ = h.holdOutput(f) // its end tells
 	h.mu.Lock()

@@ -110,7 +110,7 @@ func (p *provider) describeRun(v *catalog.View) string {
 		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " calls, " + strconv.Itoa(p.config().limits.MaxParallelCalls) + " at once.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
-	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or describeServer):\n")
+	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or listTools with detail full):\n")
 	if all := typegen.Modules(v, p.app); len(all) <= p.config().inlineTypes {
 		b.WriteString(typegen.ModuleNames(v, p.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
 		return b.String()

@@ -37,7 +37,7 @@ func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 
 type serversKey struct{}
 
-// Servers gives the servers of a View: the app's entities first, then plugins and
+// Servers gives the servers of a View: the app's entities first, if scripts can call any, then plugins and
 // upstreams in the order of their ids. They are made once per View.
 func Servers(v *catalog.View, app App) []*Server {
 	return catalog.Memo(v, serversKey{}, func() []*Server { return servers(v, app) })
@@ -61,6 +61,9 @@ func servers(v *catalog.View, app App) []*Server {
 		}
 		s.Tools = append(s.Tools, wire.Tool{Name: toolName(v, op), ID: op.ID.String(), Description: op.Summary})
 		s.Operations = append(s.Operations, op)
+	}
+	if len(koan.Tools) == 0 {
+		out = out[1:]
 	}
 	for _, s := range out {
 		s.export()

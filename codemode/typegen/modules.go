@@ -29,15 +29,16 @@ func Modules(v *catalog.View, app bind.App) string {
 const ModuleBasics = `declare module "` + wire.ModuleDiscovery + `" {
   export const specVersion: string;
   export interface ServerInfo { serverId: string; serverName: string; capabilities?: string[] }
-  export interface ServerDescription extends ServerInfo { description?: string; version?: string; /** TypeScript of the server's module. */ declarations?: string }
+  export interface ServerDescription extends ServerInfo { description?: string; version?: string; toolCount: number; page: number; pageSize: number; tools: ToolDefinition[] }
   export interface ToolSummary { toolName: string; exportName: string; description?: string; annotations?: { [hint: string]: boolean } }
   /** The schemas and the declaration come with detail "full". */
   export interface ToolDefinition extends ToolSummary { inputSchema?: any; outputSchema?: any; declaration?: string }
   export interface SearchResults { query: string; results: (ToolDefinition & { serverId: string })[] }
-  export interface ListToolsOptions { detail?: "name" | "description" | "full" }
-  export interface SearchToolsOptions extends ListToolsOptions { serverId?: string; limit?: number }
+  /** Pages count from 1. describeServer gives 50 tools where nothing is asked for, 10 with detail "full"; listTools gives all. */
+  export interface ListToolsOptions { detail?: "name" | "description" | "full"; page?: number; pageSize?: number }
+  export interface SearchToolsOptions { detail?: "name" | "description" | "full"; serverId?: string; limit?: number }
   export function listServers(): Promise<ServerInfo[]>;
-  export function describeServer(serverId: string): Promise<ServerDescription>;
+  export function describeServer(serverId: string, options?: ListToolsOptions): Promise<ServerDescription>;
   export function listTools(serverId: string, options?: ListToolsOptions): Promise<ToolDefinition[]>;
   export function getTool(serverId: string, toolName: string): Promise<ToolDefinition>;
   export function searchTools(query: string, options?: SearchToolsOptions): Promise<SearchResults>;

@@ -50,7 +50,7 @@ const DiscoveryPrefix = "discovery."
 var Discovery = []struct {
 	Name   string
 	Length int
-}{{"listServers", 0}, {"describeServer", 1}, {"listTools", 2}, {"getTool", 2}, {"searchTools", 2}}
+}{{"listServers", 0}, {"describeServer", 2}, {"listTools", 2}, {"getTool", 2}, {"searchTools", 2}}
 
 // ServerOf gives the id of the server whose module a path names.
 func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path, ModuleServers) }

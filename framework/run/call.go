@@ -47,7 +47,7 @@ func (c *call) View() *catalog.View {
 	if c.attempt == nil {
 		return c.request.View
 	}
-	return c.attempt.run.view()
+	return c.attempt.run.View()
 }
 
 // Sight is what the caller sees of entities where the call came from.

@@ -406,8 +406,9 @@ func (r *Run) left(rec CallRecord) {
 	r.outside = append(r.outside, rec)
 }
 
-// view is what the run's calls see.
-func (r *Run) view() *catalog.View {
+// View is the catalog as the run's calls see it: the caller's, narrowed to what the
+// run's `only` names.
+func (r *Run) View() *catalog.View {
 	if r.spec.Only == nil {
 		return r.request.View
 	}

@@ -195,8 +195,10 @@ func TestExecuteInput(t *testing.T) {
 	require.Equal(t, string(fault.SDKCallsExceeded), e.Error.Code)
 	for _, only := range [][]string{{"Todo"}, {}} {
 		e = p.execute("SDK.Entities.Person.count()", input{"only": only})
-		require.Equal(t, string(fault.ToolNotFound), e.Error.Code)
+		require.Equal(t, string(fault.JavaScriptError), e.Error.Code, "the name does not exist in this run")
+		require.Contains(t, e.Error.Message, "there is no entity `Person`")
 	}
+	require.Equal(t, []any{"Todo"}, p.execute("Object.keys(SDK.Entities)", input{"only": []string{"Todo"}}).Result)
 	e = p.execute(`SDK.Entities.Todo.all({ with: "assignedUser" })`, input{"only": []string{"Todo"}})
 	require.Equal(t, string(fault.InvalidPayload), e.Error.Code, "a relationship leads nowhere else either")
 	require.EqualValues(t, 1, p.execute(`SDK.Entities.Todo.all().length`, input{"only": []string{"Todo"}}).Result)
