@@ -161,11 +161,12 @@ func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken fun
 	if ex.concluded.Swap(true) {
 		return false
 	}
-	ex.silence()
 	out := outgoing{isAnswer: true}
 	if s.finish(ex) {
+		ex.progress.flush()
 		out = answerOf(ex.id, result, s.server.told(failed))
 	}
+	ex.silence()
 	out.progress, out.taken = ex.progress.gap(), taken
 	var write func()
 	if c, ok := ex.to.(carrier); ok {

@@ -14,7 +14,8 @@ const progressEvery = 100 * time.Millisecond
 
 // progress tells a client how far a call is, at most every progressEvery, with
 // values that only grow, and never after close. What comes too soon is kept, and
-// the newest of it is sent when its time has come.
+// the newest of it is sent when its time has come, or before the answer: a client
+// that shows progress is to see the last step.
 type progress struct {
 	token   json.RawMessage
 	message bool // the protocol version knows a message
@@ -69,7 +70,7 @@ func (p *progress) report(done, total float64, message string) {
 	if wait := progressEvery - time.Since(p.at); p.sent && wait > 0 {
 		p.waiting = &r
 		if p.timer == nil {
-			p.timer = time.AfterFunc(wait, p.flush)
+			p.timer = time.AfterFunc(wait, p.due)
 		}
 		return
 	}
@@ -96,14 +97,24 @@ func (p *progress) alive(message string) {
 	p.emit(report{done: next, message: message})
 }
 
-func (p *progress) flush() {
+// due sends what waits, when its time has come.
+func (p *progress) due() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.timer = nil
-	if p.closed || p.waiting == nil {
+	p.mu.Unlock()
+	p.flush()
+}
+
+// flush sends what waits.
+func (p *progress) flush() {
+	if p == nil {
 		return
 	}
-	p.emit(*p.waiting)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && p.waiting != nil {
+		p.emit(*p.waiting)
+	}
 }
 
 func (p *progress) emit(r report) {

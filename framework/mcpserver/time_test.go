@@ -78,7 +78,8 @@ func TestProgressIsPacedAndNeverLate(t *testing.T) {
 		time.Sleep(time.Second)
 		c.Progress(5, 0, "backwards")
 		c.Progress(20, 0, "")
-		c.Progress(30, 0, "dropped with the answer")
+		c.Progress(25, 0, "overtaken")
+		c.Progress(30, 0, "the last step")
 		return json.RawMessage(`{}`), nil
 	}, func(send func(string), next func() string, quit func()) {
 		begun := time.Now()
@@ -91,6 +92,7 @@ func TestProgressIsPacedAndNeverLate(t *testing.T) {
 		at(next(), "1", 0)
 		at(next(), "10", 100*time.Millisecond)
 		at(next(), "20", 1100*time.Millisecond)
+		at(next(), "30", 1100*time.Millisecond)
 		require.Contains(t, next(), `"result"`)
 		require.Equal(t, 1100*time.Millisecond+progressGap, time.Since(begun), "apart from the last progress")
 		quit()
