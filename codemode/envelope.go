@@ -21,6 +21,7 @@ type envelope struct {
 	Result      json.RawMessage  `json:"result"`
 	Diagnostics []diagnostic     `json:"diagnostics"`
 	ToolTrace   []run.CallRecord `json:"toolTrace"`
+	RunID       string           `json:"runId"` // beyond the text: what undo, replay and the journal ask for
 }
 
 // diagnostic is one finding (codemode-run-spec section 3.3.3).
@@ -54,8 +55,8 @@ func diagnose(f *fault.Fault) diagnostic {
 }
 
 // refusal is the envelope of a request that is not one: no script ran.
-func refusal(f *fault.Fault) envelope {
-	e := envelope{Logs: []wire.Log{}, Result: null, ToolTrace: []run.CallRecord{}}
+func refusal(call catalog.Call, f *fault.Fault) envelope {
+	e := envelope{RunID: call.Run(), Logs: []wire.Log{}, Result: null, ToolTrace: []run.CallRecord{}}
 	wrong, _ := f.Details.([]fault.Detail)
 	if f.Code != fault.InvalidPayload || len(wrong) == 0 {
 		e.Diagnostics = []diagnostic{diagnose(f)}
@@ -72,7 +73,7 @@ func refusal(f *fault.Fault) envelope {
 
 // envelope tells how the run of a module ended; err is nil where it succeeded.
 func (e *execution) envelope(err error, before []diagnostic) envelope {
-	out := envelope{Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
+	out := envelope{RunID: e.runID(), Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
 	if e.outcome != nil {
 		out.ToolTrace = bounded(e.traced(e.outcome.Calls))
 	}

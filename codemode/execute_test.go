@@ -59,13 +59,41 @@ func TestOnlyUndefinedIsLeftOut(t *testing.T) {
 	for k := range r.raw {
 		keys = append(keys, k)
 	}
-	require.ElementsMatch(t, []string{"success", "logs", "changeCounts"}, keys)
+	require.ElementsMatch(t, []string{"success", "runId", "logs", "changeCounts"}, keys)
 	require.Equal(t, "[]", string(r.raw["logs"]))
 	require.Equal(t, "[]", string(r.raw["changeCounts"]))
 	for code, want := range map[string]string{"null": "null", "false": "false", "0": "0", "''": `""`, "({a: null})": `{"a":null}`} {
 		require.Equal(t, want, string(h.run(code).raw["result"]), code)
 		require.Equal(t, want, string(h.run("SDK.Out.answer(" + code + ")").raw["answer"]), code)
 	}
+}
+
+// Every result names its run, also that of a script which was refused.
+func TestResultsNameTheirRun(t *testing.T) {
+	h := newHouse(t, nil)
+	named := func(r *reply) string {
+		t.Helper()
+		var id string
+		require.NoError(t, json.Unmarshal(r.raw["runId"], &id), "%s", r.raw)
+		require.NotEmpty(t, id)
+		require.Equal(t, r.outcome.Run, id)
+		return id
+	}
+	r := h.run("SDK.run.id")
+	require.Equal(t, named(r), strings.Trim(string(r.Result), `"`))
+	for name, code := range map[string]string{"dry": "1", "throws": "throw 1", "syntax": "let let", "fault": "SDK.Entities.Note.getById('9')", "refused": "  "} {
+		t.Run(name, func(t *testing.T) {
+			r := h.run(code, in{"dryRun": name == "dry"})
+			require.NotEqual(t, named(r), named(h.run(code)))
+			require.Equal(t, name == "refused", r.outcome.Refused)
+		})
+	}
+	m := newModules(t, nil)
+	for _, code := range []string{"globalThis.__codemode_result__ = 1", "throw 1", "", "import 'fs'"} {
+		e := m.module(code)
+		require.NotEmpty(t, strings.Trim(string(e.raw["runId"]), `"`), code)
+	}
+	require.NotEmpty(t, strings.Trim(string(m.request(t.Context(), `{"code":1}`).raw["runId"]), `"`))
 }
 
 func TestDryRunShowsAndKeepsNothing(t *testing.T) {

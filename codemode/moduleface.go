@@ -48,13 +48,13 @@ func (p *provider) runOperation() *catalog.Operation {
 // error is always nil: a failure is an envelope too.
 func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	if err := runMembers.check(call.Input()); err != nil {
-		return told(ctx, refusal(fault.From(err)))
+		return told(ctx, refusal(call, fault.From(err)))
 	}
 	var in struct {
 		RequestedCapabilities []string `json:"requestedCapabilities"`
 	}
 	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return told(ctx, refusal(fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
+		return told(ctx, refusal(call, fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
 	}
 	e := newExecution(p, call)
 	e.module, e.before = true, p.unavailable(call.View(), in.RequestedCapabilities)

@@ -56,7 +56,7 @@ type shown struct {
 func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInput) (json.RawMessage, error) {
 	plan, err := run.FindPlan(ctx, in.PlanID)
 	if err != nil {
-		return planFailure(nil, nil, err)
+		return planFailure(call, nil, err)
 	}
 	if in.DryRun {
 		about, err := wire.Marshal(shown{
@@ -67,18 +67,19 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 			return nil, err
 		}
 		changes := orEmpty(run.Disclosed(plan.Changes))
-		return wire.Marshal(succeeded{Success: true, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
+		return wire.Marshal(succeeded{Success: true, RunID: plan.ID, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
 	}
 	out, outcome, err := run.ApprovePlan(ctx, plan)
 	switch {
 	case plan.Request.Operation == call.Operation().ID.String() && len(out) > 0:
 		return out, err
 	case err != nil:
-		return planFailure(out, outcome, err)
+		return planFailure(call, outcome, err)
 	}
 	// A tool of its own, or another face: what it gave is the result.
-	reply := succeeded{Success: true, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
+	reply := succeeded{Success: true, RunID: plan.ID, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
 	if outcome != nil {
+		reply.RunID = outcome.Run
 		reply.ChangeCounts = run.Counts(run.Disclosed(outcome.Changes))
 		if outcome.Repeated {
 			reply.ChangeCounts = plan.Counts()
@@ -88,9 +89,9 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 }
 
 // planFailure is the body of a plan that could not be applied.
-func planFailure(_ json.RawMessage, o *run.Outcome, err error) (json.RawMessage, error) {
+func planFailure(call catalog.Call, o *run.Outcome, err error) (json.RawMessage, error) {
 	f := fault.From(err)
-	e := execution{outcome: o}
+	e := execution{call: call, outcome: o}
 	body, merr := e.failure(f)
 	if merr != nil {
 		return nil, fault.New(fault.Internal, "").Because(merr)

@@ -15,6 +15,7 @@ import (
 // undefined is left out.
 type succeeded struct {
 	Success      bool              `json:"success"`
+	RunID        string            `json:"runId"`
 	Atomic       *bool             `json:"atomic,omitempty"` // false where each call committed by itself
 	Answer       json.RawMessage   `json:"answer,omitempty"`
 	Result       json.RawMessage   `json:"result,omitempty"`
@@ -28,6 +29,7 @@ type succeeded struct {
 // atomic: false how much of it is kept.
 type failed struct {
 	Success        bool              `json:"success"`
+	RunID          string            `json:"runId"`
 	Error          *fault.Fault      `json:"error"`
 	Committed      bool              `json:"committed"`
 	Atomic         *bool             `json:"atomic,omitempty"`
@@ -66,7 +68,7 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
-		Success: true, Atomic: e.loose(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
+		Success: true, RunID: o.Run, Atomic: e.loose(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
 		ChangeCounts: run.Counts(run.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
@@ -80,6 +82,14 @@ func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	return wire.Marshal(out)
 }
 
+// runID is the id of the run, or of the one that was refused before it began.
+func (e *execution) runID() string {
+	if e.outcome != nil {
+		return e.outcome.Run
+	}
+	return e.call.Run()
+}
+
 // loose is false for a run whose calls commit by themselves, else nothing.
 func (e *execution) loose() *bool {
 	if e.in.Atomic == nil || *e.in.Atomic || e.in.DryRun {
@@ -89,7 +99,7 @@ func (e *execution) loose() *bool {
 }
 
 func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
-	out := failed{Error: f, Atomic: e.loose(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
+	out := failed{RunID: e.runID(), Error: f, Atomic: e.loose(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
 		if out.Committed = e.outcome.Committed; out.Committed {
 			out.ChangeCounts = run.Counts(run.Disclosed(e.outcome.Changes))

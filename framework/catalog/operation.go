@@ -144,7 +144,8 @@ type Call interface {
 	View() *View
 	// Sight is what the caller sees of entities on the surface that the call came by.
 	Sight() *Sight
-	// Run is the id of the run the call is part of.
+	// Run is the id of the run the call is part of; of a code operation, of the run that
+	// it opens, or under which the journal has its refusal.
 	Run() string
 	// DryRun tells that the run will be rolled back.
 	DryRun() bool

@@ -34,6 +34,9 @@ type invoked struct {
 	err     error
 }
 
+// ran reports whether a run was opened.
+func (g invoked) ran() bool { return g.outcome != nil && !g.outcome.Refused }
+
 func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	var called, arguments json.RawMessage
 	members(ex.params, func(name []byte, value json.RawMessage) {
@@ -82,7 +85,7 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	}
 	f := tool.Fault(fault.From(got.err))
 	switch {
-	case f.Code == fault.ToolNotFound && got.outcome == nil:
+	case f.Code == fault.ToolNotFound && !got.ran():
 		return nil, protocolError(f)
 	case badArguments(op, got, f) && !ex.toolErrors():
 		return nil, protocolError(f)
@@ -183,7 +186,7 @@ func cutShort(ctx context.Context, limit time.Duration) *fault.Fault {
 // nothing done. A script that lets such a fault of one of its own calls escape
 // is a failed run instead.
 func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {
-	return f.Code == fault.InvalidPayload && len(got.out) == 0 && (op.ID.Kind != catalog.KindCode || got.outcome == nil)
+	return f.Code == fault.InvalidPayload && len(got.out) == 0 && (op.ID.Kind != catalog.KindCode || !got.ran())
 }
 
 func unknownTool(v *catalog.View, name string) *fault.Fault {
@@ -222,11 +225,21 @@ func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fa
 	body := got.out
 	switch {
 	case badArguments(op, got, f):
-		body = failure(op.Refused, f)
+		body = failure(neverRan(op, got.outcome), f)
 	case len(body) == 0 || f.Code == fault.ToolTimeout:
 		body = failure(got.out, f)
 	}
 	return s.result(ex, op, got, body, true)
+}
+
+// neverRan is what the body of a refused call has beside the fault: what is true of
+// a run that was not opened, and the id under which the journal has it.
+func neverRan(op *catalog.Operation, o *run.Outcome) json.RawMessage {
+	if op.Refused == nil || o == nil {
+		return op.Refused
+	}
+	b := appendQuoted([]byte(`{"runId":`), []byte(o.Run))
+	return append(append(b, ','), op.Refused[1:]...)
 }
 
 // failureBody is the body of a failed tool.

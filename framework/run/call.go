@@ -25,6 +25,7 @@ type call struct {
 	// occurrence counts the different calls that attempts made at the position.
 	occurrence int
 	nested     counter
+	id         string   // of the run that a code operation opens, or would have opened
 	opened     *Run     // the run a code operation opened
 	applied    *Outcome // or that of the plan it applied
 }
@@ -60,7 +61,7 @@ func (c *call) Run() string {
 	if c.opened != nil {
 		return c.opened.ID
 	}
-	return ""
+	return c.id
 }
 
 func (c *call) DryRun() bool { return c.attempt != nil && c.attempt.DryRun() }

@@ -149,8 +149,9 @@ func (req *Request) surface() catalog.Surface {
 }
 
 // Invoke makes one call as a run. A code operation opens its run itself. The
-// outcome is nil only if no run was opened. A handler's output may come with an
-// error: then it is the failure's whole body.
+// outcome is nil only if no run was opened; that of a code operation which was
+// refused before its run is Refused. A handler's output may come with an error: then
+// it is the failure's whole body.
 func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
 	if len(req.Input) == 0 {
 		req.Input = json.RawMessage("{}")
@@ -177,7 +178,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r, err := e.newRun(ctx, req, op, Spec{Set: req.Set, Atomic: true, Reply: asIs})
+	r, err := e.newRun(ctx, newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: asIs})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -203,17 +204,18 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 func asIs(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
-	c, started := &call{engine: e, request: req, op: op, input: req.Input}, time.Now()
+	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
 	out, err := e.openCode(ctx, c)
 	if c.applied != nil {
 		return out, c.applied, err
 	}
 	if c.opened == nil || c.opened.finished == nil {
 		if err != nil {
-			e.recordRefused(ctx, req, op, started, out, err)
+			e.recordRefused(ctx, c, started, out, err)
 			out, err = e.refused(out, err)
+			return out, &Outcome{Run: c.id, Trace: req.Trace, Refused: true}, err
 		}
-		return out, nil, err
+		return out, nil, nil
 	}
 	e.keepTape(c.opened, nil)
 	return out, c.opened.finished, err
@@ -264,7 +266,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
 		return nil, err
 	}
-	r, err := c.engine.newRun(ctx, *c.request, c.op, spec)
+	r, err := c.engine.newRun(ctx, c.id, *c.request, c.op, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -272,8 +274,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	return r, nil
 }
 
-func (e *Engine) newRun(ctx context.Context, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
-	id := newRunID()
+func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
 	r := &Run{
 		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,

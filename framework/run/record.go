@@ -136,9 +136,9 @@ func (r *Run) described(out *Outcome) []Change {
 
 // recordRefused keeps a code operation that was refused before it opened a run. One
 // that needs none, such as validate, is no run.
-func (e *Engine) recordRefused(ctx context.Context, req *Request, op *catalog.Operation, started time.Time, out json.RawMessage, err error) {
-	rec := e.noted(req, op)
-	rec.Run, rec.Started, rec.Duration = newRunID(), started, time.Since(started)
+func (e *Engine) recordRefused(ctx context.Context, c *call, started time.Time, out json.RawMessage, err error) {
+	rec := e.noted(c.request, c.op)
+	rec.Run, rec.Started, rec.Duration = c.id, started, time.Since(started)
 	rec.ResultBytes = len(out)
 	failed(&rec, err)
 	rec.Message, rec.Redactions = e.opts.Redactor.Text(rec.Message)

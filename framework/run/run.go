@@ -62,8 +62,11 @@ type CallRecord struct {
 // Outcome is what is true of a run after its last attempt. Execute gives it on
 // success and on failure alike.
 type Outcome struct {
-	Run            string
-	Trace          string
+	Run   string
+	Trace string
+	// Refused reports that no run was opened: Run is the id under which the journal has
+	// the refusal.
+	Refused        bool
 	Attempts       int
 	Committed      bool // whether anything of the run's writes is in the data
 	DryRun         bool

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -183,6 +184,11 @@ func TestExecuteInput(t *testing.T) {
 			require.True(t, r.IsError)
 			require.Contains(t, string(r.Structured), string(fault.InvalidPayload))
 			require.Contains(t, string(r.Structured), `"committed":false`, "a refused script says what every failed one says")
+			var body, about struct{ RunID string }
+			require.NoError(t, json.Unmarshal(r.Structured, &body))
+			require.NoError(t, json.Unmarshal(r.Meta["dev.koan/run"], &about))
+			require.NotEmpty(t, body.RunID)
+			require.Equal(t, body.RunID, about.RunID)
 			for _, list := range []string{`"calls":[]`, `"logs":[]`, `"outsideEffects":[]`} {
 				require.Contains(t, string(r.Structured), list)
 			}
