@@ -172,11 +172,15 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 	return check
 }
 
-// Report is the boot report's line (CONTRACT section 1).
+// Report is the boot report's line (CONTRACT section 1). Switched off it names no
+// limits: none holds.
 func (p *provider) Report(b catalog.Boot) []string {
 	c := p.config()
-	return []string{fmt.Sprintf("CodeMode: enabled=%t mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
-		c.enabled, b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
+	if !c.enabled {
+		return []string{fmt.Sprintf("CodeMode: enabled=false mode=%s entities=%d", b.Mode, b.Entities)}
+	}
+	return []string{fmt.Sprintf("CodeMode: enabled=true mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
+		b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
 
 // Warm fills the pool of workers ahead of the first script, without blocking.

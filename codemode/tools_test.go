@@ -177,7 +177,7 @@ func TestSwitchedOff(t *testing.T) {
 			require.NotEmpty(t, f.Hint)
 		}
 	}
-	require.Equal(t, []string{"CodeMode: enabled=false mode=full runtime=goja isolation=none cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=0"}, h.provider.(catalog.Reporter).Report(catalog.Boot{Mode: "full"}))
+	require.Equal(t, []string{"CodeMode: enabled=false mode=auto entities=2"}, h.provider.(catalog.Reporter).Report(catalog.Boot{Mode: "auto", Entities: 2}))
 	require.True(t, h.provider.(catalog.Checker).Checks(context.Background())[0].OK)
 }
 

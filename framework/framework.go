@@ -339,7 +339,7 @@ func (i *Instance) Invoke(ctx context.Context, p auth.Principal, id catalog.ID, 
 
 // Report is the boot report: one line for each thing worth knowing.
 func (i *Instance) Report() []string {
-	boot := catalog.Boot{Mode: string(exposure.ForClient(i.Mode(), exposure.Unknown)), Entities: len(i.Snapshot().Resources())}
+	boot := catalog.Boot{Mode: string(i.Mode()), Entities: len(i.Snapshot().Resources())}
 	var out []string
 	for _, p := range i.started {
 		if r, ok := p.(catalog.Reporter); ok {

@@ -83,7 +83,7 @@ func TestLifeOfAnApp(t *testing.T) {
 	i, err := framework.New(t.Context(), app(&life, one, two), framework.Options{Log: quiet(), Config: config.Source{Flags: map[string]string{"one.loud": "true"}}})
 	require.NoError(t, err)
 	require.True(t, i.Values().Bool("one.loud"))
-	require.Equal(t, []string{"one: mode=full", "two: mode=full"}, i.Report())
+	require.Equal(t, []string{"one: mode=auto", "two: mode=auto"}, i.Report())
 	out, outcome, err := i.Invoke(t.Context(), auth.Local(), catalog.PluginID("one", "echo"), []byte(`{"a":1}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a":1}`, string(out))

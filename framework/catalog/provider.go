@@ -142,7 +142,7 @@ type Boot struct {
 }
 
 // Reporter is a provider with lines for the boot report: "CodeMode: enabled=true
-// mode=full ...".
+// mode=auto ...".
 type Reporter interface {
 	Report(b Boot) []string
 }

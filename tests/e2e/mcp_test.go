@@ -38,7 +38,7 @@ func codeOf(t *testing.T, e *rpcError) string {
 func TestBootReport(t *testing.T) {
 	p := newApp(t).serve()
 	p.tool("todo.count", map[string]any{})
-	require.Regexp(t, `(?m)^CodeMode: enabled=true mode=full runtime=goja isolation=process\+seccomp(\+landlock)?(\+namespaces)? cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=5$`, p.stderr.String())
+	require.Regexp(t, `(?m)^CodeMode: enabled=true mode=auto runtime=goja isolation=process\+seccomp(\+landlock)?(\+namespaces)? cpuMs=2000 memoryMb=64 maxSdkCalls=1000 requireAnswer=false entities=5$`, p.stderr.String())
 }
 
 func TestExposurePerClient(t *testing.T) {
@@ -84,7 +84,7 @@ func TestCodeModeSwitchedOff(t *testing.T) {
 	require.True(t, r.IsError)
 	require.Contains(t, string(r.Structured), string(fault.CodeModeDisabled))
 	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
-	require.Contains(t, p.stderr.String(), "CodeMode: enabled=false")
+	require.Contains(t, p.stderr.String(), "CodeMode: enabled=false mode=auto entities=5\n")
 }
 
 func TestEntityTools(t *testing.T) {
