@@ -386,8 +386,7 @@ func joined(all []*fault.Fault) *fault.Fault {
 	}
 	out := fault.Invalid(details...)
 	if code != fault.InvalidPayload {
-		out = fault.New(code, out.Message).WithDetails(out.Details).WithHint("%s", all[0].Hint)
-		out.Retry = all[0].Retry
+		out = fault.New(code, out.Message).WithDetails(out.Details).WithRetry(all[0].Retry).WithHint("%s", all[0].Hint)
 	}
 	return out.Because(all[0])
 }

@@ -206,8 +206,8 @@ func (t *tx) unseenRow(k *kind, m *model) error {
 	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
 		return run.ErrStale
 	}
-	return fix(fault.Newf(fault.Conflict, "another %s already has this id", k.name())).WithPath(m.at + "/id").
-		WithHint("Use another id, or leave it out.")
+	return fault.Newf(fault.Conflict, "another %s already has this id", k.name()).WithPath(m.at + "/id").
+		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
 }
 
 // made notes a row that was created.

@@ -53,7 +53,8 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		if f := m.taken(k); f != nil {
 			return f.Because(err)
 		}
-		return fix(fault.New(fault.Conflict, reason(err))).WithPath(at).Because(err)
+		return fault.New(fault.Conflict, reason(err)).WithPath(at).
+			WithRetry(fault.Fix).WithHint("Choose values that fit what is stored already.").Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
 		return kept(k, "changed")
 	case trait.NotFound && m != nil:
@@ -81,10 +82,8 @@ func (m *model) taken(k *kind) *fault.Fault {
 		if ed.edge.TargetKey == "" || len(ed.link) == 0 {
 			continue
 		}
-		f := fault.Newf(fault.Conflict, "one of these %s belongs to another %s already", ed.json.Name, k.name()).
-			WithHint("Move it from its own side: patch the %s.", ed.target.name()).WithPath(m.at + "/" + filter.Escape(ed.json.Name))
-		f.Retry = fault.Fix
-		return f
+		return fault.Newf(fault.Conflict, "one of these %s belongs to another %s already", ed.json.Name, k.name()).
+			WithRetry(fault.Fix).WithHint("Move it from its own side: patch the %s.", ed.target.name()).WithPath(m.at + "/" + filter.Escape(ed.json.Name))
 	}
 	return nil
 }

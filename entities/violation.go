@@ -29,7 +29,8 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		return duplicate(k, m, owner, names)
 	case backend.ForeignKey, backend.NotNull:
 		if m == nil { // with NotNull it was to be set to null
-			return fix(fault.Newf(fault.Conflict, "the %s is still referred to", k.name())).WithHint("Delete or change what refers to it first.")
+			return fault.Newf(fault.Conflict, "the %s is still referred to", k.name()).
+				WithRetry(fault.Fix).WithHint("Delete or change what refers to it first.")
 		}
 		if broken.Rule == backend.NotNull {
 			return empty(k, m, owner, names)
@@ -39,8 +40,8 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at)
 	case backend.Exclusion:
-		return fix(fault.Newf(fault.Conflict, "another %s is in the way of this one%s", other, inParentheses(broken.Name))).
-			WithPath(at).WithHint("Choose values that do not meet those of another %s.", other)
+		return fault.Newf(fault.Conflict, "another %s is in the way of this one%s", other, inParentheses(broken.Name)).
+			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not meet those of another %s.", other)
 	case backend.RowSecurity:
 		return fault.New(fault.Forbidden, "the row level security of the database refuses the change").WithPath(at).
 			WithHint("You may store only rows that you may have; somebody with other rights has to do this.")
@@ -50,12 +51,6 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 	}
 	return fault.Newf(fault.InvalidPayload, "a rule of the database refused the change%s", inParentheses(broken.Name)).WithPath(at).
 		WithHint("Choose values that fit the rule.")
-}
-
-// fix says that the same call ends the same way until it is changed.
-func fix(f *fault.Fault) *fault.Fault {
-	f.Retry = fault.Fix
-	return f
 }
 
 // inParentheses puts the name of a rule behind a message, if it has one.
@@ -69,10 +64,11 @@ func inParentheses(rule string) string {
 // duplicate says that a value is another row's. owner is nil, and there are no names,
 // where the caller does not know them.
 func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
-	f := fix(fault.New(fault.Conflict, "a value that has to be unique is taken"))
+	f := fault.New(fault.Conflict, "a value that has to be unique is taken").
+		WithRetry(fault.Fix).WithHint("Use another value.")
 	if owner != nil && len(names) > 0 {
-		f = fix(fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and "))).
-			WithHint("Use another value, or find the %s that has it and change that one.", owner.name())
+		f = fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and ")).
+			WithRetry(fault.Fix).WithHint("Use another value, or find the %s that has it and change that one.", owner.name())
 	}
 	if m == nil {
 		return f

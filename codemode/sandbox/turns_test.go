@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 func TestTurns(t *testing.T) {
@@ -25,5 +26,6 @@ func TestOverdueSaysWhatWasUsed(t *testing.T) {
 	f := worker.Overdue(time.Second, 200*time.Millisecond)
 	require.Contains(t, f.Message, "got 200 ms")
 	require.Contains(t, f.Hint, "less is running")
+	require.Equal(t, fault.Safe, f.Retry, "the same script may pass another time")
 	require.Equal(t, map[string]any{"limit": "cpu", "limitMs": int64(1000)}, f.Details)
 }

@@ -72,9 +72,8 @@ func importFailed(path, name, message string) *fault.Fault {
 	case server:
 		code = fault.ServerNotFound
 	}
-	f := fault.New(code, message).WithDetails(map[string]any{"import": clip(path, 200)})
-	f.Retry = fault.Fix // by another script, not by another build
-	return f
+	// Another script helps, not another build.
+	return fault.New(code, message).WithDetails(map[string]any{"import": clip(path, 200)}).WithRetry(fault.Fix)
 }
 
 // module gives the exports of a module: an object that no script can change.

@@ -150,8 +150,7 @@ func compileFault(err error) error {
 	case e.Import != "":
 		f = importFailed(e.Import, e.Name, e.Message)
 	case e.Unsupported:
-		f = fault.New(fault.CapabilityUnsupported, e.Message)
-		f.Retry = fault.Fix // by another script, not by another build
+		f = fault.New(fault.CapabilityUnsupported, e.Message).WithRetry(fault.Fix) // by another script, not by another build
 	}
 	if e.Hint != "" {
 		f.Hint = e.Hint

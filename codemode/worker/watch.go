@@ -135,7 +135,7 @@ func Overdue(limit, used time.Duration) *fault.Fault {
 		return f
 	}
 	f.Message = fmt.Sprintf("the machine is busy: in the time of %d ms of CPU (sandbox.cpuMs) the script got %d ms", limit.Milliseconds(), used.Milliseconds())
-	return f.WithHint("Run it again when less is running; if that does not help, do less in one run.")
+	return f.WithRetry(fault.Safe).WithHint("Run it again when less is running; if that does not help, do less in one run.")
 }
 
 // MemoryExceeded is the fault of a script that used more memory than it may.

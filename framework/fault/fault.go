@@ -113,6 +113,13 @@ func (f *Fault) WithHint(format string, args ...any) *Fault {
 	return f
 }
 
+// WithRetry replaces the retry class, where one fault of a code is of another kind than
+// most. The hint has to agree with it.
+func (f *Fault) WithRetry(r Retry) *Fault {
+	f.Retry = r
+	return f
+}
+
 // WithPath sets the JSON Pointer of what is wrong.
 func (f *Fault) WithPath(path string) *Fault {
 	f.Path = path

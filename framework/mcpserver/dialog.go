@@ -91,7 +91,7 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 			return nil, ctx.Err()
 		case <-patient.C:
 			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
-				WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
+				WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
 		case m, ok := <-p.answer:
 			if open = open[1:]; !ok {
 				return nil, errUnanswered()

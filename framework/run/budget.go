@@ -78,11 +78,9 @@ func runHoldsTooMuch(most int64) *fault.Fault {
 // serverHoldsTooMuch is not the run's own doing: the same run may succeed when others
 // have ended.
 func serverHoldsTooMuch(most int64) *fault.Fault {
-	f := fault.Newf(fault.MemoryExceeded, "the server holds as much as it may for all runs together: %d bytes (run.maxTotalMb)", most).
-		WithHint("Try again when other runs have ended, or do less in one run.").
+	return fault.Newf(fault.MemoryExceeded, "the server holds as much as it may for all runs together: %d bytes (run.maxTotalMb)", most).
+		WithRetry(fault.Safe).WithHint("Try again when other runs have ended, or do less in one run.").
 		WithDetails(map[string]any{"limit": "server", "limitBytes": most})
-	f.Retry = fault.Safe
-	return f
 }
 
 // share is the part of an account that ends with an attempt.

@@ -59,10 +59,8 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 	}
 	switch st.State {
 	case Other:
-		f := fault.New(fault.Conflict, "this idempotency key stands for another script, other inputs or other rights").
-			WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
-		f.Retry = fault.Fix // the same call again would end in the same
-		return true, f
+		return true, fault.New(fault.Conflict, "this idempotency key stands for another script, other inputs or other rights").
+			WithRetry(fault.Fix).WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
 	case Running:
 		out.Run, r.ID = st.Run, st.Run
 		return true, r.busy().WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})

@@ -256,7 +256,7 @@ func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) error 
 		return denied(now, "somebody else refused it")
 	case now.About() != p.About():
 		return fault.New(fault.Conflict, "this plan has changed since it was looked at").
-			WithHint("Look at it again, and decide then.").WithDetails(map[string]any{"planId": p.ID})
+			WithRetry(fault.Fix).WithHint("Look at it again, and decide then.").WithDetails(map[string]any{"planId": p.ID})
 	case to == PlanDenied:
 		return fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID, "state": now.State})
 	}
