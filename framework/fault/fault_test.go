@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,43 @@ func TestDidYouMean(t *testing.T) {
 	}
 	require.Equal(t, `; did you mean "title"?`, fault.DidYouMean("titel", names))
 	require.Empty(t, fault.DidYouMean("zzz", names))
+}
+
+// What is offered must be what somebody may have meant: a wrong suggestion costs
+// another round.
+func TestNearestOffersWhatWasMeant(t *testing.T) {
+	entities := []string{"Detection", "HouseholdProfile", "MealPlan", "PantryEvent", "PantryItem", "Product", "Recipe", "RecipeIngredient", "ShoppingItem", "Todo"}
+	methods := []string{"collection", "firstPage", "page", "each", "all", "getById", "findById", "count", "aggregate", "new", "upsert", "upsertMany", "patch", "delete", "deleteMany"}
+	fields := []string{"id", "name", "quantity", "unit", "category", "status", "expiresAt", "addedAt", "dueDate", "isStaple", "listId"}
+	operators := []string{"$eq", "$ne", "$in", "$nin", "$gt", "$gte", "$lt", "$lte", "$contains", "$icontains", "$startsWith"}
+	servers := []string{"koan", "vision", "mail", "linear"}
+	modules := []string{"@codemode/discovery", "@codemode/errors", "@codemode/servers/koan", "@codemode/servers/vision"}
+	tools := []string{"plugin:vision", "server:linear", "Todo"}
+	cases := []struct {
+		words      string // WORD=MEANT, nothing behind the sign for none
+		candidates []string
+	}{
+		{"Tdo=Todo todos=Todo pantry_item=PantryItem PantryItems=PantryItem Recepe=Recipe Recipes=Recipe pantryevents=PantryEvent Household=HouseholdProfile Meal=MealPlan", entities},
+		{"Customer= Order= Item= User= Pantry= Inventory= Food= Tag=", entities},
+		{"colection=collection getByID=getById get_by_id=getById upsertmany=upsertMany aggregat=aggregate firstpage=firstPage cout=count patchs=patch", methods},
+		{"find=findById save= search= list= create= query= where= remove= put= push=", methods},
+		{"quantty=quantity catgory=category categories=category stauts=status expires=expiresAt expiresat=expiresAt due=dueDate names=name list=listId", fields},
+		{"title= price= id2=id is= at= tag= on= done= date=", fields},
+		{"eq=$eq contains=$contains startswith=$startsWith startsWth=$startsWith gt=$gt", operators},
+		{"like= regex= is= has= between=", operators},
+		{"vison=vision Vision=vision mial=mail liner=linear", servers},
+		{"github= slack= jira= koala= git=", servers},
+		{"@codemode/discoverie=@codemode/discovery @codemode/servers/vison=@codemode/servers/vision @codemode/server/koan=@codemode/servers/koan", modules},
+		{"@codemode/servers/github= @codemode/servers/mail= fs= axios= @codemode/tools=", modules},
+		{"plugin:vison=plugin:vision server:linaer=server:linear", tools},
+		{"plugin:github= server:github= plugin:linear=", tools},
+	}
+	for _, c := range cases {
+		for pair := range strings.FieldsSeq(c.words) {
+			word, meant, _ := strings.Cut(pair, "=")
+			require.Equal(t, meant, fault.Nearest(word, c.candidates), "%q of %v", word, c.candidates)
+		}
+	}
 }
 
 func TestInvalidIsBounded(t *testing.T) {

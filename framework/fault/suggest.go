@@ -2,20 +2,77 @@ package fault
 
 import "strings"
 
-// Nearest gives the candidate that a misspelt word most likely meant, "" when
-// none is near. Case does not count; of equals the first one wins.
+// maxWord is the longest word that is compared.
+const maxWord = 64
+
+// Nearest returns the candidate that a misspelt word most likely meant, "" when none
+// is near. Case and the signs between words do not count; of equals the first one
+// wins. A word that only one candidate begins with means that one.
 func Nearest(word string, candidates []string) string {
-	if len(word) > 64 {
+	if len(word) > maxWord {
 		return ""
 	}
-	limit := 1 + len(word)/4
-	best, bestDistance := "", limit+1
+	best, bestDistance := "", maxWord
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c), limit); d < bestDistance {
+		a, b := differing(strings.ToLower(word), strings.ToLower(c))
+		limit := tolerance(max(len(a), len(b)))
+		d := min(distance(a, b, limit), distance(singular(a), singular(b), limit))
+		if d <= limit && d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
-	return best
+	if best != "" {
+		return best
+	}
+	begun := ""
+	for _, c := range candidates {
+		if a, b := differing(strings.ToLower(word), strings.ToLower(c)); len(a) >= minBeginning && strings.HasPrefix(b, a) {
+			if begun != "" {
+				return ""
+			}
+			begun = c
+		}
+	}
+	return begun
+}
+
+// minBeginning is how long the beginning of a name must be to stand for it.
+const minBeginning = 3
+
+// tolerance is how many characters may differ in a word of so many: about one in five,
+// and none in what is too short to be recognised.
+func tolerance(length int) int {
+	switch {
+	case length < 3:
+		return 0
+	case length <= 6:
+		return 1
+	case length <= 14:
+		return 2
+	}
+	return 3
+}
+
+var joints = strings.NewReplacer("_", "", "-", "", " ", "", "$", "")
+
+// differing leaves out of two paths the steps that they share, which say nothing of
+// how near they are, and the signs between words.
+func differing(a, b string) (string, string) {
+	shared := 0
+	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
+		if strings.IndexByte("/:.", a[i]) >= 0 {
+			shared = i + 1
+		}
+	}
+	return joints.Replace(a[shared:]), joints.Replace(b[shared:])
+}
+
+// singular undoes the plural of words in -y, which is too far from them otherwise.
+func singular(word string) string {
+	if stem, ok := strings.CutSuffix(word, "ies"); ok {
+		return stem + "y"
+	}
+	return word
 }
 
 // DidYouMean gives `; did you mean "x"?` for the nearest candidate, "" without
