@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -226,4 +227,17 @@ func TestExamplesRunOneAfterTheOther(t *testing.T) {
 		ran++
 	}
 	require.Greater(t, ran, 60)
+}
+
+// A search finds an entity by what people call a field of it.
+func TestSearchFindsAFieldByOtherWords(t *testing.T) {
+	k := open(t)
+	for _, query := range []string{"expiring items", "expiry date", "when does it expire", "best before"} {
+		out, err := k.Call("code::koan.search", map[string]any{"query": query})
+		require.NoError(t, err)
+		var found struct{ Results []struct{ ID string } }
+		require.NoError(t, json.Unmarshal(out, &found))
+		require.NotEmpty(t, found.Results, query)
+		require.Equal(t, "koan::PantryItem", found.Results[0].ID, query)
+	}
 }

@@ -118,7 +118,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	}
 	typ := shape.Type
 	cf := catalog.Field{
-		Name: camel(f.Name), Description: a.Description, Type: typ, Enum: f.EnumValues(),
+		Name: camel(f.Name), Description: a.Description, Aliases: a.Aliases, Type: typ, Enum: f.EnumValues(),
 		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable || flag(a.Immutable), ReadScopes: a.ReadScopes,
 		ReadOnly: flag(a.ReadOnly) || f.Name == version, WriteOnly: flag(a.WriteOnly),
 		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable), Opaque: shape.Opaque,
@@ -282,6 +282,7 @@ func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edg
 		if ce.Owned = flag(a.Owned); ce.Owned && !e.M2M() {
 			m.problem("%s.%s: Owned is for edges of many to many", n.Name, e.Name)
 		}
+		ce.Aliases = a.Aliases
 		if a.Description != "" {
 			ce.Description = a.Description
 		}

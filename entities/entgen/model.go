@@ -228,7 +228,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), Unexposed: m.unexposed(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
-			Name: n.Name, Description: a.Description, Sets: a.Sets, ReadOnly: flag(a.ReadOnly), Cascades: flag(a.Cascades),
+			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: flag(a.ReadOnly), Cascades: flag(a.Cascades),
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: n.ID.UserDefined && !n.ID.Default, Immutable: true, Generated: !n.ID.UserDefined || n.ID.Default, ReadOnly: !n.ID.UserDefined},
 		},

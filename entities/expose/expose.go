@@ -31,6 +31,8 @@ func Sets(names ...string) []string { return names }
 type Entity struct {
 	// Description is one or two sentences for people and models.
 	Description string `json:"description,omitempty"`
+	// Aliases are other words for it; a search of the catalog finds it by them.
+	Aliases []string `json:"aliases,omitempty"`
 	// Sets are the datasets that the entity lives in; empty means "default".
 	Sets []string `json:"sets,omitempty"`
 	// ReadOnly removes every mutating operation for callers; the app's own code
@@ -78,6 +80,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 	e.Version = or(o.Version, e.Version)
 	e.ReadOnly = orFlag(o.ReadOnly, e.ReadOnly)
 	e.Cascades = orFlag(o.Cascades, e.Cascades)
+	e.Aliases = orList(o.Aliases, e.Aliases)
 	e.Sets = orList(o.Sets, e.Sets)
 	e.Operations = orList(o.Operations, e.Operations)
 	e.UpsertBy = orList(o.UpsertBy, e.UpsertBy)
@@ -91,6 +94,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 // description where none stands here.
 type Field struct {
 	Description string   `json:"description,omitempty"`
+	Aliases     []string `json:"aliases,omitempty"` // other words for it, for a search of the catalog
 	Example     any      `json:"example,omitempty"`
 	Min         *float64 `json:"min,omitempty"`
 	Max         *float64 `json:"max,omitempty"`
@@ -120,8 +124,9 @@ func (Field) Name() string { return FieldName }
 
 // Edge says more about an edge.
 type Edge struct {
-	Description string `json:"description,omitempty"`
-	Hidden      Flag   `json:"hidden,omitempty"` // exists in no type, filter or `with`
+	Description string   `json:"description,omitempty"`
+	Aliases     []string `json:"aliases,omitempty"` // other words for it, for a search of the catalog
+	Hidden      Flag     `json:"hidden,omitempty"`  // exists in no type, filter or `with`
 	// Owned says of a many-to-many edge that its links belong to this side alone: who
 	// may write this entity may write them, whatever he may do to the other side.
 	Owned Flag `json:"owned,omitempty"`

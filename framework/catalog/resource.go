@@ -28,7 +28,8 @@ const (
 // Resource is the neutral description of an entity. Types, validation, bindings,
 // search, REST and OpenAPI read Resources and Operations and nothing else.
 type Resource struct {
-	Name        string // Go and TypeScript name: "PantryItem"
+	Name        string   // Go and TypeScript name: "PantryItem"
+	Aliases     []string // what callers may call it when they search
 	Description string
 	Key         Field // the id
 	Fields      []Field
@@ -52,6 +53,7 @@ type Resource struct {
 type Field struct {
 	Name        string
 	Description string
+	Aliases     []string // what callers may call it when they search
 	Type        FieldType
 	Enum        []string
 	Nullable    bool            // null is a value
@@ -82,7 +84,8 @@ func (f *Field) Readable() bool { return !f.Sensitive && !f.WriteOnly }
 type Edge struct {
 	Name        string // camelCase JSON name, used in `with`
 	Description string
-	Target      string // resource name
+	Aliases     []string // what callers may call it when they search
+	Target      string   // resource name
 	Many        bool
 	Required    bool
 	ReadOnly    bool   // it can be read and filtered by, and is not written from this side

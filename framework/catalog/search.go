@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
 )
 
 // Hit is one find of View.Search: an operation, or an entity.
@@ -30,8 +29,10 @@ func (h Hit) ID() string {
 const (
 	nameWeight      = 4
 	summaryWeight   = 2
+	memberWeight    = 2   // of the names of fields, relationships and parameters
 	entityAdvantage = 1.5 // an entity stands before its own operations
 	prefixShare     = 0.4 // of the score, where only a word's beginning fits
+	synonymShare    = 0.4 // of the score, where only another word for it fits
 	minPrefix       = 3   // characters of a word that may match as a beginning
 )
 
@@ -42,16 +43,17 @@ const (
 )
 
 // Search ranks what scripts of this view can call, and the entities they see, by
-// BM25 over names, descriptions, fields, relationships and values; for operations
-// that belong to no entity, over what they take and give. It gives at most limit
-// hits, the best first, equals by ID. An empty query gives everything, entities
+// BM25 over names, descriptions, aliases, fields, relationships and values; for
+// operations that belong to no entity, over what they take and give. Words count by
+// their stems, and by their synonyms where there are any. It returns at most limit
+// hits, the best first, equals by ID. An empty query returns everything, entities
 // first. The index is made at a view's first search.
 func (v *View) Search(query string, limit int) []Hit {
 	ix := Memo(v, indexKey{}, func() *index { return newIndex(v) })
 	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
 		query = strings.TrimPrefix(strings.TrimSpace(query), prefix)
 	}
-	asked := terms(query)
+	asked := meaningful(terms(query))
 	return ix.rank(asked[:min(len(asked), maxTerms)], stems(query), limit)
 }
 
@@ -76,14 +78,21 @@ type posting struct {
 func newIndex(v *View) *index {
 	ix := &index{postings: map[string][]posting{}}
 	for _, r := range v.Resources() {
-		ix.add(Hit{Resource: r}, r.Name, r.Description, resourceText(r))
+		p := passage{}
+		p.say(nameWeight, append([]string{r.Name}, r.Aliases...)...)
+		p.say(summaryWeight, r.Description)
+		p.members(r)
+		ix.add(Hit{Resource: r}, p)
 	}
 	for _, op := range v.Script() {
-		text := ""
+		p := passage{}
+		p.say(nameWeight, op.ID.Owner, op.ID.Op, op.Title)
+		p.say(summaryWeight, op.Summary)
 		if op.Resource == "" {
-			text = schemaText(op.Input) + schemaText(op.Output)
+			p.schema(op.Input)
+			p.schema(op.Output)
 		}
-		ix.add(Hit{Operation: op}, op.ID.Owner+" "+op.ID.Op+" "+op.Title, op.Summary, text)
+		ix.add(Hit{Operation: op}, p)
 	}
 	for term := range ix.postings {
 		ix.terms = append(ix.terms, term)
@@ -95,37 +104,49 @@ func newIndex(v *View) *index {
 	return ix
 }
 
-func resourceText(r *Resource) string {
-	var b strings.Builder
-	say := func(s string) { b.WriteString(s); b.WriteByte(' ') }
+// passage is what is said of one thing: its terms, and how much each weighs.
+type passage struct {
+	weights map[string]float64
+	length  float64
+}
+
+func (p *passage) say(weight float64, texts ...string) {
+	if p.weights == nil {
+		p.weights = map[string]float64{}
+	}
+	for _, text := range texts {
+		for _, term := range terms(text) {
+			p.weights[term] += weight
+			p.length++
+		}
+	}
+}
+
+// members are the fields and relationships of an entity.
+func (p *passage) members(r *Resource) {
 	for _, f := range r.Fields {
 		if f.Sensitive {
 			continue
 		}
-		say(f.Name)
-		say(f.Description)
-		for _, e := range f.Enum {
-			say(e)
-		}
+		p.say(memberWeight, append([]string{f.Name}, f.Aliases...)...)
+		p.say(1, f.Description, kinds[f.Type])
+		p.say(1, f.Enum...)
 	}
 	for _, e := range r.Edges {
-		say(e.Name)
-		say(e.Description)
-		say(e.Target)
+		p.say(memberWeight, append([]string{e.Name}, e.Aliases...)...)
+		p.say(1, e.Description, e.Target)
 	}
-	return b.String()
 }
 
 // maxSchema is how long a schema may be, in bytes, for its words to be found.
 const maxSchema = 256 << 10
 
-// schemaText gives the names, descriptions and values that a schema has.
-func schemaText(schema json.RawMessage) string {
+// schema says the names, descriptions and values that a schema has.
+func (p *passage) schema(schema json.RawMessage) {
 	var doc any
 	if len(schema) > maxSchema || json.Unmarshal(schema, &doc) != nil {
-		return ""
+		return
 	}
-	var b strings.Builder
 	var walk func(v any)
 	walk = func(v any) {
 		switch v := v.(type) {
@@ -133,18 +154,18 @@ func schemaText(schema json.RawMessage) string {
 			for key, one := range v {
 				switch text, isText := one.(string); {
 				case key == "description" && isText:
-					b.WriteString(text + " ")
+					p.say(1, text)
 				case key == "properties":
 					members, _ := one.(map[string]any)
 					for name := range members {
-						b.WriteString(name + " ")
+						p.say(memberWeight, name)
 					}
 					walk(one)
 				case key == "enum":
 					values, _ := one.([]any)
 					for _, value := range values {
 						if text, ok := value.(string); ok {
-							b.WriteString(text + " ")
+							p.say(1, text)
 						}
 					}
 				default:
@@ -158,27 +179,15 @@ func schemaText(schema json.RawMessage) string {
 		}
 	}
 	walk(doc)
-	return b.String()
 }
 
-func (ix *index) add(h Hit, name, summary, text string) {
-	weights := map[string]float64{}
-	length := 0.0
-	for _, part := range []struct {
-		text   string
-		weight float64
-	}{{name, nameWeight}, {summary, summaryWeight}, {text, 1}} {
-		for _, term := range terms(part.text) {
-			weights[term] += part.weight
-			length++
-		}
-	}
+func (ix *index) add(h Hit, p passage) {
 	at := len(ix.hits)
 	ix.hits = append(ix.hits, h)
 	ix.ids = append(ix.ids, h.ID())
 	ix.names = append(ix.names, stems(ownName(h)))
-	ix.lengths = append(ix.lengths, length)
-	for term, w := range weights {
+	ix.lengths = append(ix.lengths, p.length)
+	for term, w := range p.weights {
 		ix.postings[term] = append(ix.postings[term], posting{at, w})
 	}
 }
@@ -201,6 +210,9 @@ func (ix *index) rank(query, name []string, limit int) []Hit {
 	scores := make([]float64, len(ix.hits))
 	for _, term := range query {
 		ix.score(scores, term, 1)
+		for _, other := range synonyms[term] {
+			ix.score(scores, other, synonymShare)
+		}
 		if len([]rune(term)) < minPrefix || strings.HasPrefix(term, whole) {
 			continue
 		}
@@ -275,55 +287,4 @@ func (ix *index) score(scores []float64, term string, share float64) {
 		norm := bm25K * (1 - bm25B + bm25B*ix.lengths[p.hit]/ix.average)
 		scores[p.hit] += share * idf * p.weight * (bm25K + 1) / (p.weight + norm)
 	}
-}
-
-// maxTerms bounds the words of a query that count.
-const maxTerms = 64
-
-// maxQuery bounds a text that is taken apart, in bytes.
-const maxQuery = 64 << 10
-
-// terms are the stems of a text, and its names as they are: "expiresAt" is more
-// than "expires" and "at".
-func terms(text string) []string {
-	out := stems(text)
-	for _, w := range split(text) {
-		if len(words(w)) > 1 {
-			out = append(out, whole+strings.ToLower(w))
-		}
-	}
-	return out
-}
-
-// whole begins a term that is a whole name, which no other is a beginning of.
-const whole = "="
-
-// split gives the words of a text as they stand.
-func split(text string) []string {
-	if len(text) > maxQuery {
-		text = text[:maxQuery]
-	}
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// stems takes a text apart into lower-case words, names at their case changes,
-// without a plural's ending.
-func stems(text string) []string {
-	var out []string
-	for _, w := range split(text) {
-		for _, part := range words(w) {
-			out = append(out, stem(part))
-		}
-	}
-	return out
-}
-
-func stem(w string) string {
-	switch {
-	case len(w) > 4 && strings.HasSuffix(w, "ies"):
-		return w[:len(w)-3] + "y"
-	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
-		return w[:len(w)-1]
-	}
-	return w
 }

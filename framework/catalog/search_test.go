@@ -24,8 +24,8 @@ func searchView(t testing.TB) *catalog.View {
 	detect.Output = json.RawMessage(`{"properties":{"codes":{"items":{"properties":{"confidence":{"description":"Share of the readings."},"format":{"enum":["ean13"]}}}}}}`)
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{
-			{Name: "PantryItem", Description: "Food in the house.", Operations: []string{"collection", "upsert"}, Fields: []catalog.Field{{Name: "expiresAt"}, {Name: "location", Enum: []string{"fridge", "freezer"}}, {Name: "pin", Sensitive: true}}},
-			{Name: "Recipe", Description: "How a dish is cooked at home.", Operations: []string{"collection"}, Fields: []catalog.Field{{Name: "cuisine"}}},
+			{Name: "PantryItem", Description: "Food in the house.", Operations: []string{"collection", "upsert"}, Fields: []catalog.Field{{Name: "expiresAt", Type: catalog.TypeTime, Aliases: []string{"best before"}}, {Name: "location", Enum: []string{"fridge", "freezer"}}, {Name: "pin", Aliases: []string{"passcode"}, Sensitive: true}}, Edges: []catalog.Edge{{Name: "usedIn", Target: "Recipe", Aliases: []string{"brand"}}}},
+			{Name: "Recipe", Aliases: []string{"cookbook"}, Description: "How a dish is cooked at home.", Operations: []string{"collection"}, Fields: []catalog.Field{{Name: "cuisine"}}},
 			{Name: "Payroll", Operations: []string{"collection"}},
 		},
 		Operations: []*catalog.Operation{
@@ -58,6 +58,15 @@ func TestSearch(t *testing.T) {
 		{"a function as a script calls it", "SDK.Vision.detect", "plugin::vision.detect"},
 		{"a field by its whole name", "expiresAt", "koan::PantryItem"},
 		{"a beginning", "cuis", "koan::Recipe"},
+		{"another form of a field's word", "expiring items", "koan::PantryItem"},
+		{"a noun for a field's verb", "expiry date", "koan::PantryItem"},
+		{"what a field's values are", "date", "koan::PantryItem"},
+		{"another noun for it", "what is past its expiration", "koan::PantryItem"},
+		{"an alias of a field", "best-before", "koan::PantryItem"},
+		{"an alias of a relationship", "brands", "koan::PantryItem"},
+		{"an alias of an entity", "Cookbooks", "koan::Recipe"},
+		{"another word for an operation", "add a pantry item", "koan::PantryItem.upsert"},
+		{"another form of a word in a description", "cooking", "koan::Recipe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			hits := v.Search(tt.query, 10)
@@ -67,7 +76,7 @@ func TestSearch(t *testing.T) {
 			require.Equal(t, hits, v.Search(tt.query, 10), "the order is always the same")
 		})
 	}
-	for _, nothing := range []string{"payroll", "salaries", "pin", "zzz"} {
+	for _, nothing := range []string{"payroll", "salaries", "pin", "passcode", "zzz"} {
 		require.Empty(t, v.Search(nothing, 10), nothing)
 	}
 	require.Len(t, v.Search("", 100), 6)

@@ -654,7 +654,7 @@ func koanKindPantryItem() *shim.Kind {
 					{Name: "category", Type: "enum", Enum: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: json.RawMessage(`"other"`)},
 					{Name: "location", Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
 					{Name: "status", Description: "Only available items are in the house; the others say how an item left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
-					{Name: "expiresAt", Description: "When the oldest part of it goes off; null: it keeps.", Type: "time", Nullable: true},
+					{Name: "expiresAt", Description: "When the oldest part of it goes off; null: it keeps.", Aliases: []string{"best before", "use by"}, Type: "time", Nullable: true},
 					{Name: "addedAt", Description: "When it first came into the house.", Type: "time", Generated: true},
 					{Name: "purchasePrice", Description: "What was paid for it, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "isStaple", Description: "Always kept in the house, such as salt or oil.", Type: "bool", Default: json.RawMessage("false")},

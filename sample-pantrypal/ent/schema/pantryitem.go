@@ -31,7 +31,8 @@ func (PantryItem) Fields() []ent.Field {
 		field.Enum("status").Values("available", "consumed", "expired", "wasted").Default("available").
 			Comment("Only available items are in the house; the others say how an item left it."),
 		field.Time("expires_at").Optional().Nillable().
-			Comment("When the oldest part of it goes off; null: it keeps."),
+			Comment("When the oldest part of it goes off; null: it keeps.").
+			Annotations(expose.Field{Aliases: []string{"best before", "use by"}}),
 		field.Time("added_at").Default(time.Now).
 			Comment("When it first came into the house."),
 		field.Float("purchase_price").Optional().Nillable().Min(0).

@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxTerms bounds the words of a query that count.
+const maxTerms = 64
+
+// maxQuery bounds a text that is taken apart, in bytes.
+const maxQuery = 64 << 10
+
+// terms are the stems of a text, and its names as they are: "expiresAt" is more
+// than "expires" and "at".
+func terms(text string) []string {
+	out := stems(text)
+	for _, w := range split(text) {
+		if len(words(w)) > 1 {
+			out = append(out, whole+strings.ToLower(w))
+		}
+	}
+	return out
+}
+
+// fillers are words that most texts have.
+var fillers = strings.Fields("a an and are as at be by can do for from how i in is it its me my of on or that the there this to was we what which who with")
+
+// meaningful leaves fillers out of the terms of a query that has others.
+func meaningful(terms []string) []string {
+	if out := slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return slices.Contains(fillers, t) }); len(out) > 0 {
+		return out
+	}
+	return terms
+}
+
+// whole begins a term that is a whole name, which no other is a beginning of.
+const whole = "="
+
+// split gives the words of a text as they stand.
+func split(text string) []string {
+	if len(text) > maxQuery {
+		text = text[:maxQuery]
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// stems takes a text apart into the stems of its words, names at their case changes.
+func stems(text string) []string {
+	var out []string
+	for _, w := range split(text) {
+		for _, part := range words(w) {
+			out = append(out, stem(part))
+		}
+	}
+	return out
+}
+
+// stem leaves out of an English word in lower case what its forms differ in: "expires",
+// "expiring", "expired", "expiration" and "expiry" have one stem. What it makes is only
+// compared with what it made of other words.
+func stem(w string) string {
+	w = singular(w)
+	for _, ending := range []string{"ing", "ed"} {
+		rest, ok := strings.CutSuffix(w, ending)
+		if !ok || len(rest) < 3 || !strings.ContainsAny(rest, vowels+"y") || strings.HasSuffix(w, "eed") {
+			continue
+		}
+		once := undouble(rest)
+		if once == rest && isShort(rest) {
+			return rest + "e" // naming
+		}
+		return withoutAt(once)
+	}
+	switch {
+	case len(w) > 7 && (strings.HasSuffix(w, "tion") || strings.HasSuffix(w, "sion")):
+		return withoutAt(w[:len(w)-3])
+	case len(w) > 4 && strings.HasSuffix(w, "e"):
+		return withoutAt(undouble(w[:len(w)-1]))
+	case len(w) > 5 && (strings.HasSuffix(w, "iry") || strings.HasSuffix(w, "ery")):
+		return w[:len(w)-1]
+	}
+	return undouble(w)
+}
+
+const vowels = "aeiou"
+
+// singular takes off a plural's ending.
+func singular(w string) string {
+	switch {
+	case len(w) > 4 && strings.HasSuffix(w, "ies"):
+		return w[:len(w)-3] + "y"
+	case len(w) > 4 && slices.ContainsFunc([]string{"ches", "shes", "sses", "xes"}, func(s string) bool { return strings.HasSuffix(w, s) }):
+		return w[:len(w)-2]
+	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+		return w[:len(w)-1]
+	}
+	return w
+}
+
+// undouble makes one of two equal consonants at the end: planned, shopping.
+func undouble(w string) string {
+	n := len(w)
+	if n < 4 || w[n-1] != w[n-2] || w[n-1] >= 0x80 || strings.IndexByte(vowels, w[n-1]) >= 0 || n == 4 && strings.IndexByte("lsz", w[n-1]) >= 0 {
+		return w
+	}
+	return w[:n-1]
+}
+
+// isShort reports whether a word is a consonant, a vowel and a consonant, as what is
+// left of one whose form without ending has an e.
+func isShort(w string) bool {
+	vowel := func(i int) bool { return strings.IndexByte(vowels+"y", w[i]) >= 0 }
+	return len(w) == 3 && !vowel(0) && vowel(1) && !vowel(2) && strings.IndexByte("wx", w[2]) < 0
+}
+
+// withoutAt takes off what verbs in -ate leave.
+func withoutAt(w string) string {
+	if rest, ok := strings.CutSuffix(w, "at"); ok && len(rest) > 4 {
+		return rest
+	}
+	return w
+}
+
+// kinds are what people call the values of a type of field.
+var kinds = map[FieldType]string{TypeTime: "date time"}
+
+// synonyms are, by its stem, the stems of the other words for what a word means. They
+// are about operations and about what most apps keep; an app declares its own words as
+// aliases.
+var synonyms = func() map[string][]string {
+	out := map[string][]string{}
+	for _, group := range [][]string{
+		{"create", "add", "insert", "make", "new", "save", "store", "register"},
+		{"delete", "remove", "erase", "discard", "drop"},
+		{"change", "update", "edit", "modify", "patch", "set"},
+		{"list", "collection", "find", "search", "browse", "show"},
+		{"get", "read", "fetch", "load"},
+		{"count", "number", "many"},
+		{"aggregate", "sum", "total", "average", "statistics", "report"},
+		{"due", "deadline", "expire"},
+		{"price", "cost"},
+		{"quantity", "amount", "stock"},
+		{"customer", "client"},
+		{"person", "people", "user"},
+		{"buy", "purchase"},
+		{"mail", "email"},
+		{"photo", "picture", "image"},
+		{"phone", "telephone"},
+		{"note", "comment", "remark"},
+		{"start", "begin"},
+		{"done", "complete", "finish"},
+		{"task", "todo"},
+		{"kind", "type", "category"},
+		{"place", "location", "where"},
+		{"status", "state"},
+		{"name", "title"},
+	} {
+		for _, word := range group {
+			for _, other := range group {
+				if other != word {
+					out[stem(word)] = append(out[stem(word)], stem(other))
+				}
+			}
+		}
+	}
+	return out
+}()

@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The forms of a word have one stem.
+func TestStemJoinsForms(t *testing.T) {
+	for _, forms := range []string{
+		"expire expires expired expiring expiry expiration expirations", "delete deletes deleted deleting deletion", "create creates created creating creation",
+		"plan plans planned planning", "shop shops shopped shopping", "name names named naming", "date dates dated", "type types typed", "recipe recipes",
+		"category categories", "item items", "dish dishes", "box boxes", "address addresses addressed", "process processes processing", "fill fills filled filling",
+		"install installs installed installing", "aggregate aggregated aggregation", "update updates updating", "buy buys buying", "status", "stock stocks stocked",
+		"grocery groceries", "delivery deliveries deliver delivers delivered", "location locations locate located", "note notes noted", "house houses", "analysis",
+	} {
+		words := strings.Fields(forms)
+		for _, w := range words[1:] {
+			require.Equal(t, stem(words[0]), stem(w), "%s and %s", words[0], w)
+		}
+	}
+}
+
+// Words that only look alike keep apart.
+func TestStemKeepsWordsApart(t *testing.T) {
+	words := strings.Fields("expire experience party part county count recipe recipient state station string strip string need seed feed person personal thing note not data date is bring bus add ad pass past process product shop ship meal mean")
+	seen := map[string]string{}
+	for _, w := range words {
+		if other, ok := seen[stem(w)]; ok {
+			require.Equal(t, other, w)
+		}
+		seen[stem(w)] = w
+	}
+}
+
+func FuzzStem(f *testing.F) {
+	for _, w := range []string{"expiring", "ing", "éed", "ssssed", "aaing", "日本語ing", "\xffed", "xes"} {
+		f.Add(w)
+	}
+	f.Fuzz(func(t *testing.T, w string) {
+		require.LessOrEqual(t, len(stem(w)), len(w)+1)
+		require.Equal(t, w == "", stem(w) == "")
+	})
+}
