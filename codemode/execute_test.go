@@ -318,6 +318,17 @@ seen`)
 	require.NotEqual(t, string(first.Result), string(h.run("[SDK.run.id, Math.random()]").Result))
 }
 
+// How much there is to do may be unknown; what is no number is no step.
+func TestProgressOfAScript(t *testing.T) {
+	h := newHouse(t, nil)
+	var steps []any
+	h.steps = func(done, total float64, message string) { steps = append(steps, done, total, message) }
+	r := h.run("SDK.Out.progress(1); SDK.Out.progress(2, 5, {a: 1}); SDK.Out.progress('x', 5); SDK.Out.progress(3, Infinity); 7")
+	require.NoError(t, r.err)
+	require.JSONEq(t, "7", string(r.Result))
+	require.Equal(t, []any{1.0, 0.0, "", 2.0, 5.0, `{"a":1}`, 3.0, 0.0, ""}, steps)
+}
+
 func TestNotAtomicCommitsEachCall(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.run("SDK.Entities.Note.upsert({id: 'k', text: 'kept'}); throw 1", in{"atomic": false})

@@ -263,7 +263,8 @@ type house struct {
 	engine   *run.Engine
 	view     *catalog.View
 	records  *records
-	hears    func(slog.Level, string) // what scripts log while they run; nil is nobody
+	steps    func(done, total float64, message string) // the progress of scripts; nil is nobody
+	hears    func(slog.Level, string)                  // what scripts log while they run; nil is nobody
 }
 
 type records struct {
@@ -328,7 +329,7 @@ func (h *house) call(ctx context.Context, op string, in any) *reply {
 		raw = string(b)
 	}
 	out, outcome, err := h.engine.Invoke(ctx, run.Request{
-		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Listed: true, Notify: h.hears,
+		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Listed: true, Notify: h.hears, Progress: h.steps,
 	})
 	r := &reply{outcome: outcome, err: err}
 	if out != nil && op == "execute" {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -22,13 +23,22 @@ func (s *session) outObject() *goja.Object {
 		if v := c.Argument(2); !goja.IsUndefined(v) {
 			message = clip(s.display(v), maxMessage)
 		}
+		done, total := c.Argument(0).ToFloat(), c.Argument(1).ToFloat()
+		if !finite(done) {
+			return goja.Undefined()
+		}
+		if !finite(total) { // left out, mostly
+			total = 0
+		}
 		s.watch.Pause()
-		s.port.Progress(wire.Progress{Done: c.Argument(0).ToFloat(), Total: c.Argument(1).ToFloat(), Message: message})
+		s.port.Progress(wire.Progress{Done: done, Total: total, Message: message})
 		s.watch.Resume()
 		return goja.Undefined()
 	})
 	return o
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // answer keeps what it is given as it is at that moment. One that cannot be given
 // ends the run (CONTRACT section 3: a limit ends it even when caught); what the
