@@ -39,7 +39,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	job.Principal = call.Principal().Subject
 	job.Language = in.Language
 	job.Bindings = bind.Importing(call.View(), p.app, in.Code)
-	res, err := p.executor.Execute(timed, job, noHost{})
+	res, err := p.executor.Execute(timed, job, &checkHost{ctx: ctx})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:
 		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config().wall.Milliseconds())})
@@ -48,6 +48,29 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	}
 	body, err := wire.Marshal(judge(res))
 	return run.Telling(ctx, body), err
+}
+
+// checkHost has operations check the inputs that a script would call them with, and
+// calls none of them.
+type checkHost struct {
+	noHost
+	ctx    context.Context // of the operation
+	checks int
+}
+
+// maxChecks bounds what a worker may have checked for one script.
+const maxChecks = 1000
+
+// Call implements wire.Host.
+func (h *checkHost) Call(_ context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
+	if h.checks++; h.checks > maxChecks {
+		return nil, 0, nil
+	}
+	parsed, err := catalog.ParseID(id)
+	if err != nil {
+		return nil, 0, nil //nolint:nilerr // of no operation nothing is wrong
+	}
+	return json.RawMessage("null"), 0, run.CheckInput(h.ctx, parsed, input)
 }
 
 // judge makes the verdict of what the worker found. A worker that the code itself

@@ -104,11 +104,14 @@ func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	if members == nil {
 		return in
 	}
-	if v, ok := d.need(members, "model"); ok {
-		in.model = d.model(v, "/model", true)
-	}
 	in.replace = d.flag(members, "replace")
 	in.ifVersion = d.version(members)
+	if v, ok := d.need(members, "model"); ok {
+		in.model = d.model(v, "/model", true)
+		if in.ifVersion == nil { // else it is a conflict
+			d.complete(in.model, v, in.replace)
+		}
+	}
 	return in
 }
 
@@ -119,9 +122,29 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 		return in
 	}
 	for i, v := range d.list(members, "models") {
-		in.models = append(in.models, d.model(v, fmt.Sprintf("/models/%d", i), true))
+		m := d.model(v, fmt.Sprintf("/models/%d", i), true)
+		d.complete(m, v, false)
+		in.models = append(in.models, m)
 	}
 	return in
+}
+
+// complete reports what a model lacks that can only create: one without an id, and
+// without the key that an entity is found by. One that replaces an entity lacks the
+// same. The handler says so too, together with what else is wrong then.
+func (d *decoder) complete(m *model, given any, replaces bool) {
+	if !d.ahead || m == nil || d.full() {
+		return
+	}
+	members, _ := given.(map[string]any)
+	if _, named := members[d.kind.key().Name]; !replaces && (named || m.findable(d.kind)) {
+		return
+	}
+	for _, lack := range m.missing(d.kind) {
+		if _, wrong := members[fault.Steps(lack.Path)[len(fault.Steps(m.at))]]; !wrong { // else it is said already
+			d.details = append(d.details, lack)
+		}
+	}
 }
 
 // list gives a member that is a list of bounded length.

@@ -239,6 +239,11 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
 	}
 	if o.decode != nil {
+		op.Check = func(in json.RawMessage) error {
+			d := &decoder{kind: k, graph: e.app.Graph, ahead: true}
+			o.decode(d, in)
+			return d.err()
+		}
 		op.Decode = func(in json.RawMessage, set string) (catalog.Decoded, error) {
 			d := &decoder{kind: k, graph: e.app.Graph, set: set}
 			value := o.decode(d, in)

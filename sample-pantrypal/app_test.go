@@ -241,3 +241,32 @@ func TestSearchFindsAFieldByOtherWords(t *testing.T) {
 		require.Equal(t, "koan::PantryItem", found.Results[0].ID, query)
 	}
 }
+
+// The input of a plugin's function is checked before anything runs.
+func TestValidateChecksInputsOfPlugins(t *testing.T) {
+	k := open(t)
+	validated := func(code string) (v struct {
+		Valid       bool
+		Diagnostics []struct{ Code, Message, Path string }
+	},
+	) {
+		out, err := k.Call("code::koan.validate", map[string]any{"code": code})
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(out, &v))
+		return v
+	}
+	for code, path := range map[string]string{
+		`SDK.Vision.detect({path: ""})`:                                               "/path",
+		`SDK.Vision.detect({path: 5})`:                                                "/path",
+		`SDK.Vision.detect({paht: "x"})`:                                              "/paht",
+		"import { detect } from '@codemode/servers/vision';\nawait detect({path: 5})": "/path",
+	} {
+		v := validated(code)
+		require.False(t, v.Valid, code)
+		require.Equal(t, "invalid_argument", v.Diagnostics[0].Code, code)
+		require.Equal(t, path, v.Diagnostics[0].Path, code)
+		require.False(t, k.Try(code, koantest.Input{}).Success, code)
+	}
+	require.True(t, validated(`SDK.Vision.detect({path: SDK.args.path})`).Valid)
+	require.True(t, validated(`SDK.Vision.detect(SDK.args)`).Valid)
+}

@@ -180,17 +180,17 @@ func TestFaults(t *testing.T) {
 
 func TestHintsForNamesThatAreElsewhere(t *testing.T) {
 	for code, hint := range map[string]string{
-		"Todo.count()":                          "write SDK.Entities.Todo.",
-		"1;\nEntities.Todo.count()":             "write SDK.Entities.",
-		"Vision.detect({})":                     "write SDK.Vision.",
+		"Todo.count()":                          "Write SDK.Entities.Todo.",
+		"1;\nEntities.Todo.count()":             "Write SDK.Entities.",
+		"Vision.detect({})":                     "Write SDK.Vision.",
 		"throw new ToolCallError('x')":          "@codemode/errors",
 		"\nconsole.nope([1])":                   "Write with console.log",
 		"SDK.Entities.Todo.getById('1').then()": "Calls of SDK are synchronous",
 		"SDK.Entities.Todo.page(1).then()":      "Calls of SDK are synchronous",
 		"new Intl.Segmenter('en')":              "Intl has NumberFormat",
 		"self.name":                             "globalThis",
-		"SDK.args.table([1])":                   "Read the message",
-		"nope.count()":                          "Read the message",
+		"SDK.args.table([1])":                   "console.log shows what it is",
+		"nope.count()":                          "Declare it",
 		"new AbortController()":                 "Promise.race",
 		"const m = 'f' + 's'; await import(m)":  "Import one of these: @codemode/discovery",
 	} {

@@ -42,7 +42,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(columns, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+meant(key.name, columns, otherOptions), has(columns))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, columns, otherOptions)), has(columns))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":

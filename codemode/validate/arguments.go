@@ -12,50 +12,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// signature says where in a method's arguments things stand; -1 is nowhere.
-type signature struct {
-	options int      // an object of options, or a set's name
-	filter  int      // a filter by itself
-	model   int      // a model, or a list of models, or changes
-	takes   []string // the options that there are
-}
-
-var (
-	pages   = strings.Fields("filter q sort page pageSize cursor count fields with set")
-	reads   = strings.Fields("fields with set")
-	columns = strings.Fields("filter groupBy count sum avg min max having sort limit set")
-	setOnly = []string{"set"}
-	locked  = []string{"ifVersion", "set"}
-	bounded = []string{"maxAffected", "all", "set"}
-)
-
-// signatures are the methods of CONTRACT section 3.
-var signatures = map[string]signature{
-	"collection":    {0, -1, -1, pages},
-	"firstPage":     {1, -1, -1, pages},
-	"page":          {2, -1, -1, pages},
-	"each":          {0, -1, -1, pages},
-	"all":           {0, -1, -1, pages},
-	"getById":       {1, -1, -1, reads},
-	"findById":      {1, -1, -1, reads},
-	"count":         {1, 0, -1, setOnly},
-	"aggregate":     {0, -1, -1, columns},
-	"new":           {0, -1, -1, setOnly},
-	"upsert":        {1, -1, 0, []string{"replace", "ifVersion", "set"}},
-	"upsertMany":    {1, -1, 0, setOnly},
-	"patch":         {2, -1, 1, locked},
-	"updateByQuery": {2, 0, 1, bounded},
-	"deleteByQuery": {1, 0, -1, bounded},
-	"delete":        {1, -1, -1, locked},
-	"deleteMany":    {1, -1, -1, setOnly},
-}
-
-// otherOptions are what other libraries call our options.
-var otherOptions = map[string]string{
-	"where": "filter", "query": "filter", "search": "q", "orderBy": "sort", "order": "sort", "include": "with", "expand": "with", "populate": "with",
-	"limit": "pageSize", "take": "pageSize", "top": "pageSize", "first": "pageSize", "offset": "page", "skip": "page", "select": "fields", "tenant": "set",
-}
-
 // edgeOptions are what `with` takes for one relationship.
 var edgeOptions = strings.Fields("limit sort filter fields with")
 
@@ -85,10 +41,10 @@ func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
 	c.filter(m.entity, at(sig.filter), 0)
 	c.models(m.entity, at(sig.model), 0)
 	if m.method == "aggregate" {
-		c.aggregate(m.entity, at(sig.options))
+		c.aggregate(m.entity, at(sig.options()))
 		return
 	}
-	c.options(m.entity, at(sig.options), sig.takes, 0)
+	c.options(m.entity, at(sig.options()), sig.takes, 0)
 }
 
 func isSpread(e ast.Expression) bool {
@@ -107,7 +63,7 @@ func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+meant(key.name, takes, otherOptions), has(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
 			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:

@@ -12,7 +12,14 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.Identifier:
 		return c.identifier(s, e, false)
 	case *ast.DotExpression:
-		return c.member(c.expr(s, e.Left), e.Identifier.Name.String(), e.Identifier.Idx, false)
+		name := e.Identifier.Name.String()
+		if id, ok := e.Left.(*ast.Identifier); ok {
+			c.behind = name
+			left := c.identifier(s, id, false)
+			c.behind = ""
+			return c.member(left, name, e.Identifier.Idx, false)
+		}
+		return c.member(c.expr(s, e.Left), name, e.Identifier.Idx, false)
 	case *ast.BracketExpression:
 		return c.bracket(s, e, false)
 	case *ast.OptionalChain:
@@ -46,8 +53,11 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.ArrowFunctionLiteral:
 		c.arrow(s, e)
 	case *ast.AwaitExpression:
-		if v := c.expr(s, e.Argument); v.kind == page {
+		switch v := c.expr(s, e.Argument); v.kind {
+		case page, list:
 			return v
+		case pending:
+			return awaited(v)
 		}
 	case *ast.ClassLiteral:
 		c.class(s, e)
@@ -118,6 +128,9 @@ func (c *checker) test(s *scope, e ast.Expression) value {
 
 func (c *checker) identifier(s *scope, e *ast.Identifier, test bool) value {
 	name := e.Name.String()
+	if c.first {
+		c.names.uses[name]++
+	}
 	v, free := s.lookup(name)
 	if !free {
 		return v
@@ -134,10 +147,17 @@ func (c *checker) identifier(s *scope, e *ast.Identifier, test bool) value {
 
 func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
 	owner := c.expr(s, e.Left)
-	if lit, ok := e.Member.(*ast.StringLiteral); ok {
-		return c.member(owner, lit.Value.String(), lit.Idx, test)
+	switch m := e.Member.(type) {
+	case *ast.StringLiteral:
+		return c.member(owner, m.Value.String(), m.Idx, test)
+	case *ast.NumberLiteral:
+		if owner.kind == page && !test {
+			what := owner.entity.Name + "." + owner.method
+			c.fail(m.Idx, "", UnknownMethod, what+" gives a page, which has no element "+quote(m.Literal), UseItems)
+		}
+	default:
+		c.expr(s, e.Member)
 	}
-	c.expr(s, e.Member)
 	return value{}
 }
 
@@ -184,19 +204,29 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 			c.root.declare(e.Name.String(), value{}) // from here on the script's own global
 		}
 	case *ast.DotExpression:
-		c.own(c.expr(s, e.Left), e.Identifier.Name.String())
+		c.own(c.holder(s, e.Left), e.Identifier.Name.String())
 	case *ast.BracketExpression:
-		owner := c.expr(s, e.Left)
+		owner := c.holder(s, e.Left)
 		if lit, ok := e.Member.(*ast.StringLiteral); ok {
 			c.own(owner, lit.Value.String())
 			return
 		}
+		c.names.defines = c.names.defines || owner.kind == global
 		c.expr(s, e.Member)
 	case *ast.ObjectPattern, *ast.ArrayPattern:
 		c.target(s, e, value{}, 0)
 	default:
 		c.expr(s, e)
 	}
+}
+
+// holder is what an assignment gives a member to: in a function, `this` may be the
+// global object.
+func (c *checker) holder(s *scope, e ast.Expression) value {
+	if _, this := e.(*ast.ThisExpression); this {
+		return value{kind: global}
+	}
+	return c.expr(s, e)
 }
 
 // carves notes the name whose value loses a member.
@@ -219,6 +249,7 @@ func (c *checker) carves(e ast.Expression) {
 // own notes that the script makes a member itself.
 func (c *checker) own(owner value, name string) {
 	if owner.kind == global {
+		c.names.globals[name] = true
 		c.root.declare(name, value{})
 		c.tested["global "+name] = true
 		return
@@ -264,6 +295,10 @@ func (c *checker) class(s *scope, e *ast.ClassLiteral) {
 }
 
 func (c *checker) call(s *scope, e *ast.CallExpression) value {
+	if catches(e) {
+		c.guarded++
+		defer func() { c.guarded-- }()
+	}
 	callee := c.expr(s, e.Callee)
 	c.evaluator(s, e.Callee)
 	c.last(s, e.ArgumentList)
@@ -272,12 +307,33 @@ func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	}
 	switch callee.kind {
 	case method:
-		c.arguments(s, callee, e.ArgumentList)
+		if callee.entity != nil {
+			c.arguments(s, callee, e.ArgumentList)
+		}
+		c.checkCall(s, callee, e)
 		return given(callee)
 	case tool:
 		c.input(s, callee, e.ArgumentList)
+		c.checkCall(s, callee, e)
+		return value{kind: pending, entity: callee.entity, method: callee.method, id: callee.id}
 	}
 	return c.imported(s, e)
+}
+
+// catches reports whether a call handles the failures of what it is a call of:
+// x.catch(...), x.then(f, g), Promise.allSettled([...]).
+func catches(e *ast.CallExpression) bool {
+	d, ok := e.Callee.(*ast.DotExpression)
+	if !ok {
+		return false
+	}
+	switch d.Identifier.Name {
+	case "catch", "allSettled":
+		return true
+	case "then":
+		return len(e.ArgumentList) > 1
+	}
+	return false
 }
 
 func (c *checker) constructor(s *scope, e *ast.NewExpression) {

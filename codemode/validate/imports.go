@@ -102,14 +102,15 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 	}
 }
 
-// tool gives the operation of an entity that a function calls; nothing is known of
-// the inputs of others.
+// tool gives the operation that a function calls, and of which entity; nothing more
+// is known of the inputs of others.
 func (c *checker) tool(t wire.Tool) value {
-	owner, op, ok := strings.Cut(strings.TrimPrefix(t.ID, "koan::"), ".")
-	if e := c.byName[owner]; ok && e != nil && strings.HasPrefix(t.ID, "koan::") {
-		return value{kind: tool, entity: e, method: op}
+	v := value{kind: tool, id: t.ID}
+	if rest, ok := strings.CutPrefix(t.ID, "koan::"); ok {
+		owner, op, _ := strings.Cut(rest, ".")
+		v.entity, v.method = c.byName[owner], op
 	}
-	return value{}
+	return v
 }
 
 // inputs are what operations take beside the options of their methods.
@@ -121,7 +122,7 @@ var inputs = map[string][]string{
 // input checks the literals in the input of an entity's operation.
 func (c *checker) input(s *scope, t value, args []ast.Expression) {
 	methods := wire.Methods(t.method)
-	if len(methods) == 0 || len(args) == 0 || isSpread(args[0]) {
+	if t.entity == nil || len(methods) == 0 || len(args) == 0 || isSpread(args[0]) {
 		return
 	}
 	in := term{args[0], s}

@@ -23,14 +23,62 @@ var ofPromises = []string{"then", "catch", "finally"}
 // NoPromise says what to do instead of chaining.
 const NoPromise = "Calls of SDK are synchronous and give their value itself: write const x = SDK... (await in front of it does no harm); functions of @codemode/servers/* give promises."
 
-const useItems = "The entities of a page are in its `items`; `all` gives an array, `each` goes through all of them."
+// UseItems says where the entities of a page are.
+const UseItems = "The entities of a page are in its `items`; `all` gives an array, `each` goes through all of them."
 
 // given is what a call of an entity's method gives, where something is known of it.
 func given(callee value) value {
-	if slices.Contains(pagers, callee.method) {
+	switch {
+	case callee.entity == nil:
+	case slices.Contains(pagers, callee.method):
 		return value{kind: page, entity: callee.entity, method: callee.method}
+	case slices.Contains(listers, callee.method):
+		return value{kind: list, entity: callee.entity, method: callee.method}
 	}
 	return value{}
+}
+
+// awaited is what the promise of a module's function becomes.
+func awaited(v value) value {
+	if v.entity != nil && v.method == "collection" {
+		return value{kind: page, entity: v.entity, method: v.method}
+	}
+	return value{}
+}
+
+// listers are the methods that give an array.
+var listers = []string{"all", "aggregate", "upsertMany"}
+
+// ofPages are the members that scripts look for in an array because they take it for
+// a page. All else may be there, since a script can give an array any member.
+var ofPages = strings.Fields("items totalCount nextCursor pageSize truncated data results rows")
+
+// listMember reports what an array does not have.
+func (c *checker) listMember(v value, name string, at file.Idx) (subject string, miss func()) {
+	what := v.entity.Name + "." + v.method
+	subject = what + "()." + name
+	switch {
+	case slices.Contains(ofPromises, name):
+		return subject, func() {
+			c.fail(at, subject, UnknownMethod, what+" gives an array, not a promise of one: it has no "+quote(name), NoPromise)
+		}
+	case slices.Contains(ofPages, name):
+		return subject, func() {
+			c.fail(at, subject, UnknownMethod, what+" gives an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
+		}
+	}
+	return "", nil
+}
+
+// pendingMember reports what a promise does not have.
+func (c *checker) pendingMember(v value, name string, at file.Idx) (subject string, miss func()) {
+	subject = v.id + "()." + name
+	if slices.Contains(ofPromises, name) {
+		return subject, nil
+	}
+	return subject, func() {
+		c.fail(at, subject, UnknownMethod, "functions of @codemode/servers/* give a promise, which has no "+quote(name), "Await it first: (await f(...))."+name+".")
+	}
 }
 
 // pageMember reports what a page does not have. Comparing its length with
@@ -49,13 +97,16 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 		subject = p.entity.Name + "." + p.method + "()." + name
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" gives a page, which has no "+quote(name), useItems)
+		c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" gives a page, which has no "+quote(name), UseItems)
 	}
 }
 
 // iterated walks what a script goes through by `for of` or `...`.
 func (c *checker) iterated(s *scope, e ast.Expression) {
-	if v := c.expr(s, e); v.kind == page {
-		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" gives a page, which cannot be iterated over", useItems)
+	switch v := c.expr(s, e); v.kind {
+	case page:
+		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" gives a page, which cannot be iterated over", UseItems)
+	case pending:
+		c.fail(e.Idx0(), "", UnknownMethod, "functions of @codemode/servers/* give a promise, which cannot be iterated over", "Await it first.")
 	}
 }

@@ -19,6 +19,10 @@ type checker struct {
 	looks       int  // how many literals were looked at
 	compiled    bool // the text is the compiler's
 	first       bool // the walk that only finds out what the names are used for
+	guarded     int  // how many handlers of failures are around
+	ask         Ask
+	asked       int    // how many calls were checked
+	behind      string // the member that is asked of the identifier that is looked at
 }
 
 // usage is what a script does with its names, wherever they are declared: two of
@@ -27,6 +31,9 @@ type usage struct {
 	assigned map[string]bool // given another value than that of their declaration
 	carved   map[string]bool // members of their values are deleted
 	vars     map[string]int  // how often `var` declares them
+	uses     map[string]int  // how often they are mentioned, but where they are declared or assigned
+	globals  map[string]bool // members that the global object is given
+	defines  bool            // globals are made whose names only the run knows
 }
 
 // keeps tells whether a name has the value of its declaration always.
@@ -45,7 +52,7 @@ func (u usage) keeps(name string, how token.Token) bool {
 func newChecker(b wire.Bindings) *checker {
 	c := &checker{
 		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, first: true,
-		names: usage{map[string]bool{}, map[string]bool{}, map[string]int{}},
+		names: usage{assigned: map[string]bool{}, carved: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}},
 	}
 	for i := range b.Entities {
 		e := &b.Entities[i]

@@ -24,8 +24,10 @@ const (
 	method               // SDK.Entities.<Name>.<method>
 	loader               // what gives a module, as the compiler makes it
 	server               // a module of @codemode/servers
-	tool                 // a function of such a module
+	tool                 // a function of such a module, or SDK.<Domain>.<fn>
 	page                 // what a method gives that lists entities
+	list                 // an array of a method's
+	pending              // the promise of a module's function
 )
 
 // value is what an expression is known to give.
@@ -35,6 +37,8 @@ type value struct {
 	domain *wire.Domain
 	method string // of a tool the operation
 	server *wire.Server
+	// id is the catalog ID that a tool, or a function of a domain, calls.
+	id string
 	// literal is what a name was declared with, where nothing else is known.
 	literal term
 }
@@ -60,7 +64,7 @@ var mutators = map[string]bool{
 // member gives what owner.name is. A member that does not exist is reported,
 // unless the script tests for it.
 func (c *checker) member(owner value, name string, at file.Idx, test bool) value {
-	if inherited[name] && (owner.kind != page || !slices.Contains(ofPromises, name)) {
+	if inherited[name] && (owner.kind != page && owner.kind != list || !slices.Contains(ofPromises, name)) {
 		return value{}
 	}
 	subject := ""
@@ -84,7 +88,9 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 	case domain:
 		subject = owner.domain.Name + "." + name
 		names := functionNames(owner.domain)
-		if !slices.Contains(names, name) {
+		if i := slices.Index(names, name); i >= 0 {
+			got = value{kind: method, id: owner.domain.Functions[i].ID}
+		} else {
 			miss = func() {
 				c.fail(at, subject, UnknownMethod, "SDK."+owner.domain.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
 			}
@@ -92,11 +98,16 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 	case page:
 		subject, miss = c.pageMember(owner, name, at, test)
 		test = test && subject != ""
+	case list:
+		subject, miss = c.listMember(owner, name, at)
+		test = test && subject != ""
+	case pending:
+		subject, miss = c.pendingMember(owner, name, at)
 	case output:
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {
 			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+fault.DidYouMean(name, outMembers), has(outMembers))
+				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(meant(name, outMembers, otherOutputs)), has(outMembers))
 			}
 		}
 	default:
@@ -131,8 +142,12 @@ func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 		known = append(known, d.Name)
 	}
 	return value{}, subject, func() {
-		if c.byName[name] != nil {
-			c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name), "Entities are below SDK.Entities: write SDK.Entities."+name+".")
+		below := c.below(name)
+		if other := otherGlobals[name]; below == "" && strings.Contains(other, ".") {
+			below = other
+		}
+		if below != "" {
+			c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
 			return
 		}
 		c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), has(known))
@@ -160,27 +175,29 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
 			return
 		}
-		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+meant(name, names, otherMethods), has(names))
+		ours, hint := meant(name, names, otherMethods), has(names)
+		if ours != "" {
+			hint = "Write SDK.Entities." + e.Name + "." + Usage(ours) + ". " + hint
+		}
+		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+didYouMean(ours), hint)
 	}
 }
 
-// otherMethods are what other libraries call our methods.
-var otherMethods = map[string]string{
-	"create": "upsert", "insert": "upsert", "save": "upsert", "add": "upsert", "update": "patch", "remove": "delete", "destroy": "delete",
-	"list": "collection", "find": "collection", "findMany": "all", "findAll": "all", "getAll": "all", "query": "collection", "search": "collection",
-	"get": "getById", "findOne": "findById", "findUnique": "findById", "createMany": "upsertMany", "insertMany": "upsertMany",
-	"updateMany": "updateByQuery", "removeMany": "deleteMany", "groupBy": "aggregate",
-}
-
-// meant is "did you mean" by spelling, or by what others call it.
+// meant returns what a name most likely means: by what other libraries call it, else
+// by its spelling; "" for nothing.
 func meant(name string, known []string, others map[string]string) string {
-	if near := fault.DidYouMean(name, known); near != "" {
-		return near
-	}
 	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
-		return fault.DidYouMean(ours, []string{ours})
+		return ours
 	}
-	return ""
+	return fault.Nearest(name, known)
+}
+
+// didYouMean stands behind a message; "" for nothing.
+func didYouMean(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "; did you mean \"" + what + "\"?"
 }
 
 func methodNames(e *wire.Entity) []string {
@@ -199,77 +216,16 @@ func functionNames(d *wire.Domain) []string {
 	return out
 }
 
-// forbidden are globals that other runtimes have and the sandbox has not, with
-// what to do instead.
-var forbidden = map[string]string{
-	"eval":           "Code from strings is not evaluated; write the code itself.",
-	"fetch":          noNetwork,
-	"XMLHttpRequest": noNetwork,
-	"WebSocket":      noNetwork,
-	"require":        "Everything is below SDK; what can be imported are the modules of @codemode.",
-	"importScripts":  "Everything is below SDK; what can be imported are the modules of @codemode.",
-	"process":        "There is no process in the sandbox; parameters of the run are in SDK.args and SDK.run.",
-	"Deno":           "There is no such runtime in the sandbox; everything is below SDK.",
-	"Bun":            "There is no such runtime in the sandbox; everything is below SDK.",
-	"Buffer":         "There are no buffers in the sandbox; use strings and typed arrays.",
-	"setInterval":    "A script ends by itself: use a loop, or setTimeout.",
-	"setImmediate":   "Use setTimeout, or Promise.resolve().then(...).",
-	"window":         "There is no browser in the sandbox.",
-	"document":       "There is no browser in the sandbox.",
-	"localStorage":   "There is no browser in the sandbox; keep what should stay in entities.",
-	"sessionStorage": "There is no browser in the sandbox; keep what should stay in entities.",
-	"navigator":      "There is no browser in the sandbox.",
-	"alert":          "There is no browser in the sandbox; log with console.log, answer with SDK.Out.answer.",
-
-	"EventSource":       noNetwork,
-	"Headers":           noNetwork,
-	"Request":           noNetwork,
-	"Response":          noNetwork,
-	"FormData":          noNetwork,
-	"Blob":              "There are no files in the sandbox; use strings and typed arrays.",
-	"module":            "Scripts are no CommonJS: end with the value, return it, or write export default.",
-	"exports":           "Scripts are no CommonJS: end with the value, return it, or write export default.",
-	"global":            "The global object is globalThis.",
-	"self":              "The global object is globalThis.",
-	"__dirname":         "There are no files in the sandbox.",
-	"__filename":        "There are no files in the sandbox.",
-	"Temporal":          "Use Date.",
-	"AbortController":   "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
-	"AbortSignal":       "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
-	"Event":             "There are no events in the sandbox: call the function itself.",
-	"EventTarget":       "There are no events in the sandbox: call the function itself.",
-	"Worker":            "A script is one thread; calls of @codemode/servers/* run at the same time.",
-	"SharedArrayBuffer": "A script is one thread: use ArrayBuffer.",
-	"Atomics":           "A script is one thread: nothing can interfere.",
-	"WebAssembly":       "Only JavaScript and TypeScript run in the sandbox.",
-	"clearInterval":     "There is no setInterval: use a loop, or setTimeout.",
-}
-
-const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
-
-// noCodeFromText says what to do instead of making a function of text. Function is
-// there, so only a call of it is reported.
-const noCodeFromText = "Code from strings is not evaluated; write the function itself."
-
-// global notes the use of a global that nothing in the script declares.
-func (c *checker) global(name string, at file.Idx, test bool) {
-	hint, ok := forbidden[name]
-	if !ok {
-		return
-	}
-	if test {
-		c.tested["global "+name] = true
-		return
-	}
-	c.fail(at, "global "+name, ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
-}
-
 func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
 	if c.first || len(c.found) >= maxFindings {
 		return
 	}
+	severity := SeverityError
+	if c.guarded > 0 { // the script catches it
+		severity = SeverityWarning
+	}
 	c.found = append(c.found, finding{at: at, subject: subject, Diagnostic: wire.Diagnostic{
-		Severity: SeverityError, Code: code, Message: message, Hint: hint,
+		Severity: severity, Code: code, Message: message, Hint: hint,
 	}})
 }
 

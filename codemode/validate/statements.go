@@ -115,8 +115,12 @@ func (c *checker) each(s *scope, into ast.ForInto, body ast.Statement) {
 }
 
 func (c *checker) try(s *scope, st *ast.TryStatement) {
-	c.statement(s, st.Body)
-	if st.Catch != nil {
+	if st.Catch == nil {
+		c.statement(s, st.Body)
+	} else {
+		c.guarded++
+		c.statement(s, st.Body)
+		c.guarded--
 		inner := s.inner()
 		if st.Catch.Parameter != nil {
 			inner.hide(st.Catch.Parameter)

@@ -36,6 +36,8 @@ const (
 	UnknownExport       = "unknown_export" // likewise
 	ReadOnlyEntity      = "read_only_entity"
 	ForbiddenGlobal     = "forbidden_global"
+	UnknownGlobal       = "unknown_global"
+	InvalidArgument     = "invalid_argument" // what the operation says of a call's input
 )
 
 // Severities of diagnostics. Only errors make a script invalid.
@@ -67,11 +69,18 @@ func Check(src string, b wire.Bindings) []wire.Diagnostic {
 // CheckMapped checks JavaScript that was made from the user's source; at maps its
 // positions back. A nil at means that src is the user's own.
 func CheckMapped(src string, at Position, b wire.Bindings) []wire.Diagnostic {
+	return CheckCalls(src, at, b, nil)
+}
+
+// CheckCalls is CheckMapped that also has operations check what a script's literals
+// show of the inputs that it calls them with. A nil ask leaves that out.
+func CheckCalls(src string, at Position, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	program, shift := parse(src)
 	if program == nil {
 		return nil
 	}
 	c := newChecker(b)
+	c.ask = ask
 	c.compiled = at != nil
 	for range 2 {
 		c.function(c.root, nil, program.DeclarationList, program.Body)

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // methods says which SDK methods an entity's catalog op gives (CONTRACT
 // section 3), in the order of the contract.
 var methods = []struct {
@@ -38,4 +40,14 @@ func MethodOps() []string {
 		out[i] = m.op
 	}
 	return out
+}
+
+// OpOf gives the op of an entity that an SDK method calls, "" for none of that name.
+func OpOf(method string) string {
+	for _, m := range methods {
+		if slices.Contains(m.names, method) {
+			return m.op
+		}
+	}
+	return ""
 }

@@ -22,6 +22,11 @@ const (
 	MetaExport = "__meta__"
 )
 
+// ErrorClasses are what @codemode/errors exports.
+var ErrorClasses = []string{
+	"CodemodeError", "SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError", "KoanError",
+}
+
 // Server is the module @codemode/servers/<ID>.
 type Server struct {
 	ID      string `json:"id"`

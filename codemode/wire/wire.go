@@ -183,4 +183,5 @@ type Diagnostic struct {
 	Hint     string `json:"hint,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
+	Path     string `json:"path,omitempty"` // of an argument: JSON Pointer into the call's input
 }

@@ -15,8 +15,9 @@ const maxAdvice = 3
 // advise puts into the hint of an invalid_payload what a check of the script says
 // of the names that the call did not know: what was likely meant, and what there
 // is. Names that are made while the script runs are in no text, and keep the hint;
-// so does a fault that says more than the general one.
-func (s *session) advise(f *fault.Fault) {
+// so does a fault that says more than the general one. Where a check says nothing,
+// usage does: how the method is called.
+func (s *session) advise(f *fault.Fault, usage string) {
 	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || s.program == nil {
 		return
 	}
@@ -41,8 +42,11 @@ func (s *session) advise(f *fault.Fault) {
 			break
 		}
 	}
-	if len(said) > 0 {
+	switch {
+	case len(said) > 0:
 		f.Hint = strings.Join(append(said, hints...), " ")
+	case usage != "":
+		f.Hint = "Call it as " + usage + "."
 	}
 }
 

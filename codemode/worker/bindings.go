@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/koan-go/koan/codemode/validate"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -132,8 +133,8 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 func (s *session) entity(e wire.Entity) *goja.Object {
 	o := s.vm.NewObject()
 	for _, op := range e.Ops {
-		b := entityOp{s, catalog.EntityID(e.Name, op).String()}
 		for _, name := range wire.Methods(op) {
+			b := entityOp{s, catalog.EntityID(e.Name, op).String(), name}
 			if m, ok := b.methods(name); ok {
 				s.method(o, name, m.length, m.call)
 			}
@@ -144,8 +145,9 @@ func (s *session) entity(e wire.Entity) *goja.Object {
 
 // entityOp makes the methods over one operation of an entity.
 type entityOp struct {
-	s  *session
-	id string
+	s      *session
+	id     string
+	method string
 }
 
 type entityMethod struct {
@@ -210,7 +212,26 @@ func (b entityOp) gives(member string, names ...string) entityMethod {
 
 // ask makes the call with the named arguments and the options.
 func (b entityOp) ask(names []string, args []goja.Value, options goja.Value) goja.Value {
-	return b.s.call(b.id, b.input(names, args, options))
+	v, f := b.s.try(b.id, b.input(names, args, options))
+	if f != nil {
+		_, bare := options.(goja.String)
+		b.fails(f, bare)
+	}
+	return b.s.asPage(b.id, v)
+}
+
+// fails throws a fault of the method's call, with what scripts know beyond its hint.
+func (b entityOp) fails(f *fault.Fault, bareSet bool) {
+	known := *f
+	switch e, _ := fault.Lookup(f.Code); {
+	case f.Code == fault.UnknownSet && bareSet:
+		known.Hint += " A bare string names the set; options are an object: {filter: {...}}."
+	case f.Code == fault.NotFound && b.method == "getById" && f.Hint == e.Hint:
+		known.Hint += " findById gives null instead of throwing."
+	case f.Code == fault.InvalidPayload:
+		b.s.usages[&known] = validate.Usage(b.method)
+	}
+	b.s.throw(&known)
 }
 
 func (b entityOp) input(names []string, args []goja.Value, options goja.Value) []byte {
@@ -232,7 +253,7 @@ func (b entityOp) findByID(c goja.FunctionCall) goja.Value {
 	case f.Code == fault.NotFound:
 		return goja.Null()
 	}
-	b.s.throw(f)
+	b.fails(f, false)
 	return nil
 }
 

@@ -4,23 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/script"
-	"github.com/koan-go/koan/codemode/validate"
-	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
-
-// absentIntl finds the parts of Intl that are absent.
-var absentIntl = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bIntl\s*\.\s*(?:Segmenter|DisplayNames|DurationFormat|Locale|getCanonicalLocales|supportedValuesOf)\b`)
-})
 
 // maxMessage is the longest message of a thrown value that is passed on, in
 // UTF-16 units.
@@ -140,8 +129,9 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 			stack = s.madeAt(o)
 		}
 		if f, ok := s.faults[o]; ok {
+			usage := s.usages[f]
 			f = s.place(f, stack)
-			s.advise(f)
+			s.advise(f, usage)
 			return f
 		}
 	}
@@ -319,55 +309,4 @@ func (s *session) place(f *fault.Fault, stack []goja.StackFrame) *fault.Fault {
 		}
 	}
 	return &placed
-}
-
-// explain adds what a check of the script says about the line it failed on: a
-// name that SDK does not have, and what was likely meant.
-func (s *session) explain(f *fault.Fault) {
-	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
-		return
-	}
-	for _, d := range validate.CheckMapped(s.checked()) {
-		if d.Line == f.Line && d.Severity == validate.SeverityError {
-			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
-			if d.Hint != "" {
-				f.Hint = d.Hint
-			}
-			return
-		}
-	}
-	if hint := s.missing(f); hint != "" {
-		f.Hint = hint
-	}
-}
-
-// missing says where a name is that the script took for a global, and what
-// console has; "" where neither is what is missing.
-func (s *session) missing(f *fault.Fault) string {
-	if name, ok := strings.CutPrefix(f.Message, "TypeError: Object has no member '"); ok {
-		switch name = strings.TrimSuffix(name, "'"); {
-		case name == "then" || name == "catch" || name == "finally":
-			return validate.NoPromise
-		case strings.Contains(sourceLine(s.job.Code, f.Line), "console."+name):
-			return "Write with console.log, which shows objects as JSON; there are also info, debug, trace, warn, error, dir, table, group, assert, count and time."
-		}
-		return ""
-	}
-	if strings.Contains(f.Message, "undefined") && absentIntl().MatchString(sourceLine(s.job.Code, f.Line)) {
-		return "Intl has NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat and RelativeTimeFormat."
-	}
-	name, ok := strings.CutSuffix(strings.TrimPrefix(f.Message, "ReferenceError: "), " is not defined")
-	if !ok {
-		return ""
-	}
-	b := s.job.Bindings
-	switch {
-	case slices.ContainsFunc(b.Entities, func(e wire.Entity) bool { return e.Name == name }):
-		return "Entities are below SDK.Entities: write SDK.Entities." + name + "."
-	case name == "Entities" || name == "Out" || slices.ContainsFunc(b.Domains, func(d wire.Domain) bool { return d.Name == name }):
-		return "It is below SDK: write SDK." + name + "."
-	case slices.Contains(errorClasses, name):
-		return "Import it: import { " + name + " } from \"" + wire.ModuleErrors + "\"."
-	}
-	return ""
 }

@@ -134,6 +134,9 @@ func (s *session) land(ref uint32, r Reply) error {
 	if err != nil {
 		return fl.reject(s.callError(fl.callee, undecodable(err)))
 	}
+	if fl.ordered() {
+		v = s.asPage(fl.id, v)
+	}
 	return fl.resolve(v)
 }
 

@@ -24,6 +24,7 @@ type base struct {
 	regexp      *goja.Object // RegExp.prototype
 	object      *goja.Object // Object.prototype
 	typedArray  *goja.Object // %TypedArray%.prototype
+	page        *goja.Object // the prototype of a page of entities
 }
 
 // prelude gives the class of faults, and the prototypes through whose
@@ -57,7 +58,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
 
 // prepare makes a fresh engine with everything that does not depend on the job.
 func prepare() (*session, error) {
-	s := &session{vm: goja.New(), faults: map[*goja.Object]*fault.Fault{}, result: &wire.Result{}}
+	s := &session{vm: goja.New(), faults: map[*goja.Object]*fault.Fault{}, usages: map[*fault.Fault]string{}, result: &wire.Result{}}
 	v, err := s.vm.RunProgram(prelude())
 	if err != nil {
 		return nil, err
@@ -74,6 +75,9 @@ func prepare() (*session, error) {
 	koan := parts[0].(*goja.Object)
 	s.base.koanError = koan.Get("prototype").(*goja.Object)
 	s.stringify = s.base.stringify
+	if err := s.makePages(); err != nil {
+		return nil, err
+	}
 	g := s.vm.GlobalObject()
 	s.hide(g, "KoanError", koan)
 	if err := g.Delete("GoError"); err != nil { // the engine's own, of no use to a script

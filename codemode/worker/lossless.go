@@ -189,7 +189,7 @@ const (
 // alone would become {} and match everything.
 func (s *session) hiddenMembers(o *goja.Object) (why, hint string) {
 	proto := o.Prototype()
-	if proto != nil && proto != s.base.object {
+	if proto != nil && proto != s.base.object && proto != s.base.page {
 		if proto.Prototype() == s.base.typedArray {
 			return "a typed array has no JSON of a list", "Give Array.from(x)."
 		}

@@ -24,11 +24,6 @@ func (m importable) Paths() []string {
 	return out
 }
 
-// errorClasses are what @codemode/errors exports.
-var errorClasses = []string{
-	"CodemodeError", "SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError", "KoanError",
-}
-
 // Exports implements script.Modules.
 func (m importable) Exports(path string) ([]string, bool) {
 	switch path {
@@ -39,7 +34,7 @@ func (m importable) Exports(path string) ([]string, bool) {
 		}
 		return out, true
 	case wire.ModuleErrors:
-		return errorClasses, true
+		return wire.ErrorClasses, true
 	}
 	s := m.server(path)
 	if s == nil {

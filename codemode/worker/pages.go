@@ -2,9 +2,11 @@ package worker
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/dop251/goja"
 
+	"github.com/koan-go/koan/codemode/validate"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -31,6 +33,35 @@ func (b entityOp) pageOf(page, size, params goja.Value) goja.Value {
 		size, params = goja.Undefined(), size
 	}
 	return b.ask([]string{"page", "pageSize"}, []goja.Value{page, size}, params)
+}
+
+// pageOp ends the id of the operation that gives pages.
+const pageOp = ".collection"
+
+// makePages makes the prototype of pages. A script that takes a page for an array
+// mostly finds out at once, since it has no such methods; but its length would be
+// undefined, and every comparison with it false.
+func (s *session) makePages() error {
+	s.base.page = s.vm.CreateObject(s.base.object)
+	get := s.function("length", 0, func(goja.FunctionCall) goja.Value {
+		s.throw(fault.New(fault.JavaScriptError, "TypeError: a page of entities has no length").WithHint("%s", validate.UseItems))
+		return nil
+	})
+	set := s.function("length", 1, func(c goja.FunctionCall) goja.Value {
+		if o, ok := c.This.(*goja.Object); ok {
+			_ = o.DefineDataProperty("length", c.Argument(0), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		}
+		return goja.Undefined()
+	})
+	return s.base.page.DefineAccessorProperty("length", get, set, goja.FLAG_FALSE, goja.FLAG_FALSE)
+}
+
+// asPage makes a page of what such an operation gave.
+func (s *session) asPage(id string, v goja.Value) goja.Value {
+	if o, ok := v.(*goja.Object); ok && strings.HasSuffix(id, pageOp) {
+		_ = o.SetPrototype(s.base.page)
+	}
+	return v
 }
 
 // walk goes through the items of a collection, page by page: by cursor, so that

@@ -42,6 +42,7 @@ type session struct {
 	modules map[string]*goja.Object // by path, once imported
 
 	faults     map[*goja.Object]*fault.Fault // what was thrown into the script
+	usages     map[*fault.Fault]string       // how the method is called that they came from
 	rejections []*goja.Promise               // rejected, and nobody handled it
 	ending     *stop
 	result     *wire.Result
@@ -176,12 +177,20 @@ func (s *session) diagnose(err error) []wire.Diagnostic {
 		}}
 	}
 	var out []wire.Diagnostic
-	for _, d := range validate.CheckMapped(s.checked()) {
+	text, at, bindings := s.checked()
+	for _, d := range validate.CheckCalls(text, at, bindings, s.checkInput) {
 		if d.Line > 0 { // 0 is text that the compiler added
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// checkInput has the host check the input of a call, which is not made.
+func (s *session) checkInput(id string, input []byte) *fault.Fault {
+	s.watch.Pause()
+	defer s.watch.Resume()
+	return s.port.Call(id, input).Fault
 }
 
 func (s *session) checked() (string, validate.Position, wire.Bindings) {

@@ -95,7 +95,8 @@ type Operation struct {
 	// began. nil for operations whose failures are the fault alone.
 	Refused json.RawMessage
 	// Decode does what Check and Target do in one pass over the input, and keeps what
-	// the handler needs of it. It takes the place of both; nil where there is none.
+	// the handler needs of it. It takes the place of both in a call; nil where there is
+	// none. Check beside it may know more: what the handler refuses whatever is stored.
 	Decode func(input json.RawMessage, set string) (Decoded, error)
 	// Narrow returns the operation as a sight has it that does not see all of the
 	// catalog: with the schemas, example, Check, Decode and Handler for what is seen, so

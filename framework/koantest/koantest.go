@@ -101,6 +101,7 @@ type Input struct {
 // Result is what a script gave (CONTRACT section 2).
 type Result struct {
 	Success        bool              `json:"success"`
+	RunID          string            `json:"runId"`
 	Answer         json.RawMessage   `json:"answer"`
 	Result         json.RawMessage   `json:"result"`
 	Logs           []Log             `json:"logs"`

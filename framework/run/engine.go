@@ -432,14 +432,20 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 }
 
 // decode validates the input of a call in an attempt, and reads what it is about.
-func (e *Engine) decode(c *call) (err error) {
-	op, r := c.op, c.attempt.run
+func (e *Engine) decode(c *call) error {
+	r := c.attempt.run
+	return e.decodeIn(c, r.spec.Set, r.principal)
+}
+
+// decodeIn is decode where calls that name no set mean this one.
+func (e *Engine) decodeIn(c *call, set string, p auth.Principal) (err error) {
+	op := c.op
 	if op.Decode != nil {
-		c.decoded, err = op.Decode(c.input, r.spec.Set)
+		c.decoded, err = op.Decode(c.input, set)
 	} else if err = e.check(op, c.input); err == nil && op.Target != nil {
-		c.decoded.Target, err = op.Target(c.input, r.spec.Set)
+		c.decoded.Target, err = op.Target(c.input, set)
 	}
-	if set := c.decoded.Target.Set; err == nil && set != "" && !r.principal.MayName(set) {
+	if set := c.decoded.Target.Set; err == nil && set != "" && !p.MayName(set) {
 		return unknownSet(set)
 	}
 	return err

@@ -25,9 +25,9 @@ func TestFailuresTeach(t *testing.T) {
 		"filter in a count": {"SDK.Entities.Todo.count({filter: {}})", fault.InvalidPayload, "Todo has no field `filter`. There are: id, title"},
 		"several":           {"SDK.Entities.Todo.collection({limit: 3, select: 'id'})", fault.InvalidPayload, `did you mean "pageSize"?`},
 		"page as an array":  {"SDK.Entities.Todo.collection().map(t => t.id)", fault.JavaScriptError, "in its `items`"},
-		"made while it ran": {"SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Correct the named fields."},
-		"another call":      {"try { SDK.Entities.Todo.count({titel: 1}) } catch {} SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Correct the named fields."},
-		"wrong value":       {"SDK.Entities.Todo.upsert({title: 1})", fault.InvalidPayload, "Correct the named fields."},
+		"made while it ran": {"SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Call it as collection({filter, q, sort,"},
+		"another call":      {"try { SDK.Entities.Todo.count({titel: 1}) } catch {} SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Call it as collection({filter,"},
+		"wrong value":       {"SDK.Entities.Todo.upsert({title: 1})", fault.InvalidPayload, "Call it as upsert(model, {replace, ifVersion, set})."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := k.Try(tt.code, koantest.Input{})

@@ -1,0 +1,227 @@
+package validate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Ask has an operation check the input of a call; nil says that nothing is wrong.
+type Ask func(id string, input []byte) *fault.Fault
+
+// Bounds on what one check of a script asks.
+const (
+	maxAsked      = 200
+	maxAskedBytes = 64 << 10 // of one input
+)
+
+// checkCall has the operation of a call check what its literals show of the input, and
+// reports what is wrong with them. What is not shown is left alone, and so is what may
+// be right because of it.
+func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
+	if c.ask == nil || c.asked >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
+		return
+	}
+	root, id := c.inputOf(s, callee, e)
+	if root == nil {
+		return
+	}
+	input := root.appendJSON(nil)
+	if len(input) > maxAskedBytes {
+		return
+	}
+	c.asked++
+	f := c.ask(id, input)
+	if f == nil || f.Code != fault.InvalidPayload && f.Code != fault.UnknownSet {
+		return
+	}
+	for _, d := range details(f) {
+		at, depth, exact := root.at(d.Path)
+		switch {
+		case f.Code == fault.UnknownSet && !exact: // the default set, which a run may change
+		case !at.known, !root.known && dependent(callee, d.Path, at, depth, exact):
+		case exact && at != root && c.foundIn(at): // the check of names says it better
+		default:
+			c.invalid(callee, at, exact, d, f)
+		}
+	}
+}
+
+// dependent reports whether what is wrong may come of a member of the input that is
+// not shown: columns that are computed, a permission, another condition.
+func dependent(callee value, path string, at *spot, depth int, exact bool) bool {
+	if !exact || depth == 0 || depth == 1 && at.json == nil {
+		return true
+	}
+	first := fault.Steps(path)[0]
+	return first == having || callee.method == "aggregate" && first == "sort"
+}
+
+// foundIn reports whether something was found in a value already.
+func (c *checker) foundIn(at *spot) bool {
+	return slices.ContainsFunc(c.found, func(f finding) bool { return f.at >= at.from && f.at < at.to })
+}
+
+// invalid reports what an operation says of an input.
+func (c *checker) invalid(callee value, at *spot, exact bool, d fault.Detail, f *fault.Fault) {
+	code, hint := InvalidArgument, f.Hint
+	if f.Code == fault.UnknownSet {
+		code = UnknownSet
+	}
+	if e, _ := fault.Lookup(f.Code); hint == e.Hint {
+		switch usage := Usage(callee.method); {
+		case strings.Contains(d.Expected, " ") && exact && !strings.Contains(d.Message, d.Expected): // more than a type
+			hint = "Expected: " + d.Expected + "."
+		case usage != "":
+			hint = "Call it as " + usage + "."
+		}
+	}
+	before := len(c.found)
+	c.fail(at.from, "", code, d.Message, hint)
+	if len(c.found) > before {
+		c.found[before].Path = d.Path
+	}
+}
+
+// details are what is wrong, one by one.
+func details(f *fault.Fault) []fault.Detail {
+	var out []fault.Detail
+	if raw, err := json.Marshal(f.Details); err == nil && json.Unmarshal(raw, &out) == nil && len(out) > 0 {
+		return out
+	}
+	return []fault.Detail{{Path: f.Path, Message: f.Message}}
+}
+
+// inputOf is the input of a call as its arguments show it, and the operation that gets
+// it; nil where they show nothing.
+func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *spot, id string) {
+	arg := func(i int) term {
+		if i >= len(e.ArgumentList) {
+			return term{nil, s}
+		}
+		return term{e.ArgumentList[i], s}
+	}
+	from, to := e.Callee.Idx0(), e.Idx1()
+	if callee.entity == nil || callee.kind == tool {
+		if isUndefined(arg(0)) {
+			return object(from, to), callee.id
+		}
+		return c.fold(arg(0), 0), callee.id
+	}
+	op := wire.OpOf(callee.method)
+	sig, ok := signatures[callee.method]
+	if !ok || op == "" {
+		return nil, ""
+	}
+	root = object(from, to)
+	names, options := sig.names, sig.options()
+	switch {
+	case callee.method == "count" && len(e.ArgumentList) == 1 && c.isText(arg(0)): // the set
+		names, options = nil, 0
+	case len(sig.leading) > 0:
+		options = c.leading(root, sig, arg)
+	}
+	for i, name := range names {
+		c.addArgument(root, name, arg(i))
+	}
+	if !c.addOptions(root, arg(options)) {
+		return nil, ""
+	}
+	if walks := callee.method == "all" || callee.method == "each"; walks && root.members["page"] != nil && root.known && root.members["cursor"] == nil {
+		c.twice("page", root.members["page"])
+		return nil, ""
+	}
+	return root, catalog.EntityID(callee.entity.Name, op).String()
+}
+
+// leading reads the numbers of firstPage(n, ...) and page(i, n, ...); a size may be
+// left out before the options. It returns where these are.
+func (c *checker) leading(root *spot, sig signature, arg func(int) term) int {
+	last := len(sig.leading) - 1
+	if last == 0 { // firstPage
+		root.put("page", &spot{from: root.from, to: root.from, json: []byte("1"), known: true})
+	}
+	for i := range sig.leading {
+		name := "pageSize"
+		if i < last {
+			name = "page"
+		}
+		if i == last && !isUndefined(arg(i)) && isUndefined(arg(i+1)) {
+			v := c.fold(arg(i), 0)
+			if v == nil { // a size or options
+				root.known = false
+				return i + 1
+			}
+			if v.members != nil {
+				return i
+			}
+		}
+		c.addArgument(root, name, arg(i))
+	}
+	return last + 1
+}
+
+func (c *checker) isText(t term) bool {
+	for one := range c.look(t) {
+		if _, ok := plainText(one.Expression); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) addArgument(root *spot, name string, t term) {
+	if isUndefined(t) {
+		return
+	}
+	v := c.fold(t, 0)
+	if v == nil {
+		root.drop(name)
+		return
+	}
+	root.known = root.known && v.known
+	root.put(name, v)
+}
+
+// addOptions reads what stands last in a call: an object, or the name of a set. ok is
+// false where the call is refused for it.
+func (c *checker) addOptions(root *spot, t term) (ok bool) {
+	if _, null := t.Expression.(*ast.NullLiteral); null || isUndefined(t) {
+		return true
+	}
+	v := c.fold(t, 0)
+	switch {
+	case v == nil:
+		root.known = false
+	case v.members != nil:
+		root.known = root.known && v.known
+		for _, name := range v.names {
+			if root.members[name] != nil {
+				return c.twice(name, v.members[name])
+			}
+			root.put(name, v.members[name])
+		}
+	case v.json != nil && v.json[0] == '"':
+		root.put("set", v)
+	default:
+		root.known = false
+	}
+	return true
+}
+
+// twice reports an option that is an argument too, for which a call is refused before
+// anything else is looked at.
+func (c *checker) twice(name string, at *spot) bool {
+	before := len(c.found)
+	c.fail(at.from, "", InvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
+	if len(c.found) > before {
+		c.found[before].Path = "/" + name
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// absentIntl finds the parts of Intl that are absent.
+var absentIntl = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bIntl\s*\.\s*(?:Segmenter|DisplayNames|DurationFormat|Locale|getCanonicalLocales|supportedValuesOf)\b`)
+})
+
+// explain adds to an error of the engine's what a check of the script says about the
+// line it failed on, a name that SDK does not have for example, else what such an
+// error mostly comes from.
+func (s *session) explain(f *fault.Fault) {
+	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
+		return
+	}
+	for _, d := range validate.CheckMapped(s.checked()) {
+		if d.Line == f.Line {
+			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
+			if d.Hint != "" {
+				f.Hint = d.Hint
+			}
+			return
+		}
+	}
+	if hint := s.likelyCause(f); hint != "" {
+		f.Hint = hint
+	}
+}
+
+// Members that scripts look for in what has none of them.
+var (
+	rowMethods = map[string]string{ // and the method of the entity that does it
+		"save": "patch(row.id, {...}) or upsert(row)", "insert": "upsert(row)", "store": "upsert(row)", "update": "patch(row.id, {...})", "patch": "patch(row.id, {...})",
+		"set": "patch(row.id, {...})", "delete": "delete(row.id)", "remove": "delete(row.id)", "destroy": "delete(row.id)",
+		"reload": "getById(row.id)", "refresh": "getById(row.id)", "populate": "getById(row.id, {with: ...})", "load": "getById(row.id, {with: ...})",
+	}
+	dateMethods   = strings.Fields("getTime getFullYear getMonth getDate getDay getHours getMinutes setDate setMonth toISOString toDateString toLocaleDateString toLocaleTimeString getUTCFullYear getUTCMonth getUTCDate")
+	numberMethods = strings.Fields("toFixed toPrecision toExponential")
+	arrayMethods  = strings.Fields("map filter forEach find some every reduce sort flatMap push slice join includes")
+)
+
+// likelyCause says what an error of the engine's mostly comes from; "" for the usual
+// hint.
+func (s *session) likelyCause(f *fault.Fault) string {
+	kind, message, _ := strings.Cut(f.Message, ": ")
+	if strings.Contains(message, "undefined") && absentIntl().MatchString(sourceLine(s.job.Code, f.Line)) {
+		return "Intl has NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat and RelativeTimeFormat."
+	}
+	if name, ok := between(message, "Object has no member '", "'"); ok {
+		return s.noMember(name, f.Line)
+	}
+	if name, ok := between(message, "Cannot read property '", "'"); ok {
+		return s.nothingThere(name, f.Line)
+	}
+	switch {
+	case strings.HasSuffix(message, "is not iterable"):
+		return "for...of and ... go through arrays, strings, Map and Set. The entities of a page are in its items; Object.entries(o) goes through an object."
+	case strings.Contains(message, "not object coercible"), strings.Contains(message, "convert undefined or null to object"):
+		return "What is used there as an object is undefined or null: look at it with console.log."
+	case strings.HasPrefix(message, "setTimeout needs a function"):
+		return "Give setTimeout a function: setTimeout(() => {...}, ms)."
+	case strings.Contains(message, "Assignment to constant variable"):
+		return "Declare it with let."
+	case kind == "ReferenceError" && strings.Contains(message, "before initialization"):
+		return "Declare it above its first use."
+	}
+	return ""
+}
+
+// between returns what stands between two parts of a text.
+func between(text, before, behind string) (string, bool) {
+	_, rest, ok := strings.Cut(text, before)
+	if !ok {
+		return "", false
+	}
+	found, _, ok := strings.Cut(rest, behind)
+	return found, ok
+}
+
+// noMember is the hint for a method that a value does not have.
+func (s *session) noMember(name string, line int) string {
+	quoted := sourceLine(s.job.Code, line)
+	switch {
+	case name == "then" || name == "catch" || name == "finally":
+		return validate.NoPromise
+	case strings.Contains(quoted, "console."+name):
+		return "Write with console.log, which shows objects as JSON; there are also info, debug, trace, warn, error, dir, table, group, assert, count and time."
+	case rowMethods[name] != "":
+		return "Rows are plain data: use SDK.Entities." + s.entityInUse() + "." + rowMethods[name] + "."
+	case slices.Contains(dateMethods, name):
+		return "Times are RFC 3339 strings: write new Date(value)." + name + "(...)."
+	case slices.Contains(numberMethods, name):
+		return "Decimals, and integers beyond 2^53, are strings: write Number(value)." + name + "(...)."
+	case slices.Contains(arrayMethods, name):
+		return "Only an array has " + name + ". The entities of a page are in its items; all() gives an array; Object.values(o) makes one of an object."
+	}
+	return "What stands before ." + name + " has no such method: console.log shows what it is."
+}
+
+// nothingThere is the hint for a member of undefined or null.
+func (s *session) nothingThere(name string, line int) string {
+	quoted := sourceLine(s.job.Code, line)
+	for _, e := range s.job.Bindings.Entities {
+		for _, edge := range e.Edges {
+			if strings.Contains(quoted, "."+edge+"."+name) || strings.Contains(quoted, "."+edge+"["+name) {
+				return "Relationships are there where they are asked for: {with: \"" + edge + "\"}. One to another entity may be null."
+			}
+		}
+	}
+	if strings.Contains(s.job.Code, "findById(") {
+		return "findById gives null where there is no such entity: test for it, or use getById, which throws."
+	}
+	return "What stands before ." + name + " is undefined or null: console.log shows it; ?. reads what may be absent."
+}
+
+// entityInUse is the one entity that the script names, else a word for it.
+func (s *session) entityInUse() string {
+	found := ""
+	for _, e := range s.job.Bindings.Entities {
+		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(e.Name) + `\b`); word.MatchString(s.job.Code) {
+			if found != "" {
+				return "<Entity>"
+			}
+			found = e.Name
+		}
+	}
+	if found == "" {
+		return "<Entity>"
+	}
+	return found
+}
