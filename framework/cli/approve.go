@@ -187,11 +187,11 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 		l.ApprovalState = approved
 	}
 	c.printLogs(out)
-	text, err := json.Marshal(l)
+	text, err := l.text()
 	if err != nil {
 		return failed(err)
 	}
-	if len(text) > maxLine { // the run is committed; who made it can ask for all of it
+	if len(text) >= maxLine { // the run is committed; who made it can ask for all of it
 		fmt.Fprintf(c.app.Stderr, "warn: the result takes %d bytes and is left out; call koan.code.execute with this planId for it\n", len(text))
 		l.Result.Data, l.Result.Answer, l.Result.Changes, l.Result.Calls = json.RawMessage("null"), nil, nil, nil
 	}
@@ -205,7 +205,7 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 }
 
 func (c *command) printLine(l *line) error {
-	text, err := json.Marshal(l)
+	text, err := l.text()
 	if err != nil {
 		return failed(err)
 	}

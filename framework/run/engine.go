@@ -148,10 +148,10 @@ func (req *Request) surface() catalog.Surface {
 	return catalog.SurfaceApp
 }
 
-// Invoke makes one call as a run. A code operation opens its run itself. The
-// outcome is nil only if no run was opened; that of a code operation which was
-// refused before its run is Refused. A handler's output may come with an error: then
-// it is the failure's whole body.
+// Invoke makes one call as a run. A code operation opens its run itself. The outcome
+// is nil only where a code operation needed no run and succeeded; a call that was
+// refused before its run has an outcome that is Refused. A handler's output may come
+// with an error: then it is the failure's whole body.
 func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
 	if len(req.Input) == 0 {
 		req.Input = json.RawMessage("{}")
@@ -166,21 +166,21 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		req.Trace = newTrace()
 	}
 	ctx = auth.With(ctx, req.Principal)
-	op := req.View.Snapshot().Operation(req.ID)
+	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
-		return nil, nil, unknownOperation(req.ID.String())
+		return e.refuse(ctx, &req, newRunID(), started, nil, unknownOperation(req.ID.String()))
 	}
 	req.account = e.budget.open()
 	defer req.account.close()
 	if err := e.holdInput(req.account, req.Input); err != nil {
-		return nil, nil, err
+		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
 	r, err := e.newRun(ctx, newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: asIs})
 	if err != nil {
-		return nil, nil, err
+		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
 	var out json.RawMessage
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
@@ -211,9 +211,7 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 	}
 	if c.opened == nil || c.opened.finished == nil {
 		if err != nil {
-			e.recordRefused(ctx, c, started, out, err)
-			out, err = e.refused(out, err)
-			return out, &Outcome{Run: c.id, Trace: req.Trace, Refused: true}, err
+			return e.refuse(ctx, req, c.id, started, out, err)
 		}
 		return out, nil, nil
 	}
@@ -221,17 +219,19 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 	return out, c.opened.finished, err
 }
 
-// refused is what a code operation says that opened no run, without secrets.
-func (e *Engine) refused(out json.RawMessage, err error) (json.RawMessage, error) {
+// refuse ends a call that opened no run: the journal has it under a run id of its own.
+// What the caller gets is without secrets.
+func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
+	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	e.recordRefused(ctx, req, o, started, len(out), err)
 	out, _ = e.opts.Redactor.Telling(out)
 	var f *fault.Fault
 	if errors.As(err, &f) {
-		clean, n := e.redacted(f)
-		if n > 0 {
-			return out, clean
+		if clean, n := e.redacted(f); n > 0 {
+			err = clean
 		}
 	}
-	return out, err
+	return out, o, err
 }
 
 func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {

@@ -52,7 +52,7 @@ func (r *Run) begin(ctx context.Context) {
 
 // known is what of a run's record is known before it ends.
 func (r *Run) known() journal.Record {
-	rec := r.engine.noted(&r.request, r.op)
+	rec := r.engine.noted(&r.request)
 	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.started
 	rec.CorrelationID, rec.Set, rec.Keyed = r.spec.CorrelationID, r.spec.Set, r.spec.IdempotencyKey != ""
 	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = r.spec.CodeDigest, r.spec.Runtime, r.spec.Atomic, r.spec.DryRun
@@ -64,11 +64,11 @@ func (r *Run) known() journal.Record {
 }
 
 // noted is what a record has of a call, whatever becomes of it.
-func (e *Engine) noted(req *Request, op *catalog.Operation) journal.Record {
+func (e *Engine) noted(req *Request) journal.Record {
 	snapshot := req.View.Snapshot()
 	rec := journal.Record{
 		Trace: req.Trace, Started: time.Now(), Surface: req.Surface, Subject: req.Principal.Subject, Set: req.Set,
-		Operation: op.ID.String(), Tool: snapshot.ToolName(op.ID), CatalogVersion: snapshot.Version(), ToolVersion: e.opts.ToolVersion,
+		Operation: req.ID.String(), Tool: snapshot.ToolName(req.ID), CatalogVersion: snapshot.Version(), ToolVersion: e.opts.ToolVersion,
 		Atomic: true, Outcome: journal.OK, Approval: journal.Approval{State: journal.NotRequired},
 	}
 	if e.journaled() {
@@ -134,12 +134,11 @@ func (r *Run) described(out *Outcome) []Change {
 	return nil
 }
 
-// recordRefused keeps a code operation that was refused before it opened a run. One
-// that needs none, such as validate, is no run.
-func (e *Engine) recordRefused(ctx context.Context, c *call, started time.Time, out json.RawMessage, err error) {
-	rec := e.noted(c.request, c.op)
-	rec.Run, rec.Started, rec.Duration = c.id, started, time.Since(started)
-	rec.ResultBytes = len(out)
+// recordRefused keeps a call that was refused before its run was opened.
+func (e *Engine) recordRefused(ctx context.Context, req *Request, o *Outcome, started time.Time, resultBytes int, err error) {
+	rec := e.noted(req)
+	rec.Run, rec.Started, rec.Duration = o.Run, started, o.Wall
+	rec.ResultBytes = resultBytes
 	failed(&rec, err)
 	rec.Message, rec.Redactions = e.opts.Redactor.Text(rec.Message)
 	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())

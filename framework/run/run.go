@@ -65,7 +65,7 @@ type Outcome struct {
 	Run   string
 	Trace string
 	// Refused reports that no run was opened: Run is the id under which the journal has
-	// the refusal.
+	// the refusal, and nothing else is set but Wall.
 	Refused        bool
 	Attempts       int
 	Committed      bool // whether anything of the run's writes is in the data
@@ -82,6 +82,9 @@ type Outcome struct {
 	Reply    json.RawMessage
 	Repeated bool
 }
+
+// NoRun is the outcome of a call that nobody could make: the app did not start.
+func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: newTrace(), Refused: true} }
 
 // Body is one attempt: it makes calls through the attempt and returns what the
 // run gives. It must have stopped everything that it started when it returns. It

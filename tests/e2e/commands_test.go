@@ -25,6 +25,7 @@ type runLine struct {
 	SandboxImage  *string `json:"sandbox_image"`
 	DurationMs    int     `json:"duration_ms"`
 	ApprovalState string  `json:"approval_state"`
+	PlanID        string  `json:"plan_id"`
 	Result        struct {
 		OK      bool             `json:"ok"`
 		Data    any              `json:"data"`
@@ -32,9 +33,10 @@ type runLine struct {
 		Changes []map[string]any `json:"changes"`
 		Metrics map[string]any   `json:"metrics"`
 		Error   struct {
-			Type, Message, Code string
-			Retryable           bool
-			Line, Column        int
+			Type, Message, Code, Path, Hint string
+			Details                         any
+			Retryable                       bool
+			Line, Column                    int
 		} `json:"error"`
 	} `json:"result"`
 }
@@ -58,7 +60,7 @@ func TestRun(t *testing.T) {
 	require.Equal(t, map[string]any{"b": 1.0, "a": 7.0}, l.Result.Answer)
 	require.Equal(t, map[string]any{"z": 1.0, "a": []any{1.0, 2.0}}, l.Result.Data)
 	require.Equal(t, run.Digest([]byte(code)), l.InputDigest)
-	require.Equal(t, run.Digest([]byte(`{"a":[1,2],"z":1}`)), l.OutputDigest, "over the canonical JSON")
+	require.Equal(t, run.Digest([]byte(`{"answer":{"a":7,"b":1},"data":{"a":[1,2],"z":1}}`)), l.OutputDigest, "over the canonical JSON of data and answer")
 	require.Equal(t, "koan.code.execute", l.ToolName)
 	require.Equal(t, "1.2.3", l.ToolVersion)
 	require.Equal(t, "NOT_REQUIRED", l.ApprovalState)

@@ -1,0 +1,336 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// maxLine bounds the one line of `APP run` (CONTRACT section 7), in bytes.
+const maxLine = 64 << 10
+
+// line is the one line that `APP run` prints (CONTRACT section 7).
+type line struct {
+	RunID         string     `json:"run_id"`
+	TraceID       string     `json:"trace_id"`
+	ToolName      string     `json:"tool_name"`
+	ToolVersion   string     `json:"tool_version"`
+	InputDigest   string     `json:"input_digest"`
+	OutputDigest  string     `json:"output_digest"`
+	SandboxImage  *string    `json:"sandbox_image"`
+	DurationMs    int64      `json:"duration_ms"`
+	ApprovalState string     `json:"approval_state"`
+	PlanID        string     `json:"plan_id,omitempty"`
+	Result        lineResult `json:"result"`
+}
+
+// lineResult has data and answer on success, null where the script gave none, and
+// error on failure.
+type lineResult struct {
+	OK      bool            `json:"ok"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Changes json.RawMessage `json:"changes,omitempty"`
+	Calls   json.RawMessage `json:"calls,omitempty"`
+	Error   *lineError      `json:"error,omitempty"`
+	Metrics map[string]any  `json:"metrics"`
+}
+
+type lineError struct {
+	Type      string `json:"type"` // the class of @codemode/errors
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+	Code      string `json:"code"`
+	Hint      string `json:"hint,omitempty"`
+	Path      string `json:"path,omitempty"`
+	Details   any    `json:"details,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+}
+
+// body is what koan.code.execute gives, as far as the line needs it.
+type body struct {
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Changes json.RawMessage `json:"changes,omitempty"`
+	Calls   json.RawMessage `json:"calls,omitempty"`
+	Logs    []struct {
+		Level   string `json:"level"`
+		Message string `json:"message"`
+	} `json:"logs,omitempty"`
+}
+
+// line makes the line of a run that ended. out is without secrets. Without an outcome
+// the caller knows the run's id.
+func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
+	l := &line{
+		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: run.Digest([]byte(code)),
+		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
+	}
+	l.Result.Metrics = map[string]any{"duration_ms": l.DurationMs}
+	if o != nil {
+		l.RunID, l.TraceID = o.Run, o.Trace
+	} else {
+		l.TraceID = run.NoRun().Trace
+	}
+	if callErr != nil {
+		return l, l.fail(fault.From(callErr))
+	}
+	return l, l.succeed(out)
+}
+
+// succeed fills in what a run gave.
+func (l *line) succeed(out json.RawMessage) (err error) {
+	var b body
+	if out != nil {
+		if err := json.Unmarshal(out, &b); err != nil {
+			return err
+		}
+	}
+	r := &l.Result
+	r.OK, r.Data, r.Answer, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Changes, b.Calls
+	l.OutputDigest, err = digest(map[string]json.RawMessage{"data": r.Data, "answer": r.Answer})
+	return err
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// fail fills in why a run failed. What explains the fault is shortened where the line
+// has no room for it.
+func (l *line) fail(f *fault.Fault) (err error) {
+	entry, _ := fault.Lookup(f.Code)
+	e := &lineError{
+		Type: entry.Class, Message: clip(f.Message, 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
+		Hint: f.Hint, Path: f.Path, Details: f.Details, Line: f.Line, Column: f.Column,
+	}
+	l.Result.Error = e
+	l.ApprovalState, l.PlanID = approvalOf(f)
+	for _, shorten := range []func(){
+		func() { e.Details = fewer(f.Details) },
+		func() { e.Details = nil },
+		func() { e.Path, e.Hint = "", clip(f.Hint, 1<<10) },
+		func() { e.Message = clip(f.Message, 1<<10) },
+	} {
+		text, err := l.text()
+		if err != nil {
+			return err
+		}
+		if len(text) < maxLine-len(run.Digest(nil)) {
+			break
+		}
+		shorten()
+	}
+	l.OutputDigest, err = digest(e)
+	return err
+}
+
+// fewer keeps the first few of several details, and says how many are left out.
+func fewer(details any) any {
+	const few = 10
+	list, ok := details.([]fault.Detail)
+	if !ok || len(list) <= few {
+		return nil
+	}
+	return append(slices.Clone(list[:few]), fault.Detail{Message: fmt.Sprintf("and %d more", len(list)-few)})
+}
+
+// of names the plan that the line is about, which was applied unless it was only shown.
+func (l *line) of(p *run.Plan, shown bool) {
+	l.PlanID = p.ID
+	if l.RunID == "" {
+		l.RunID = p.ID
+	}
+	switch {
+	case !l.Result.OK: // the fault says it
+	case shown && p.State == run.PlanWaiting:
+		l.ApprovalState = required
+	case shown && p.State == run.PlanDenied:
+		l.ApprovalState = denied
+	default:
+		l.ApprovalState = approved
+	}
+}
+
+// text is the line as it is printed, without the line's end.
+func (l *line) text() ([]byte, error) { return compactJSON(l) }
+
+// fits refuses, before the commit, a run whose line would be too long.
+func (c *command) fits(include []string, plan *run.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
+	return func(ret run.Return, o *run.Outcome) error {
+		b := body{Result: ret.Result, Answer: ret.Answer}
+		for _, part := range []struct {
+			shown bool
+			value any
+			to    *json.RawMessage
+		}{
+			{o.DryRun || slices.Contains(include, "changes"), o.Changes, &b.Changes},
+			{slices.Contains(include, "calls"), o.Calls, &b.Calls},
+		} {
+			if !part.shown {
+				continue
+			}
+			raw, err := compactJSON(part.value)
+			if err != nil {
+				return err
+			}
+			*part.to = raw
+		}
+		out, err := compactJSON(b)
+		if err != nil {
+			return err
+		}
+		out, _ = redactor.JSON(out)
+		l, err := c.line("", out, o, nil, time.Hour) // what it took is not known yet: room for more than it can
+		if err != nil {
+			return err
+		}
+		if plan != nil {
+			l.of(plan, false)
+		}
+		return l.fits()
+	}
+}
+
+// fits refuses a line that is too long.
+func (l *line) fits() error {
+	text, err := l.text()
+	if err != nil {
+		return err
+	}
+	if size := len(text) + len("\n"); size > maxLine {
+		return fault.Newf(fault.ResultTooLarge, "the line of the result takes %d bytes, at most %d are allowed", size, maxLine)
+	}
+	return nil
+}
+
+// approvalOf is what a fault says of the run's approval, and the plan that it names.
+func approvalOf(f *fault.Fault) (state, plan string) {
+	var details struct {
+		PlanID string `json:"planId"`
+	}
+	if raw, err := json.Marshal(f.Details); err == nil {
+		_ = json.Unmarshal(raw, &details) // a list of details names no plan
+	}
+	switch f.Code {
+	case fault.ApprovalRequired:
+		return required, details.PlanID
+	case fault.ApprovalDenied:
+		return denied, details.PlanID
+	}
+	return notRequired, details.PlanID
+}
+
+// compactJSON writes a value without blanks, and without the escapes that only HTML
+// needs.
+func compactJSON(v any) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// digest is over the canonical JSON of a value, so that equal data has equal digests.
+func digest(v any) (string, error) {
+	raw, err := compactJSON(v)
+	if err != nil {
+		return "", err
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var plain any
+	if err := dec.Decode(&plain); err != nil {
+		return "", err
+	}
+	return run.Digest(appendCanonical(nil, plain)), nil
+}
+
+// appendCanonical appends a decoded value as RFC 8785 has it: no blanks, names in the
+// order of their UTF-16 code units, texts with the escapes that JSON needs. Numbers
+// stand as they came, which is how JavaScript writes them.
+func appendCanonical(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return fmt.Appendf(b, "%t", v)
+	case json.Number:
+		return append(b, v...)
+	case string:
+		return appendCanonicalText(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendCanonical(b, item)
+		}
+		return append(b, ']')
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.SortFunc(names, func(a, b string) int {
+			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		})
+		b = append(b, '{')
+		for i, name := range names {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendCanonical(append(appendCanonicalText(b, name), ':'), v[name])
+		}
+		return append(b, '}')
+	}
+	panic(fmt.Sprintf("cli: %T is not decoded JSON", v))
+}
+
+func appendCanonicalText(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, `\b`...)
+		case '\f':
+			b = append(b, `\f`...)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\r':
+			b = append(b, `\r`...)
+		case '\t':
+			b = append(b, `\t`...)
+		default:
+			if c < ' ' {
+				b = fmt.Appendf(b, `\u%04x`, c)
+				continue
+			}
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
