@@ -37,7 +37,7 @@ func (p *provider) runOperation() *catalog.Operation {
 		Describe: func(v *catalog.View) string {
 			return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
 		},
-		Input: runMembers.schema(), Check: func(json.RawMessage) error { return nil }, Output: json.RawMessage(runOutput),
+		Input: runMembers.schema(), Check: func(json.RawMessage) error { return nil }, Output: json.RawMessage(runOutput), Proven: true,
 		Effects: catalog.Effects{Destructive: true},
 		Example: json.RawMessage(`{"code":"import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();"}`),
 		Reach:   catalog.ReachTools, Handler: p.runModule,

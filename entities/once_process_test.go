@@ -37,7 +37,7 @@ func (w *world) seen() []string {
 func (w *world) operation(name string, effects catalog.Effects) *catalog.Operation {
 	object := json.RawMessage(`{"type":"object"}`)
 	return &catalog.Operation{
-		ID: catalog.PluginID("world", name), Input: object, Output: object, Effects: effects, Reach: catalog.Everywhere,
+		ID: catalog.PluginID("world", name), Input: object, Output: json.RawMessage(`true`), Effects: effects, Reach: catalog.Everywhere,
 		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -236,7 +236,7 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
 		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
 		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.name(),
-		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true,
+		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
 	}
 	if o.decode != nil {
 		op.Check = func(in json.RawMessage) error {

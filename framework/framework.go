@@ -237,6 +237,9 @@ func (i *Instance) offer() error {
 	if err != nil {
 		return err
 	}
+	if err := i.engine.CheckSchemas(s); err != nil {
+		return err
+	}
 	i.snapshot.Store(s)
 	i.hiding.Hide(sensitive(s))
 	return nil

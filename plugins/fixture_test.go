@@ -68,6 +68,21 @@ type echoOut struct {
 	Setting string   `json:"setting"`
 }
 
+// tally says less than its schema: a count that is below the minimum.
+type tally struct {
+	Count int      `json:"count" jsonschema:"minimum=1"`
+	Words []string `json:"words"`
+}
+
+// count returns what its caller wants, fit or unfit.
+func count(_ context.Context, _ kit.Call, in tallyIn) (tally, error) {
+	return tally{Count: in.Count}, nil
+}
+
+type tallyIn struct {
+	Count int `json:"count"`
+}
+
 func echoPlugin(domain string) kit.Plugin {
 	greeting := ""
 	echo := func(ctx context.Context, call kit.Call, in echoIn) (echoOut, error) {
@@ -110,6 +125,8 @@ func echoPlugin(domain string) kit.Plugin {
 			kit.Func("say", "Say it again.", echo, kit.ReadOnly(), kit.Example(echoIn{Text: "hi"})),
 			kit.Func("hurry", "Say it within a moment.", echo, kit.ReadOnly(), kit.Timeout(200*time.Millisecond)),
 			kit.Func("send", "Say it to the world.", echo, kit.Outside()),
+			kit.Func("count", "Return a count.", count, kit.ReadOnly()),
+			kit.Func("count-outside", "Return a count to the world.", count, kit.Outside()),
 		},
 	}
 }

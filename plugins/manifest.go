@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/schema"
 	"github.com/koan-go/koan/plugins/wire"
 )
 
@@ -51,14 +53,7 @@ func checkManifest(name string, m *wire.Manifest) error {
 			problems = append(problems, fmt.Sprintf("the function %q is there twice", fn))
 		}
 		seen[fn] = true
-		for what, schema := range map[string][]byte{"input": f.GetInputSchema(), "output": f.GetOutputSchema()} {
-			if err := objectSchema(schema); err != nil {
-				problems = append(problems, fmt.Sprintf("the %s schema of %q: %v", what, fn, err))
-			}
-		}
-		if len(f.GetExample()) > 0 && !json.Valid(f.GetExample()) {
-			problems = append(problems, fmt.Sprintf("the example of %q is not JSON", fn))
-		}
+		problems = append(problems, schemaProblems(f)...)
 		if f.GetTimeoutMs() < 0 {
 			problems = append(problems, fmt.Sprintf("the timeout of %q is negative", fn))
 		}
@@ -70,7 +65,31 @@ func checkManifest(name string, m *wire.Manifest) error {
 	return nil
 }
 
-func objectSchema(raw []byte) error {
+// schemaProblems finds what is wrong with a function's schemas, and with its example by
+// the one of its input.
+func schemaProblems(f *wire.Function) []string {
+	var problems []string
+	var schemas schema.Cache
+	for what, raw := range map[string][]byte{"input": f.GetInputSchema(), "output": f.GetOutputSchema()} {
+		if err := objectSchema(&schemas, raw); err != nil {
+			problems = append(problems, fmt.Sprintf("the %s schema of %q: %v", what, f.GetName(), err))
+		}
+	}
+	switch example := f.GetExample(); {
+	case len(example) == 0:
+		return problems
+	case !json.Valid(example):
+		return append(problems, fmt.Sprintf("the example of %q is not JSON", f.GetName()))
+	case len(problems) > 0:
+		return problems
+	}
+	if err := schemas.Check(f.GetInputSchema(), f.GetExample()); err != nil {
+		return []string{fmt.Sprintf("the example of %q does not fit its input schema: %s", f.GetName(), fault.From(err).Message)}
+	}
+	return nil
+}
+
+func objectSchema(schemas *schema.Cache, raw []byte) error {
 	var s struct {
 		Type string `json:"type"`
 	}
@@ -79,6 +98,9 @@ func objectSchema(raw []byte) error {
 	}
 	if s.Type != "object" {
 		return fmt.Errorf("its type is %q, not \"object\"", s.Type)
+	}
+	if err := schemas.Compile(raw); err != nil {
+		return errors.New(oneLine(err))
 	}
 	return nil
 }

@@ -33,6 +33,26 @@ func TestCheckManifest(t *testing.T) {
 	}
 }
 
+func TestCheckManifestCompilesSchemas(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*wire.Function)
+		want   string
+	}{
+		"unknown type": {func(f *wire.Function) {
+			f.OutputSchema = []byte(`{"type":"object","properties":{"a":{"type":"strnig"}}}`)
+		}, `the output schema of "say": `},
+		"dangling":       {func(f *wire.Function) { f.InputSchema = []byte(`{"type":"object","$ref":"#/$defs/none"}`) }, `the input schema of "say": `},
+		"another host's": {func(f *wire.Function) { f.OutputSchema = []byte(`{"type":"object","$ref":"https://example.org/x"}`) }, `the output schema of "say": `},
+		"example that is wrong": {func(f *wire.Function) {
+			f.InputSchema, f.Example = []byte(`{"type":"object","required":["a"]}`), []byte(`{}`)
+		}, `the example of "say" does not fit its input schema: "a" is missing`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorContains(t, checkManifest("echo", manifest(func(m *wire.Manifest) { c.change(m.Functions[0]) })), c.want)
+		})
+	}
+}
+
 // FuzzManifest: what passes the check makes a catalog; nothing panics.
 func FuzzManifest(f *testing.F) {
 	for _, m := range []*wire.Manifest{manifest(nil), manifest(func(m *wire.Manifest) { m.Functions[0].Name = "say-it" }), {}} {

@@ -189,6 +189,24 @@ func TestFaults(t *testing.T) {
 	require.Equal(t, first.Pid, last.Pid, "the process has survived it all")
 }
 
+func TestOutputMustFitItsSchema(t *testing.T) {
+	b := start(t, pluginsDir(t, "echo"), nil)
+	call := func(fn string, count int) (json.RawMessage, *run.Outcome, *fault.Fault) {
+		out, o, err := b.engine.Invoke(t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("echo", fn), Input: json.RawMessage(fmt.Sprintf(`{"count":%d}`, count))})
+		return out, o, fault.From(err)
+	}
+	out, _, f := call("count", 1)
+	require.Nil(t, f)
+	require.JSONEq(t, `{"count":1,"words":[]}`, string(out), "a nil slice is an empty list")
+	for _, fn := range []string{"count", "count-outside"} {
+		_, o, f := call(fn, -1)
+		require.Equal(t, fault.ExecutionError, f.Code)
+		require.Contains(t, f.Message, "echo."+fn)
+		require.Equal(t, "/count", f.Details.([]fault.Detail)[0].Path)
+		require.Equal(t, fn == "count-outside", len(o.OutsideEffects) == 1)
+	}
+}
+
 func TestTimeAndCancel(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	before, err := b.say(echoIn{})

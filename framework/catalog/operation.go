@@ -59,8 +59,11 @@ type Operation struct {
 	Describe func(v *View) string
 	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
 	// Output describes success only; surfaces admit the fault shape beside it.
-	Input   json.RawMessage
-	Output  json.RawMessage
+	Input  json.RawMessage
+	Output json.RawMessage
+	// Proven reports that the provider's own tests prove that all outputs fit Output, so
+	// that the engine need not check each one, which can take longer than the call.
+	Proven  bool
 	Effects Effects
 	Example json.RawMessage // an input that runs on a fresh app, or nil
 	Scopes  []string        // all of them are needed; see Needs
@@ -123,7 +126,8 @@ func (op *Operation) Description(v *View) string {
 }
 
 // Handler does the work of one call. It gets a valid input from an authorised
-// caller; it must not keep Call beyond its return. It is called again in each
+// caller, and gives an output that fits Output: another one is execution_error, which
+// names the operation. It must not keep Call beyond its return. It is called again in each
 // attempt of a run, unless the operation is Outside: then its result is on the
 // tape and later attempts take it from there. Errors are faults, or become
 // internal. Its context ends with the call's deadline or the caller's cancel.

@@ -1,12 +1,14 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -56,7 +58,7 @@ func TestCallFails(t *testing.T) {
 		{"a conflict", "lab.fail", `{}`, fault.Conflict},
 		{"a panic", "lab.fail", `{"how":"panic"}`, fault.Internal},
 		{"an error that is no fault", "lab.fail", `{"how":"plain"}`, fault.Internal},
-		{"a result that is not JSON", "lab.fail", `{"how":"broken"}`, fault.Internal},
+		{"a result that is not JSON", "lab.fail", `{"how":"broken"}`, fault.ExecutionError},
 		{"a script", "koan.code.execute", `{"code":"{\"id\":\"p9\"}"}`, fault.NotFound},
 		{"a script that lets invalid_payload escape", "koan.code.execute", `{"code":"{\"id\":9}"}`, fault.InvalidPayload},
 		{"a tool that is switched off", "code_search", `{}`, fault.CodeModeDisabled},
@@ -82,9 +84,15 @@ func TestCallKeepsTheBodyOfAFailedScript(t *testing.T) {
 }
 
 func TestCallWrapsWhatIsNoObject(t *testing.T) {
-	w := dial(t, options(t, newGarden()))
+	g := newGarden()
+	g.extra = &catalog.Operation{
+		ID: catalog.PluginID("Lab", "number"), Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"integer"}`), Reach: catalog.Everywhere,
+		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`42`), nil },
+	}
+	w := dial(t, options(t, g))
 	w.hello("2025-11-25", "")
-	require.JSONEq(t, `{"result":42}`, string(w.call(callLine(`1`, "lab.fail", `{"how":"number"}`)).tool(t).Data))
+	require.JSONEq(t, `{"result":42}`, string(w.call(callLine(`1`, "lab.number", `{}`)).tool(t).Data))
+	require.Equal(t, fault.ExecutionError, w.call(callLine(`2`, "lab.fail", `{"how":"number"}`)).tool(t).failure(t).Error.Code, "it says that it returns an object")
 }
 
 func TestCallUnknown(t *testing.T) {

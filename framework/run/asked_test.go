@@ -50,14 +50,14 @@ var inquire = catalog.PluginID("world", "inquire")
 func curious(t *testing.T, o run.Options) *house {
 	t.Helper()
 	h := newHouse(t, o)
-	object := json.RawMessage(`{"type":"object"}`)
+	object, text := json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"string"}`)
 	asks := func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
 		f, err := ask.Elicit(ctx, "sure", "Sure?", json.RawMessage(`{"type":"object","properties":{}}`))
 		return json.RawMessage(`"` + f.Action + `"`), err
 	}
 	ops := append([]*catalog.Operation{
-		{ID: inquire, Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: asks},
-		{ID: catalog.EntityID("Counter", "ask"), Input: object, Output: object, Reach: catalog.Everywhere, Serial: true, Handler: asks},
+		{ID: inquire, Input: object, Output: text, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: asks},
+		{ID: catalog.EntityID("Counter", "ask"), Input: object, Output: text, Reach: catalog.Everywhere, Serial: true, Handler: asks},
 	}, h.view.Snapshot().Operations()...)
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops})
 	require.NoError(t, err)

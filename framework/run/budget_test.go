@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -131,6 +132,26 @@ func TestResultThatCannotBeKeptEndsLaterAttempts(t *testing.T) {
 	require.Equal(t, "host", limitOf(t, err))
 	require.EqualValues(t, 1, h.slowN.Load())
 	require.Zero(t, h.store.value["default"])
+}
+
+// An output takes more when it is decoded for its check than on the tape.
+func TestOutputsAreWeighedBeforeTheyAreChecked(t *testing.T) {
+	h := newHouse(t, run.Options{MaxBytes: 1 << 20})
+	for lists, fits := range map[int]bool{2_000: true, 100_000: false} {
+		_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+			for range 3 { // nothing of it stays counted
+				if _, err := call(ctx, a, fetch, fmt.Sprintf(`{"lists":%d}`, lists)); err != nil {
+					return run.Return{}, err
+				}
+			}
+			return run.Return{}, nil
+		})
+		if fits {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, "host", limitOf(t, err))
+	}
 }
 
 func TestInputsAreWeighed(t *testing.T) {

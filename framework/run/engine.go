@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,6 +57,7 @@ type Engine struct {
 	taping   bool     // something is going to be
 	schemas  schema.Cache
 	budget   budget
+	blamed   sync.Map // operations whose outputs did not fit, and the log says so
 
 	policy atomic.Pointer[Approvals] // what holds now
 }
@@ -241,7 +243,11 @@ func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error)
 	if err := e.check(c.op, c.input); err != nil {
 		return nil, err
 	}
-	return e.handle(context.WithValue(ctx, callKey{}, c), c)
+	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)
+	if err == nil {
+		err = e.checkOutput(ctx, c, out)
+	}
+	return out, err
 }
 
 // Open opens the run of a code operation; ctx is the one its handler got. It
@@ -391,6 +397,11 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 	return c.attempt.slowOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
 		out, err := e.handle(ctx, c)
+		if err == nil {
+			if err = e.checkOutput(ctx, c, out); err != nil {
+				out = nil
+			}
+		}
 		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
 			r.left(c.trace(c.op.ID, start, err))
 		}
@@ -417,7 +428,18 @@ func (e *Engine) serial(ctx context.Context, c *call) (json.RawMessage, error) {
 		ctx = context.WithValue(ctx, key, true)
 	}
 	c.attempt.noteDeed(c.op)
-	return e.handle(ctx, c)
+	out, err := e.handle(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	err = e.checkOutput(ctx, c, out)
+	switch {
+	case err == nil:
+		return out, nil
+	case c.op.Effects.ReadOnly:
+		return nil, err
+	}
+	return nil, c.attempt.finish(err) // what it wrote is past its savepoint: no script may go on with it
 }
 
 // handle calls the provider and contains its panics.

@@ -125,7 +125,7 @@ func newHouse(t *testing.T, o run.Options) *house {
 	serial := func(op string, write bool, fn func(tx *counterTx, in json.RawMessage) error) *catalog.Operation {
 		return &catalog.Operation{
 			ID: catalog.EntityID("Counter", op), Input: json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"},"set":{"type":"string"}},"additionalProperties":false}`),
-			Output: object, Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Target: target, Scopes: []string{"counter"},
+			Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Target: target, Scopes: []string{"counter"},
 			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				var out json.RawMessage
 				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {
@@ -153,7 +153,7 @@ func newHouse(t *testing.T, o run.Options) *house {
 			return nil
 		}),
 		{
-			ID: catalog.PluginID("world", "send"), Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
+			ID: catalog.PluginID("world", "send"), Input: object, Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
 			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				select {
 				case <-time.After(h.slow):
@@ -164,11 +164,14 @@ func newHouse(t *testing.T, o run.Options) *house {
 			},
 		},
 		{
-			ID: catalog.PluginID("world", "fetch"), Input: object, Output: object, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
+			ID: catalog.PluginID("world", "fetch"), Input: object, Output: json.RawMessage(`{"type":["string","array"]}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
 			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
 				h.slowN.Add(1)
-				var in struct{ Size int }
+				var in struct{ Size, Lists int }
 				_ = json.Unmarshal(c.Input(), &in)
+				if in.Lists > 0 {
+					return json.RawMessage("[" + strings.Repeat("[],", in.Lists) + "0]"), nil
+				}
 				return json.RawMessage(strconv.Quote(strings.Repeat("x", in.Size))), nil
 			},
 		},

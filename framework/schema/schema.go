@@ -31,34 +31,53 @@ type Cache struct{ compiled sync.Map }
 // Check validates input against a schema and reports every violation as one
 // invalid_payload. A schema that is none gives schema_unavailable.
 func (c *Cache) Check(schema, input json.RawMessage) error {
-	compiled, err := c.get(schema)
+	wrong, err := c.Violations(schema, input)
 	if err != nil {
 		return fault.New(fault.SchemaUnavailable, "").Because(err)
 	}
-	return check(compiled, input)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// Violations are what is wrong with a value, none where it fits the schema. The error
+// is about the schema: it does not compile.
+func (c *Cache) Violations(schema, value json.RawMessage) ([]fault.Detail, error) {
+	compiled, err := c.get(schema)
+	if err != nil {
+		return nil, err
+	}
+	return check(compiled, value)
+}
+
+// Compile returns why a schema is none, nil for one that can be used.
+func (c *Cache) Compile(schema json.RawMessage) error {
+	_, err := c.get(schema)
+	return err
 }
 
 // Check is Cache.Check for a schema that is used once.
 func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema, input) }
 
-func check(compiled *jsonschema.Schema, input json.RawMessage) error {
+func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, error) {
 	var twice *exact.Repeated
-	if err := exact.Once(input); errors.As(err, &twice) { // who reads it next may take the other one
-		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name stands there twice"})
+	if err := exact.Once(raw); errors.As(err, &twice) { // who reads it next may take the other one
+		return []fault.Detail{{Path: twice.Path, Message: "the name stands there twice"}}, nil
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
-		return fault.Invalid(fault.Detail{Message: "the input is not JSON: " + err.Error()})
+		return []fault.Detail{{Message: "must be JSON: " + err.Error()}}, nil
 	}
 	if path, bad := hugeNumber(value, ""); bad {
-		return fault.Invalid(fault.Detail{Path: path, Message: "the number is out of range"})
+		return []fault.Detail{{Path: path, Message: "the number is out of range"}}, nil
 	}
 	err = compiled.Validate(value)
 	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return err
+	if errors.As(err, &v) {
+		return violations(v, properties(compiled)), nil
 	}
-	return fault.Invalid(violations(v, properties(compiled))...)
+	return nil, err
 }
 
 // maxExponent is beyond what a float64 holds. The validator computes with exact

@@ -124,7 +124,10 @@ func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) 
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(out)
+		if raw, err = json.Marshal(out); err != nil {
+			return nil, err
+		}
+		return emptied(f.output, raw)
 	}
 	for _, o := range opts {
 		o(&f)

@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact"}
+var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact", "framework/schema"}
 
 func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}

@@ -23,7 +23,7 @@ type napIn struct {
 }
 
 type napOut struct {
-	Ms int `json:"ms"`
+	Ms int `json:"ms" jsonschema:"minimum=0"`
 }
 
 func napPlugin() kit.Plugin {
