@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -21,7 +20,8 @@ import (
 // call makes one call. It ends in the plugin's own fault, or in
 // plugin_unavailable (the process is not there, or died under the call),
 // outcome_unknown (it died, and what it does outside cannot be repeated),
-// tool_timeout (the function's own time is over) or call_too_large.
+// tool_timeout (the function's own time is over), call_too_large, or execution_error
+// (it failed without a word for its caller, or broke the contract).
 func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call) (json.RawMessage, error) {
 	if n := len(c.Input()); n > wire.MaxCallBytes {
 		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxCallBytes).
@@ -36,7 +36,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	proc, err := p.acquire(ctx)
 	if err == nil {
 		var out json.RawMessage
-		out, err = p.exchange(ctx, proc, request(ctx, op, c), c)
+		out, err = p.exchange(ctx, proc, op, request(ctx, op, c), c)
 		if err == nil {
 			return out, nil
 		}
@@ -48,10 +48,20 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	case outer.Err() != nil:
 		return nil, context.Cause(outer) // a deadline that has been handed on as a cancel stays a deadline
 	case ctx.Err() != nil:
-		return nil, fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
-			WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
+		return nil, p.late(op)
 	}
 	return nil, p.explainCall(proc, op, err)
+}
+
+// late is the fault of a call whose own time is over.
+func (p *plugin) late(op *catalog.Operation) *fault.Fault {
+	f := fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
+		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
+	if effective(op) {
+		f.Retry = fault.Never
+		f.WithHint("It may have taken effect: check outside before calling again.")
+	}
+	return f
 }
 
 func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.CallRequest {
@@ -69,7 +79,7 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 
 // exchange sends a call and reads its events. Errors are faults that the plugin
 // sent, or gRPC's.
-func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
+func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operation, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
 	held := newHolding(ctx)
 	defer held.release()
 	if err := held.hold(len(req.GetInput())); err != nil { // it is copied into the message
@@ -97,11 +107,7 @@ func (p *plugin) exchange(ctx context.Context, proc *process, req *wire.CallRequ
 		case *wire.CallEvent_Output:
 			return out.end(held, e.Output)
 		case *wire.CallEvent_Fault:
-			f, err := fault.Decode(e.Fault)
-			if err != nil {
-				return nil, err
-			}
-			return nil, f
+			return nil, p.received(op, e.Fault)
 		}
 	}
 }
@@ -130,18 +136,20 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 	if errors.As(err, &f) {
 		return f
 	}
+	if errors.Is(err, errParts) || errors.Is(err, errNotJSON) {
+		return p.blamed(op, err.Error())
+	}
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
 		return fault.New(fault.CallTooLarge, "the plugin's message is larger than allowed").
 			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
 	case codes.Unavailable, codes.Canceled:
 		proc.discard()
-		if op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent {
+		if effective(op) {
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
 		}
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
 			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(err)
 	}
-	p.log.Error("the plugin broke the contract", "function", op.ID.Op, "error", err.Error(), "after", time.Since(proc.started))
-	return fault.Newf(fault.Internal, "the plugin %s gave no usable answer", p.name).Because(err)
+	return p.blamed(op, "it broke off without an answer").Because(err)
 }

@@ -54,7 +54,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
 }
 
 type echoOut struct {
@@ -94,6 +94,14 @@ func echoPlugin(domain string) kit.Plugin {
 			return out, fault.New(fault.Conflict, "taken").WithHint("take another").WithPath("/text").WithDetails([]fault.Detail{{Path: "/text", Message: "taken"}})
 		case "error":
 			return out, errors.New("inner words")
+		case "late":
+			return out, fmt.Errorf("ask a peer: %w", context.DeadlineExceeded)
+		case "made-up":
+			return out, &fault.Fault{Code: "made_up", Message: "boo"}
+		case "quota":
+			return out, fault.New(fault.SDKCallsExceeded, "")
+		case "script":
+			return out, &fault.Fault{Code: fault.NotFound, Message: "no text", Retry: "perhaps", Line: 7, Column: 3, Source: "x"}
 		case "print":
 			fmt.Println("printed " + in.Text)
 			call.Log.Info("logged " + in.Text)

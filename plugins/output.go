@@ -42,7 +42,11 @@ func (h *holding) release() {
 // output is an output that comes in parts.
 type output struct{ raw []byte }
 
-var errParts = errors.New("the parts of the plugin's output do not fit together")
+// What breaks the contract of a call.
+var (
+	errParts   = errors.New("the parts of its output do not fit together")
+	errNotJSON = errors.New("its output is not JSON")
+)
 
 // add takes a part. With the first one the whole output is counted.
 func (o *output) add(h *holding, size int64, data []byte) error {
@@ -81,7 +85,7 @@ func (o *output) end(h *holding, data []byte) (json.RawMessage, error) {
 		}
 	}
 	if !json.Valid(out) {
-		return nil, errors.New("the plugin's output is not JSON")
+		return nil, errNotJSON
 	}
 	return out, nil
 }

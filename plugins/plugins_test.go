@@ -24,7 +24,6 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/plugins/wire"
 )
 
 func TestOperations(t *testing.T) {
@@ -41,7 +40,7 @@ func TestOperations(t *testing.T) {
 			"text": {"type": "string", "description": "what to say"},
 			"sleepMs": {"type": "integer", "minimum": 0},
 			"size": {"type": "integer"},
-			"do": {"type": "string", "enum": ["panic","fault","error","print","deaf","progress","die"]}
+			"do": {"type": "string", "enum": ["panic","fault","error","print","deaf","progress","die","late","made-up","quota","script"]}
 		}}`, string(say.Input))
 	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
 	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)
@@ -137,74 +136,6 @@ func TestCall(t *testing.T) {
 		}
 		require.Less(t, time.Since(begin), 1500*time.Millisecond)
 	})
-}
-
-func TestFaults(t *testing.T) {
-	b := start(t, pluginsDir(t, "echo"), nil)
-	first, err := b.say(echoIn{})
-	require.NoError(t, err)
-
-	t.Run("passes through", func(t *testing.T) {
-		_, err := b.say(echoIn{Do: "fault"})
-		f := fault.From(err)
-		require.Equal(t, fault.Conflict, f.Code)
-		require.Equal(t, "taken", f.Message)
-		require.Equal(t, "take another", f.Hint)
-		require.Equal(t, "/text", f.Path)
-		raw, err := json.Marshal(f.Details)
-		require.NoError(t, err)
-		require.JSONEq(t, `[{"path":"/text","message":"taken"}]`, string(raw))
-	})
-	t.Run("other errors do not leak", func(t *testing.T) {
-		_, err := b.say(echoIn{Do: "error"})
-		require.Equal(t, fault.Internal, fault.CodeOf(err))
-		require.NotContains(t, err.Error(), "inner words")
-		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), "inner words") }, 3*time.Second, 10*time.Millisecond)
-	})
-	t.Run("panic", func(t *testing.T) {
-		_, err := b.say(echoIn{Do: "panic", Text: "disco"})
-		require.Equal(t, fault.Internal, fault.CodeOf(err))
-		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), "at the disco") }, 3*time.Second, 10*time.Millisecond)
-	})
-	t.Run("output too large", func(t *testing.T) {
-		_, err := b.say(echoIn{Size: wire.MaxCallBytes})
-		require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
-	})
-	t.Run("large output", func(t *testing.T) {
-		out, err := b.say(echoIn{Size: wire.MaxCallBytes - 64<<10})
-		require.NoError(t, err)
-		require.Len(t, out.Text, wire.MaxCallBytes-64<<10)
-	})
-	t.Run("input too large", func(t *testing.T) {
-		_, err := b.say(echoIn{Text: strings.Repeat("x", wire.MaxCallBytes)})
-		require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
-	})
-	t.Run("unknown function", func(t *testing.T) {
-		_, err := b.invoke(t.Context(), "echo", "sing", echoIn{})
-		require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
-	})
-
-	last, err := b.say(echoIn{})
-	require.NoError(t, err)
-	require.Equal(t, first.Pid, last.Pid, "the process has survived it all")
-}
-
-func TestOutputMustFitItsSchema(t *testing.T) {
-	b := start(t, pluginsDir(t, "echo"), nil)
-	call := func(fn string, count int) (json.RawMessage, *run.Outcome, *fault.Fault) {
-		out, o, err := b.engine.Invoke(t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("echo", fn), Input: json.RawMessage(fmt.Sprintf(`{"count":%d}`, count))})
-		return out, o, fault.From(err)
-	}
-	out, _, f := call("count", 1)
-	require.Nil(t, f)
-	require.JSONEq(t, `{"count":1,"words":[]}`, string(out), "a nil slice is an empty list")
-	for _, fn := range []string{"count", "count-outside"} {
-		_, o, f := call(fn, -1)
-		require.Equal(t, fault.ExecutionError, f.Code)
-		require.Contains(t, f.Message, "echo."+fn)
-		require.Equal(t, "/count", f.Details.([]fault.Detail)[0].Path)
-		require.Equal(t, fn == "count-outside", len(o.OutsideEffects) == 1)
-	}
 }
 
 func TestTimeAndCancel(t *testing.T) {

@@ -130,7 +130,7 @@ func init() {
 	entry(MissingAnswer, "The script ended without SDK.Out.answer().", "Call SDK.Out.answer(...) with what the user should see before the script ends.", Fix, 422, rpcInternal, classBase)
 	entry(ResultTooLarge, "The result is too large to be returned.", "Return counts, ids or the few fields that are needed.", Fix, 422, rpcInternal, classLimit)
 	entry(CallTooLarge, "The arguments or the result of one call are larger than allowed.", "Send or ask for less in one call: use `fields`, `pageSize` or smaller batches.", Fix, 413, rpcParams, classLimit)
-	entry(ExecutionError, "The run failed for a reason of the server's own.", "Try again; if it stays, report it with the run's id.", Safe, 500, rpcInternal, classBase)
+	entry(ExecutionError, "What the call or the run relies on failed, or returned what it must not: a plugin, for example.", "Try again; if it stays, report it with the run's id.", Safe, 500, rpcInternal, classBase)
 	entry(ToolNotFound, "There is no such tool, or it is not offered to this caller.", "List what is offered, or search for it.", Fix, 404, rpcParams, classTool, tooling("NOT_FOUND"))
 	entry(ServerNotFound, "There is no such server or plugin.", "Name one of the connected servers.", Fix, 404, rpcParams, classServer, tooling("NOT_FOUND"))
 	entry(ServiceUnavailable, "A part that the call needs is not available.", "Try again shortly; `doctor` says what is missing.", Safe, 503, rpcInternal, classCall)

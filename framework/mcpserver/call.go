@@ -128,11 +128,10 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 // short and has nothing better to say. Where its work does not end even then, the
 // client has its answer before that.
 func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoked, late *fault.Fault) {
-	limit := s.timeout(op)
-	ctx, stop := patience.WithTimeout(ctx, limit, errTimeUp)
+	ctx, stop := patience.WithTimeout(ctx, s.timeout(op), timeUp(op, s.timeout(op)))
 	defer stop()
 	attended := context.AfterFunc(ctx, func() {
-		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShort(ctx, limit)) })
+		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShort(ctx)) })
 	})
 	got = s.engine(ctx, req)
 	attended()
@@ -143,7 +142,7 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 		<-ctx.Done() // a copy of the deadline may have been faster than the deadline itself
 	}
 	if ctx.Err() != nil {
-		return got, cutShort(ctx, limit)
+		return got, cutShort(ctx)
 	}
 	return got, nil
 }
@@ -168,16 +167,29 @@ func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
 	return got
 }
 
-// stopped tells whether a failure is the mere echo of a context's end.
+// stopped reports whether a failure is the mere echo of a context's end.
 func stopped(err error) bool {
 	code := fault.CodeOf(err)
-	return code == fault.Cancelled || code == fault.Timeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return code == fault.Cancelled || code == fault.Timeout || code == fault.ToolTimeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-func cutShort(ctx context.Context, limit time.Duration) *fault.Fault {
-	if errors.Is(context.Cause(ctx), errTimeUp) {
-		ms := limit.Milliseconds()
-		return fault.Newf(fault.ToolTimeout, "the tool did not end within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms})
+// timeUp is the fault of a call that did not end in its time. It is the cause of the
+// context's end, so that the run, its journal and its caller say the same.
+func timeUp(op *catalog.Operation, limit time.Duration) *fault.Fault {
+	ms := limit.Milliseconds()
+	f := fault.Newf(fault.ToolTimeout, "the tool did not end within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
+	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
+		f.Retry = fault.Never
+		f.WithHint("It may have taken effect: check outside before calling again.")
+	}
+	return f
+}
+
+// cutShort is why a call was cut short.
+func cutShort(ctx context.Context) *fault.Fault {
+	var f *fault.Fault
+	if errors.As(context.Cause(ctx), &f) {
+		return f
 	}
 	return fault.New(fault.Cancelled, "the connection ended before the call did")
 }

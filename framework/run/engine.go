@@ -307,12 +307,12 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 	ctx, over := a.observedCall(ctx, id, at)
 	out, err := e.admitted(ctx, c, id)
-	over(err)
 	if err != nil && !Ends(err) {
-		f := fault.From(err)
+		f := faultOf(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
+	over(err)
 	e.budget.passed(len(input) + len(out))
 	a.note(c.trace(id, start, err))
 	a.keep(c, id, start, len(out), err)
@@ -398,9 +398,10 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 		start := time.Now()
 		out, err := e.handle(ctx, c)
 		if err == nil {
-			if err = e.checkOutput(ctx, c, out); err != nil {
-				out = nil
-			}
+			err = e.checkOutput(ctx, c, out)
+		}
+		if err != nil && !Ends(err) {
+			out, err = nil, faultOf(ctx, c.nameOf(c.op.ID), err)
 		}
 		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
 			r.left(c.trace(c.op.ID, start, err))

@@ -54,7 +54,7 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 	if len(wrong) == 0 {
 		return nil
 	}
-	name := c.request.View.Snapshot().ToolName(op.ID)
+	name := c.nameOf(op.ID)
 	f := fault.Invalid(wrong...)
 	details, problems := f.Details, f.Message
 	if f.Path != "" {

@@ -182,7 +182,7 @@ func (a *Attempt) keep(c *call, id catalog.ID, start time.Time, output int, err 
 		rec.Outside = c.op.Effects.Outside && !c.op.Effects.ReadOnly
 	}
 	if err != nil {
-		rec.Outcome = string(fault.CodeOf(err))
+		rec.Outcome = outcomeOf(err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -193,6 +193,9 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 		err = r.hold.superseded(ctx, out, err)
 	}
 	if err != nil {
+		if echoes(ctx, err) {
+			err = endedBy(ctx, err)
+		}
 		err = r.failed(out, err)
 	}
 	if r.hold != nil {

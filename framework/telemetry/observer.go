@@ -141,9 +141,6 @@ func (o *observer) Attempt(ctx context.Context, number int) (context.Context, fu
 	}
 	return ctx, func(err error) {
 		outcome := outcomeOf(err)
-		if err != nil && !isFault(err) && run.Ends(err) {
-			outcome = "again"
-		}
 		o.attempts.Add(ctx, 1, o.about(about{outcome: outcome}))
 		ended(span, outcome, err)
 	}
@@ -203,9 +200,13 @@ func isFault(err error) bool {
 	return ok
 }
 
+// outcomeOf is "again" for what another attempt follows.
 func outcomeOf(err error) string {
-	if err == nil {
+	switch {
+	case err == nil:
 		return "ok"
+	case !isFault(err) && run.Ends(err):
+		return "again"
 	}
 	return string(fault.CodeOf(err))
 }

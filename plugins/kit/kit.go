@@ -103,9 +103,10 @@ type Function struct {
 // and jsonschema tags describe it (`jsonschema:"minimum=1"`,
 // `jsonschema_description:"how many"`). Fields that In does not have are refused.
 //
-// A fault (package framework/fault) that fn returns reaches the caller as it is;
-// any other error is logged and becomes internal, and so does a panic. Output
-// beyond wire.MaxCallBytes is call_too_large.
+// A fault (package framework/fault) that fn returns reaches the caller as it is, where
+// its code speaks of a call; any other error is logged, and the caller gets
+// execution_error, which names the plugin. So does a panic. Output beyond
+// wire.MaxCallBytes is call_too_large.
 func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) (Out, error), opts ...Option) Function {
 	f := Function{name: name, summary: summary}
 	var err error

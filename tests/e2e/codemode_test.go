@@ -40,7 +40,7 @@ func napPlugin() kit.Plugin {
 	}
 	return kit.Plugin{
 		Domain: napDomain, Version: "1.0.0", Description: "Sleeps.",
-		Functions: []kit.Function{kit.Func("take", "Sleep for some milliseconds.", nap, kit.ReadOnly(), kit.Example(napIn{Ms: 1}))},
+		Functions: []kit.Function{kit.Func("take", "Sleep for some milliseconds.", nap, kit.ReadOnly(), kit.Example(napIn{Ms: 1})), kit.Func("elsewhere", "Sleep in another place.", nap, kit.Outside())},
 	}
 }
 

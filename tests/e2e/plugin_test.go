@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,4 +53,94 @@ func TestPluginOutputThatDoesNotFit(t *testing.T) {
 	out := p.execute("try { SDK.Nap.take({ms: -5}) } catch (e) { SDK.Out.answer([e.code, e.details[0].path]) }")
 	require.Equal(t, []any{string(fault.ExecutionError), "/ms"}, out.Answer)
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "does not fit its output schema"), p.stderr.String())
+}
+
+// journalRows are the journal's runs of an operation, the latest first.
+func (p *peer) journalRows(operation string) []map[string]any {
+	p.t.Helper()
+	out := p.execute(`SDK.Entities.KoanRun.all({ filter: { operation: ` + strconv.Quote(operation) + ` }, sort: "-started", with: "calls" })`)
+	require.True(p.t, out.Success, "%+v", out.Error)
+	var rows []map[string]any
+	for _, row := range out.Result.([]any) {
+		rows = append(rows, row.(map[string]any))
+	}
+	return rows
+}
+
+// TestPluginCallThatIsCancelled: a client's cancel is a cancel in the journal, of the
+// run and of its call, and nobody's defect in the log.
+func TestPluginCallThatIsCancelled(t *testing.T) {
+	t.Parallel()
+	a := withNap(t)
+	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
+	p := a.serve()
+	for _, tool := range []string{"nap.take", "nap.elsewhere"} {
+		id, answer := p.post("tools/call", map[string]any{"name": tool, "arguments": map[string]any{"ms": 20000}})
+		time.Sleep(300 * time.Millisecond) // it sleeps
+		p.notify("notifications/cancelled", map[string]any{"requestId": id, "reason": "never mind"})
+		var rows []map[string]any
+		require.Eventually(t, func() bool {
+			rows = p.journalRows("plugin::" + tool)
+			return len(rows) == 1
+		}, 10*time.Second, 100*time.Millisecond)
+		require.Equal(t, string(fault.Cancelled), rows[0]["outcome"], tool)
+		calls := rows[0]["calls"].([]any)
+		require.Equal(t, string(fault.Cancelled), calls[0].(map[string]any)["outcome"])
+		require.Empty(t, answer)
+	}
+	require.NotContains(t, p.stderr.String(), "level=ERROR")
+	require.NotContains(t, p.stderr.String(), "defect")
+}
+
+func TestPluginCallThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	a := withNap(t)
+	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
+	p := a.serve("--server.toolTimeoutMs", "300")
+	for tool, retry := range map[string]fault.Retry{"nap.take": fault.Safe, "nap.elsewhere": fault.Never} {
+		r := p.tool(tool, map[string]any{"ms": 20000})
+		var failure struct {
+			Error     executionFailure
+			TimeoutMs int
+		}
+		require.NoError(t, json.Unmarshal(r.Structured, &failure))
+		require.Equal(t, string(fault.ToolTimeout), failure.Error.Code)
+		require.Equal(t, 300, failure.TimeoutMs)
+		require.Equal(t, string(retry), failure.Error.Retry, "whether a second call is safe depends on what the first may have done")
+		var rows []map[string]any
+		require.Eventually(t, func() bool {
+			rows = p.journalRows("plugin::" + tool)
+			return len(rows) == 1
+		}, 10*time.Second, 100*time.Millisecond)
+		require.Equal(t, string(fault.ToolTimeout), rows[0]["outcome"], "as the client was told")
+	}
+}
+
+// TestPluginCallThatWaitsForAYes: the journal says why the call was not made.
+func TestPluginCallThatWaitsForAYes(t *testing.T) {
+	t.Parallel()
+	a := withNap(t)
+	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
+	r := a.exec("SDK.Nap.elsewhere({ms: 1})", "run", "-", "--approval", "always")
+	require.Equal(t, "REQUIRED", oneLine(t, r).ApprovalState)
+	r = a.exec(`SDK.Entities.KoanCall.all({ filter: { operation: "plugin::nap.elsewhere" } }).map(c => c.outcome)`, "run", "-")
+	require.Equal(t, []any{string(fault.ApprovalRequired)}, oneLine(t, r).Result.Data)
+}
+
+// TestCancelledCallOutsideLeavesItsKeyOpen: nobody knows what became of the call, and the
+// key's next holder is told so, not that a defect was the result.
+func TestCancelledCallOutsideLeavesItsKeyOpen(t *testing.T) {
+	t.Parallel()
+	p := withNap(t).serve()
+	args := map[string]any{"code": "SDK.Nap.elsewhere({ms: SDK.args})", "args": 20000, "idempotencyKey": "k"}
+	id, _ := p.post("tools/call", map[string]any{"name": "koan.code.execute", "arguments": args})
+	time.Sleep(500 * time.Millisecond)
+	p.notify("notifications/cancelled", map[string]any{"requestId": id})
+	var failure struct{ Error executionFailure }
+	require.Eventually(t, func() bool {
+		r := p.tool("koan.code.execute", args)
+		require.NoError(t, json.Unmarshal(r.Structured, &failure))
+		return failure.Error.Code != string(fault.InProgress)
+	}, 10*time.Second, 100*time.Millisecond)
+	require.Equal(t, string(fault.OutcomeUnknown), failure.Error.Code, failure.Error.Message)
 }

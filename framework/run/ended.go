@@ -1,0 +1,76 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// ended is why a context is over, as a fault or as an error of package context. A cause
+// that is neither is somebody's own word for a cancel.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if isFault(cause) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return ctx.Err()
+}
+
+// echoes reports whether an error says no more than that ctx is over: what a handler
+// returns then may be anything, and is not a defect of it.
+func echoes(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return true
+	}
+	return f.Code == fault.Cancelled || f.Code == fault.Internal && errors.Is(err, ctx.Err())
+}
+
+// endedBy is the fault of a call or a run that ended because ctx is over. It keeps the
+// line that err knows.
+func endedBy(ctx context.Context, err error) *fault.Fault {
+	f := *fault.From(ended(ctx)) // which others may have, too
+	if at := fault.From(err); at != nil && at.Line != 0 {
+		f.Line, f.Column, f.Source = at.Line, at.Column, at.Source
+	}
+	return f.Because(err)
+}
+
+// faultOf is the fault that a call ends in. name is that of the operation.
+func faultOf(ctx context.Context, name string, err error) *fault.Fault {
+	var f *fault.Fault
+	switch {
+	case echoes(ctx, err):
+		return endedBy(ctx, err)
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		// The run goes on, so that it is neither cancelled nor late.
+		return fault.Newf(fault.ExecutionError, "%s gave up: something that it waited for did not answer in time", name).Because(err)
+	}
+	return fault.From(err)
+}
+
+// outcomeOf is a call's outcome in the journal.
+func outcomeOf(err error) string {
+	switch {
+	case isPause(err):
+		return string(fault.ApprovalRequired)
+	case isRestart(err):
+		return string(fault.Conflict)
+	}
+	return string(fault.CodeOf(err))
+}
+
+// nameOf is how messages name an operation.
+func (c *call) nameOf(id catalog.ID) string {
+	if c.op == nil {
+		return id.String()
+	}
+	return c.request.View.Snapshot().ToolName(id)
+}
