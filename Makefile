@@ -30,12 +30,16 @@ help: ## Say what there is
 setup: ## Install what is missing on a fresh Debian machine (node, protoc, PostgreSQL; npm packages for tests)
 	@.ci/setup
 
+# What the binaries say of their build (toolVersion).
+VERSION ?= $(shell .ci/version)
+VERSIONED = -X github.com/koan-go/koan/framework/build.version=$(VERSION)
+
 # An app uses the worker binary beside it only if both carry the same stamp.
-STAMPED = -ldflags "-X github.com/koan-go/koan/codemode/worker.stamp=$(shell .ci/worker-id)"
+STAMPED = -ldflags "$(VERSIONED) -X github.com/koan-go/koan/codemode/worker.stamp=$(shell .ci/worker-id)"
 
 build: ## Build bin/koan, bin/pantrypal, bin/koan-worker and bin/plugins
 	@mkdir -p $(BIN)/plugins
-	$(GO) build -o $(BIN)/koan ./cmd/koan
+	$(GO) build -ldflags "$(VERSIONED)" -o $(BIN)/koan ./cmd/koan
 	CGO_ENABLED=0 $(GO) build $(STAMPED) -o $(BIN)/koan-worker ./cmd/koan-worker
 	$(GO) build $(STAMPED) -o $(BIN)/pantrypal ./sample-pantrypal
 	$(GO) build -o $(BIN)/demo ./sample-pantrypal/cmd/demo

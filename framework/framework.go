@@ -11,15 +11,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
@@ -38,7 +37,8 @@ type Provider = catalog.Provider
 // App is all that an app developer writes down.
 type App struct {
 	Name string // short, lower case: names the binary, the data folder, the server
-	// Version is the app's own; "" takes that of the build.
+	// Version is the app's own; "" takes that of the build (package build), which the
+	// linker may set.
 	Version string
 	// Description is one sentence for people and models: what the app is for.
 	Description string
@@ -158,7 +158,7 @@ func configured(app App, o Options) (*Instance, error) {
 		panic("framework: App.Name is empty")
 	}
 	if app.Version == "" {
-		app.Version = buildVersion()
+		app.Version = build.Version()
 	}
 	values, err := config.Load(app.Settings(), o.Config)
 	if err != nil {
@@ -419,21 +419,4 @@ func (h host) Changed() {
 	for _, fn := range watchers {
 		fn()
 	}
-}
-
-// buildVersion is toolVersion: the module's version, or "0.0.0-" and the commit.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "0.0.0-unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return strings.TrimPrefix(v, "v")
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "0.0.0-" + s.Value[:12]
-		}
-	}
-	return "0.0.0-dev"
 }

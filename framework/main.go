@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/cli"
 	"github.com/koan-go/koan/framework/config"
@@ -17,7 +18,7 @@ func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 // Run is Main for a program that has its own exit: it gives the status.
 func Run(app App, args []string) int {
 	if app.Version == "" {
-		app.Version = buildVersion()
+		app.Version = build.Version()
 	}
 	return cli.Main(cli.App{
 		Name: app.Name, Version: app.Version, Description: app.Description, Settings: app.Settings(),

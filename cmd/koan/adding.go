@@ -50,7 +50,7 @@ Where no line and no program say how ent's code is generated, FLAGS are those of
 			if len(args) > 0 {
 				o.Dir = args[0]
 			}
-			o.Version = version()
+			o.Version = released()
 			if source != "" {
 				if o.Source, *failure = checkout(source); *failure != nil {
 					return nil

@@ -73,7 +73,7 @@ func create(o options, out io.Writer) error {
 }
 
 func named(dir string, o options) (names, error) {
-	n := names{Module: o.module, Version: version()}
+	n := names{Module: o.module, Version: released()}
 	n.Name = strings.Trim(notInName.ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-"), "-")
 	if n.Name == "" {
 		return n, fmt.Errorf("%q gives no name for an app; use letters and digits", filepath.Base(dir))

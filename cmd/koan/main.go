@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/build"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -19,7 +21,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
-		Use: "koan", Short: "Start new Koan apps, and add Koan to ent projects", Version: version(), SilenceErrors: true, SilenceUsage: true,
+		Use: "koan", Short: "Start new Koan apps, and add Koan to ent projects", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(stdout)
@@ -56,8 +58,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// version is the released version of this build, "" for a build from a checkout.
-func version() string {
+// released is the version of Koan that new apps use, "" for a build from a checkout.
+func released() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+dirty") || strings.HasPrefix(info.Main.Version, "v0.0.0-") {
 		return ""

@@ -19,6 +19,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
+// pantryVersion is what the linker is told that the build is.
+const pantryVersion = "9.8.7"
+
 // pantryBuilt is the folder that pantry built into, for TestMain to remove.
 var pantryBuilt string
 
@@ -30,7 +33,7 @@ var pantry = sync.OnceValues(func() (string, error) {
 	}
 	pantryBuilt = dir
 	for out, pkg := range map[string]string{"pantrypal": "./sample-pantrypal", "plugins/vision": "./plugins/vision", "demo": "./sample-pantrypal/cmd/demo"} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, out), pkg)
+		cmd := exec.Command("go", "build", "-ldflags", "-X github.com/koan-go/koan/framework/build.version=v"+pantryVersion, "-o", filepath.Join(dir, out), pkg)
 		cmd.Dir = "../.."
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return "", &buildError{pkg, string(text)}
@@ -80,6 +83,31 @@ func demo(t *testing.T, args ...string) (string, error) {
 	cmd.Dir = "../.."
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// TestVersionOfTheBuild: an app that names no version says its build's, everywhere the
+// same.
+func TestVersionOfTheBuild(t *testing.T) {
+	t.Parallel()
+	p := servePantry(t, t.TempDir())
+	about := p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
+	var init struct {
+		ServerInfo   struct{ Version string }
+		Capabilities struct {
+			Experimental, Extensions map[string]struct{ ToolVersion string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(about.Result, &init))
+	require.Equal(t, pantryVersion, init.ServerInfo.Version)
+	require.Equal(t, pantryVersion, init.Capabilities.Experimental["koan"].ToolVersion)
+	require.Equal(t, pantryVersion, init.Capabilities.Extensions["dev.koan/code-mode"].ToolVersion)
+	r := p.tool("koan.code.execute", input{"code": "1"})
+	require.Contains(t, string(r.Meta["dev.koan/run"]), `"toolVersion":"`+pantryVersion+`"`)
+	script := filepath.Join(t.TempDir(), "one.js")
+	require.NoError(t, os.WriteFile(script, []byte("1"), 0o600))
+	out, err := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "run", script, "--database", "sqlite://"+t.TempDir()).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"tool_version":"`+pantryVersion+`"`)
 }
 
 func TestDemo(t *testing.T) {
