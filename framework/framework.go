@@ -234,13 +234,20 @@ func (i *Instance) offer() error {
 	}
 	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: toolset.Operations()}
 	s, err := catalog.NewSnapshot(append(offers, about)...)
+	if err == nil {
+		err = i.engine.CheckSchemas(s)
+	}
 	if err != nil {
+		for _, o := range offers {
+			if o.Closed != nil {
+				o.Closed()
+			}
+		}
 		return err
 	}
-	if err := i.engine.CheckSchemas(s); err != nil {
-		return err
+	if last := i.snapshot.Swap(s); last != nil {
+		defer last.Retire()
 	}
-	i.snapshot.Store(s)
 	i.hiding.Hide(sensitive(s))
 	return nil
 }

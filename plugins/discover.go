@@ -15,6 +15,12 @@ import (
 type executable struct {
 	name string
 	path string
+	info os.FileInfo // of the file, behind links
+}
+
+// same reports whether it is the same file, unchanged.
+func (e executable) same(o executable) bool {
+	return e.info != nil && o.info != nil && os.SameFile(e.info, o.info) && e.info.Size() == o.info.Size() && e.info.ModTime().Equal(o.info.ModTime())
 }
 
 // reserved are the domains whose name in scripts, SDK.<Domain>, or as a server
@@ -53,7 +59,7 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 			skipped = append(skipped, fmt.Sprintf("%s: there is another plugin %q", file, name))
 		default:
 			seen[name] = true
-			found = append(found, executable{name: name, path: path})
+			found = append(found, executable{name: name, path: path, info: info})
 		}
 	}
 	return found, skipped, nil

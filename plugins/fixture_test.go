@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,6 +44,14 @@ func TestMain(m *testing.M) {
 		serveFuture()
 	case "flaky":
 		serveFlaky()
+	case "shift":
+		kit.Serve(shiftPlugin())
+	case "hung":
+		time.Sleep(time.Minute)
+	case "fleeting":
+		serveFleeting()
+	case "parent":
+		kit.Serve(parentPlugin())
 	case "app":
 		serveApp()
 	default:
@@ -157,6 +166,84 @@ func serveFlaky() {
 	kit.Serve(echoPlugin("flaky"))
 }
 
+// shiftPlugin is of the version that a file beside it says, and has a function of that
+// name.
+func shiftPlugin() kit.Plugin {
+	version, err := os.ReadFile(os.Args[0] + ".version")
+	if err != nil {
+		os.Exit(5)
+	}
+	wait := func(ctx context.Context, _ kit.Call, in echoIn) (echoOut, error) {
+		time.Sleep(time.Duration(in.SleepMs) * time.Millisecond)
+		return echoOut{Text: string(version), Pid: os.Getpid(), Env: []string{}}, nil
+	}
+	return kit.Plugin{
+		Domain: "shift", Version: string(version), Description: "  Changes\nits version. ",
+		Functions: []kit.Function{kit.Func("say", "Say the version.", wait, kit.ReadOnly()), kit.Func("of-"+string(version), "Say the version.", wait, kit.ReadOnly())},
+	}
+}
+
+// serveFleeting notes each start in a file beside it, and is gone soon after.
+func serveFleeting() {
+	f, err := os.OpenFile(os.Args[0]+".starts", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err != nil {
+		os.Exit(6)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { os.Exit(7) })
+	kit.Serve(echoPlugin("fleeting"))
+}
+
+type parentIn struct {
+	Session bool `json:"session,omitempty"` // the child begins a session of its own
+	Flood   int  `json:"flood,omitempty"`   // lines on each way out
+}
+
+type parentOut struct {
+	Pid   int `json:"pid"`
+	Child int `json:"child"`
+}
+
+// parentPlugin starts processes, and prints past the kit.
+func parentPlugin() kit.Plugin {
+	begin := func(_ context.Context, _ kit.Call, in parentIn) (parentOut, error) {
+		out := parentOut{Pid: os.Getpid()}
+		cmd := exec.Command("sleep", "300")
+		cmd.Stdout, cmd.Stderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr") // the pipes to the app
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: in.Session}
+		if err := cmd.Start(); err != nil {
+			return out, err
+		}
+		out.Child = cmd.Process.Pid
+		return out, nil
+	}
+	flood := func(_ context.Context, call kit.Call, in parentIn) (parentOut, error) {
+		long := strings.Repeat("l", 100<<10) + "\n"
+		for _, fd := range []int{1, 2} {
+			if _, err := syscall.Write(fd, []byte(long)); err != nil {
+				return parentOut{}, err
+			}
+		}
+		for n := range in.Flood {
+			line := fmt.Sprintf("flood %d of many, many lines\n", n)
+			for _, fd := range []int{1, 2} {
+				if _, err := syscall.Write(fd, []byte(line)); err != nil {
+					return parentOut{}, err
+				}
+			}
+			fmt.Print(line)
+			call.Log.Error(line)
+		}
+		return parentOut{Pid: os.Getpid()}, nil
+	}
+	return kit.Plugin{
+		Domain: "parent", Version: "1.0.0", Description: "Starts processes.",
+		Functions: []kit.Function{kit.Func("begin", "Start a process.", begin), kit.Func("flood", "Print much.", flood)},
+	}
+}
+
 // serveApp is an app that starts the plugin echo and then hangs, so that a test
 // can kill it.
 func serveApp() {
@@ -166,7 +253,7 @@ func serveApp() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	fmt.Println(p.plugins[0].state().proc.child.ID())
+	fmt.Println(p.offering()[0].state().proc.child.ID())
 	select {}
 }
 
@@ -211,6 +298,7 @@ type testHost struct {
 	values  values
 	log     *syncBuffer
 	changes atomic.Int32
+	changed func() // nil but where a test follows the catalog
 }
 
 var _ catalog.Host = (*testHost)(nil)
@@ -219,8 +307,14 @@ func (*testHost) App() string                 { return "test" }
 func (*testHost) Version() string             { return "0" }
 func (h *testHost) Settings() catalog.Values  { return h.values }
 func (*testHost) Snapshot() *catalog.Snapshot { return nil }
-func (h *testHost) Changed()                  { h.changes.Add(1) }
-func (*testHost) Testing() bool               { return true }
+
+func (h *testHost) Changed() {
+	h.changes.Add(1)
+	if h.changed != nil {
+		h.changed()
+	}
+}
+func (*testHost) Testing() bool { return true }
 func (h *testHost) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

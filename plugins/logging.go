@@ -1,20 +1,17 @@
 package plugins
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
-	"sync"
 
 	"github.com/hashicorp/go-hclog"
 )
 
-// logger lets go-plugin, and the plugin through it, write to the app's log.
+// logger lets go-plugin write to the app's log. What it says of each message that passes
+// is left out.
 func logger(to *slog.Logger) hclog.Logger {
-	// Not Off: go-plugin reads no lines for a logger that is. The app's own level
-	// decides.
-	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Trace})
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
 	l.RegisterSink(sink{to})
 	return l
 }
@@ -43,34 +40,4 @@ func (s sink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	case hclog.Trace, hclog.Debug, hclog.NoLevel, hclog.Off:
 	}
 	s.to.Log(context.Background(), to, msg, attrs...)
-}
-
-// lines logs what a plugin prints, line by line.
-type lines struct {
-	log  hclog.Logger
-	name string
-	mu   sync.Mutex
-	rest []byte
-}
-
-// maxLine bounds one line of a plugin's output in the log, in bytes.
-const maxLine = 8 << 10
-
-func newLines(log hclog.Logger, name string) io.Writer { return &lines{log: log, name: name} }
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rest = append(l.rest, p...)
-	for {
-		end := bytes.IndexByte(l.rest, '\n')
-		if end < 0 && len(l.rest) < maxLine {
-			return len(p), nil
-		}
-		if end < 0 || end > maxLine {
-			end = maxLine
-		}
-		l.log.Info(string(bytes.TrimRight(l.rest[:end], "\r")), "stream", l.name)
-		l.rest = bytes.TrimPrefix(l.rest[end:], []byte("\n"))
-	}
 }

@@ -129,6 +129,20 @@ func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[
 // sameManifest tells whether the operations would be the same.
 func sameManifest(a, b *wire.Manifest) bool { return proto.Equal(a, b) }
 
+// Bounds of what a plugin says of itself, in bytes.
+const (
+	maxDescription = 500
+	maxVersion     = 64
+)
+
+// ownerOf is what a manifest says of the plugin.
+func ownerOf(m *wire.Manifest) *catalog.Owner {
+	line := func(s string, n int) string { return bounded(strings.Join(strings.Fields(s), " "), n) }
+	return &catalog.Owner{
+		Kind: catalog.KindPlugin, Name: m.GetDomain(), Description: line(m.GetDescription(), maxDescription), Version: line(m.GetVersion(), maxVersion),
+	}
+}
+
 // operationsOf turns a manifest into operations.
 func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 	var ops []*catalog.Operation

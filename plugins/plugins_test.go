@@ -311,7 +311,7 @@ func TestConfigurationMistakes(t *testing.T) {
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
-			for _, pl := range p.plugins {
+			for _, pl := range p.offering() {
 				require.Nil(t, pl.state().proc, "nothing is left running")
 			}
 			require.NoError(t, p.Stop(t.Context()))

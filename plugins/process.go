@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
@@ -25,6 +28,7 @@ type process struct {
 	client   *goplugin.Client
 	conn     *wire.Connection
 	child    *child
+	output   *pluginLog
 	manifest *wire.Manifest
 	started  time.Time
 	folder   string // of its socket
@@ -36,9 +40,11 @@ type process struct {
 // stopGrace is how long a process may take to leave when it is asked to.
 const stopGrace = 3 * time.Second
 
-// launch starts an executable and shakes hands.
-func launch(path string, timeout time.Duration, log hclog.Logger) (*process, error) {
-	p := &process{started: time.Now(), gone: make(chan struct{})}
+// launch starts an executable and shakes hands. The end of ctx cuts that short.
+func launch(ctx context.Context, path string, timeout time.Duration, log *slog.Logger) (*process, error) {
+	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(log)}
+	p.child = newChild(path, p.output)
+	defer context.AfterFunc(ctx, p.kill)()
 	var err error
 	// go-plugin leaves its own folder behind when the executable cannot be run.
 	if p.folder, err = os.MkdirTemp("", "koan-plugin-"); err != nil {
@@ -54,14 +60,12 @@ func launch(path string, timeout time.Duration, log hclog.Logger) (*process, err
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.folder},
 		SkipHostEnv:      true,
 		StartTimeout:     timeout,
-		Logger:           log,
-		SyncStdout:       newLines(log, "stdout"),
-		SyncStderr:       newLines(log, "stderr"),
+		Logger:           logger(log),
+		SyncStdout:       p.output.stream("stdout"),
+		SyncStderr:       p.output.stream("stderr"),
 		GRPCDialOptions:  []grpc.DialOption{grpc.WithIdleTimeout(0)},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			var err error
-			p.child, err = newChild(path, cmd.Env)
-			return p.child, err
+			return p.child, p.child.prepare(cmd.Env)
 		},
 	})
 	protocol, err := p.client.Client()
@@ -99,12 +103,8 @@ func (p *process) ready() bool {
 // discard marks the process as useless; whoever watches it stops it.
 func (p *process) discard() { p.once.Do(func() { close(p.gone) }) }
 
-// kill ends the process at once.
-func (p *process) kill() {
-	if p.child != nil {
-		_ = p.child.Kill(context.Background())
-	}
-}
+// kill ends the process at once, and one that has not been started yet as well.
+func (p *process) kill() { _ = p.child.Kill(context.Background()) }
 
 // stop asks the process to leave, and kills it when it does not. Nothing of it
 // is left when stop returns.
@@ -119,8 +119,10 @@ func (p *process) stop() {
 	case <-done:
 	case <-time.After(stopGrace):
 	}
-	p.kill() // also what the plugin itself has started
+	p.kill()
 	<-done
+	p.child.drain()
+	p.output.close()
 	_ = os.RemoveAll(p.folder)
 }
 
@@ -138,66 +140,106 @@ func environment() []string {
 
 // child is the operating system's side of a plugin process, as go-plugin wants
 // it. Differently from go-plugin's own it does not inherit standard input, which
-// is the MCP client's, dies with the app, and takes its children along.
+// is the MCP client's, dies with the app, and takes along what it has started itself,
+// however it ends.
 type child struct {
 	cmd    *exec.Cmd
+	mark   string // in the environment of the process and of those that it starts
+	output *pluginLog
 	stdout io.ReadCloser
 	stderr io.ReadCloser
 	exited chan struct{}
+	read   chan struct{} // closed when its standard error has been read
 
 	mu     sync.Mutex
 	pid    int
+	killed bool // also before it was started
 	reaped bool
+	ended  error // how it ended
 }
 
 var _ runner.Runner = (*child)(nil)
 
-func newChild(path string, handshake []string) (*child, error) {
-	cmd := exec.Command(path)
-	cmd.Env = append(environment(), handshake...)
-	confine(cmd)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+// markKey is the variable of the environment by which the processes of a plugin are
+// known, also those that have left its process group.
+const markKey = "KOAN_PLUGIN_PROCESS"
+
+func newChild(path string, out *pluginLog) *child {
+	return &child{cmd: exec.Command(path), mark: markKey + "=" + uuid.NewString(), output: out, exited: make(chan struct{}), read: make(chan struct{})}
+}
+
+// prepare makes the child ready for Start.
+func (c *child) prepare(handshake []string) (err error) {
+	c.cmd.Env = append(append(environment(), c.mark), handshake...)
+	confine(c.cmd)
+	if c.stdout, err = c.cmd.StdoutPipe(); err != nil {
+		return err
 	}
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &child{cmd: cmd, stdout: stdout, stderr: stderr, exited: make(chan struct{})}, nil
+	c.stderr, err = c.cmd.StderrPipe()
+	return err
 }
 
 // Start starts the process.
 func (c *child) Start(context.Context) error {
 	if err := onStarter(c.cmd.Start); err != nil {
 		close(c.exited)
+		close(c.read)
 		return err
 	}
+	go func() {
+		defer close(c.read)
+		c.output.readStderr(c.stderr)
+	}()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pid = c.cmd.Process.Pid
+	go c.reap(c.cmd.Process)
+	if c.killed {
+		return killTree(c.cmd.Process)
+	}
 	return nil
 }
 
-// Wait waits for the end of the process. go-plugin calls it once.
-func (c *child) Wait(context.Context) error {
-	state, err := c.cmd.Process.Wait()
-	c.mu.Lock()
-	c.reaped = true
-	c.mu.Unlock()
-	close(c.exited)
-	_ = c.stdout.Close()
-	_ = c.stderr.Close()
+// drainTime is how long what a process has printed may be read after its end, should
+// somebody still hold its pipes.
+const drainTime = time.Second
+
+// reap waits for the end of the process, and ends what it has left behind.
+func (c *child) reap(process *os.Process) {
+	unreaped := awaitEnd(process.Pid)
+	if unreaped { // its id is still its own, and that of its group
+		c.mu.Lock()
+		_ = killTree(process)
+	}
+	state, err := process.Wait()
+	if !unreaped {
+		c.mu.Lock()
+	}
 	if err == nil && !state.Success() {
 		err = &exec.ExitError{ProcessState: state}
 	}
-	return err
+	c.ended, c.reaped = err, true
+	c.mu.Unlock()
+	sweep(c.mark)
+	close(c.exited)
+	time.Sleep(drainTime)
+	_ = c.stdout.Close()
+	_ = c.stderr.Close()
+}
+
+// Wait waits for the end of the process.
+func (c *child) Wait(context.Context) error {
+	<-c.exited
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 // Kill ends the process and what it has started. An ended one is no error.
 func (c *child) Kill(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.killed = true
 	if c.pid == 0 || c.reaped {
 		return nil
 	}
@@ -219,9 +261,22 @@ func (c *child) Diagnose(context.Context) string {
 	return "(it is no Koan plugin, or was built for another system, or ended before the handshake)"
 }
 
-func (c *child) Stdout() io.ReadCloser { return c.stdout }
+// Stdout is the line of the handshake. What is printed there after it goes to the log.
+func (c *child) Stdout() io.ReadCloser { return c.output.handshake(c.stdout) }
 
-func (c *child) Stderr() io.ReadCloser { return c.stderr }
+// Stderr is empty: the plugin's log is read here. go-plugin would panic at entries that
+// are not as it expects them.
+func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// drain waits until what a process that has ended wrote to its log has been read.
+func (c *child) drain() {
+	c.mu.Lock()
+	started := c.pid != 0
+	c.mu.Unlock()
+	if started {
+		<-c.read
+	}
+}
 
 func (c *child) Name() string { return c.cmd.Path }
 

@@ -1,9 +1,14 @@
 package plugins
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,4 +27,51 @@ func ended(pid int) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo == int32(unix.SIGCHLD) || err == unix.ECHILD
+}
+
+// awaitEnd waits for the end of a child without reaping it, and reports whether it could.
+func awaitEnd(pid int) bool {
+	for {
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// sweep kills the processes that have a mark in their environment: those that a plugin
+// has started and that have left its process group. It looks again as long as it finds
+// some, since they may start others meanwhile.
+func sweep(mark string) {
+	const most = 20
+	for range most {
+		if !sweepOnce([]byte(mark)) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func sweepOnce(mark []byte) (found bool) {
+	all, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	for _, e := range all {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		// Opened before its environment is read, it is the same process afterwards.
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) }) {
+			found = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil || found
+		}
+		_ = unix.Close(fd)
+	}
+	return found
 }

@@ -14,3 +14,9 @@ func killTree(p *os.Process) error { return p.Kill() }
 
 // ended cannot tell here; Wait will.
 func ended(int) bool { return false }
+
+// awaitEnd cannot wait here without reaping.
+func awaitEnd(int) bool { return false }
+
+// sweep finds nobody here.
+func sweep(string) {}

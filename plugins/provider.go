@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,22 +49,29 @@ const (
 type Provider struct {
 	opts Options
 
-	host    catalog.Host
-	dir     string
-	missing bool // the default folder is not there
-	skipped []string
-	cancel  context.CancelFunc
-	ended   sync.WaitGroup
+	host   catalog.Host
+	dir    string
+	life   context.Context // of all processes
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+	slots  chan struct{} // bounds how many plugins start at the same time
+	wake   chan struct{} // has the folder looked at now
 
 	mu      sync.Mutex
-	plugins []*plugin
-	offered bool // Start has returned: changes are to be told
+	missing bool     // the default folder is not there
+	skipped []string // why files were left alone
+	given   map[string]map[string]string
+	current map[string]*plugin // those that are offered, by name
+	coming  map[string]*plugin // of new or changed files, until they run
+	alive   map[*plugin]bool   // all that have not ended
+	offered bool               // Start has returned: changes are to be told
 }
 
 var (
 	_ catalog.Provider     = (*Provider)(nil)
 	_ catalog.Configurable = (*Provider)(nil)
 	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Reloadable   = (*Provider)(nil)
 )
 
 // Provide makes the provider. Every executable file in the folder is a plugin,
@@ -76,6 +84,10 @@ var (
 // version, or its manifest is wrong) is not tried again. A plugin that dies
 // later is restarted, and its operations stay offered; calls meanwhile wait a
 // little, then end in plugin_unavailable.
+//
+// The folder is watched: a file that comes, changes or goes is a plugin that comes,
+// changes or goes, within a few seconds. Runs that have begun keep the process that they
+// began with. A changed file that does not start leaves the earlier process in place.
 func Provide(o Options) *Provider {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 10 * time.Second
@@ -83,7 +95,10 @@ func Provide(o Options) *Provider {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Second
 	}
-	return &Provider{opts: o}
+	return &Provider{
+		opts: o, slots: make(chan struct{}, atOnce), wake: make(chan struct{}, 1),
+		current: map[string]*plugin{}, coming: map[string]*plugin{}, alive: map[*plugin]bool{},
+	}
 }
 
 // Name is "plugins".
@@ -94,7 +109,7 @@ func (*Provider) Name() string { return "plugins" }
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
-		{Key: keyOpen, Open: true, Help: "settings of a plugin: plugins.<domain>.<key>"},
+		{Key: keyOpen, Open: true, Live: true, Help: "settings of a plugin: plugins.<domain>.<key>"},
 	}
 }
 
@@ -115,33 +130,37 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	case err != nil:
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
-	p.skipped = skipped
-	for _, s := range skipped {
-		host.Log().Warn("not a plugin", "reason", s)
-	}
-	settings, err := p.settings(found)
-	if err != nil {
+	p.leftAlone(skipped)
+	if p.given, err = p.settings(host.Settings(), names(found)); err != nil {
 		return err
 	}
+	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, e := range found {
-		p.plugins = append(p.plugins, newPlugin(e, settings[e.name], p))
+		p.current[e.name] = newPlugin(e, p.given[e.name], p)
 	}
-	return p.startAll(ctx)
+	if err := p.startAll(ctx); err != nil {
+		p.cancel()
+		p.ended.Wait()
+		return err
+	}
+	p.mu.Lock()
+	p.offered = true
+	p.mu.Unlock()
+	p.ended.Go(func() { p.follow(p.life, found) })
+	return nil
 }
 
+// startAll starts the first plugins, and waits until each has been tried.
 func (p *Provider) startAll(ctx context.Context) error {
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.cancel = cancel
-	slots := make(chan struct{}, atOnce)
-	for _, pl := range p.plugins {
-		p.ended.Go(func() { pl.supervise(life, slots) })
+	first := p.offering()
+	for _, pl := range first {
+		p.begin(pl)
 	}
 	var problems []error
-	for _, pl := range p.plugins {
+	for _, pl := range first {
 		select {
 		case <-pl.tried:
 		case <-ctx.Done():
-			p.abandon()
 			return ctx.Err()
 		}
 		var misconfigured *configurationError
@@ -149,20 +168,35 @@ func (p *Provider) startAll(ctx context.Context) error {
 			problems = append(problems, err)
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		p.abandon()
-		return err
-	}
-	p.mu.Lock()
-	p.offered = true
-	p.mu.Unlock()
-	return nil
+	return errors.Join(problems...)
 }
 
-// abandon stops what a failed start has started.
-func (p *Provider) abandon() {
-	p.cancel()
-	p.ended.Wait()
+// begin has a plugin supervised until it is retired, or the provider stops.
+func (p *Provider) begin(pl *plugin) {
+	ctx, cancel := context.WithCancel(p.life)
+	p.mu.Lock()
+	pl.cancel, p.alive[pl] = cancel, true
+	p.mu.Unlock()
+	p.ended.Go(func() {
+		defer cancel()
+		pl.supervise(ctx, p.slots)
+		p.mu.Lock()
+		delete(p.alive, pl)
+		p.mu.Unlock()
+	})
+}
+
+// leftAlone notes which files are no plugins, and tells the log of new ones.
+func (p *Provider) leftAlone(skipped []string) {
+	p.mu.Lock()
+	before := p.skipped
+	p.skipped = skipped
+	p.mu.Unlock()
+	for _, s := range skipped {
+		if !slices.Contains(before, s) {
+			p.host.Log().Warn("not a plugin", "reason", s)
+		}
+	}
 }
 
 // folder gives the plugins' folder, and whether the configuration names it.
@@ -185,19 +219,15 @@ func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err erro
 	return filepath.Join(filepath.Dir(exe), dir), false, nil
 }
 
-// settings sorts the free keys by plugin. A key that belongs to no plugin is an
+// settings sorts the free keys by plugin. A key that belongs to none of the plugins is an
 // error; which keys a plugin has, its manifest says later.
-func (p *Provider) settings(found []executable) (map[string]map[string]string, error) {
-	names := make([]string, len(found))
-	for i, e := range found {
-		names[i] = e.name
-	}
+func (p *Provider) settings(v catalog.Values, plugins []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	var problems []string
-	for key, value := range p.host.Settings().Under(keyOpen) {
+	for key, value := range v.Under(keyOpen) {
 		domain, rest, ok := strings.Cut(key, ".")
-		if !ok || !slices.Contains(names, domain) {
-			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, p.dir, fault.DidYouMean(domain, names)))
+		if !ok || !slices.Contains(plugins, domain) {
+			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, p.dir, fault.DidYouMean(domain, plugins)))
 			continue
 		}
 		if out[domain] == nil {
@@ -212,13 +242,66 @@ func (p *Provider) settings(found []executable) (map[string]map[string]string, e
 	return out, nil
 }
 
-// Offer gives the operations of all plugins that have ever started.
+func names(found []executable) []string {
+	out := make([]string, len(found))
+	for i, e := range found {
+		out[i] = e.name
+	}
+	return out
+}
+
+// offering are the plugins that are offered, by name.
+func (p *Provider) offering() []*plugin {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return sorted(p.current)
+}
+
+func sorted(by map[string]*plugin) []*plugin {
+	var out []*plugin
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, by[name])
+	}
+	return out
+}
+
+// Offer gives the operations of all plugins that have ever started. Their processes stay
+// until no run needs them.
 func (p *Provider) Offer() catalog.Offer {
 	var o catalog.Offer
-	for _, pl := range p.plugins {
-		o.Operations = append(o.Operations, pl.state().operations...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	needed := sorted(p.current)
+	for _, pl := range needed {
+		s := pl.state()
+		pl.uses++
+		o.Operations = append(o.Operations, s.operations...)
+		if s.manifest != nil {
+			o.Owners = append(o.Owners, ownerOf(s.manifest))
+		}
 	}
+	o.Closed = func() { p.unused(needed) }
 	return o
+}
+
+// unused ends the plugins that no catalog offers any more.
+func (p *Provider) unused(needed []*plugin) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pl := range needed {
+		if pl.uses--; pl.uses == 0 && pl.retired {
+			pl.cancel()
+		}
+	}
+}
+
+// retire has a plugin end as soon as no run needs it.
+func (p *Provider) retire(pl *plugin) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pl.retired = true; pl.uses == 0 && pl.cancel != nil {
+		pl.cancel()
+	}
 }
 
 // changed tells the app that Offer gives something new.
@@ -251,7 +334,10 @@ func (p *Provider) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	for _, pl := range p.plugins {
+	p.mu.Lock()
+	late := slices.Collect(maps.Keys(p.alive))
+	p.mu.Unlock()
+	for _, pl := range late {
 		pl.kill()
 	}
 	<-done
@@ -260,17 +346,28 @@ func (p *Provider) Stop(ctx context.Context) error {
 
 // Checks say where plugins are looked for and how each one is.
 func (p *Provider) Checks(context.Context) []catalog.Check {
-	folder := catalog.Check{Name: "plugins", OK: true, Detail: fmt.Sprintf("%d in %s", len(p.plugins), p.dir)}
-	if p.missing {
+	p.mu.Lock()
+	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.coming)
+	p.mu.Unlock()
+	folder := catalog.Check{Name: "plugins", OK: true, Detail: fmt.Sprintf("%d in %s", len(current), p.dir)}
+	if missing {
 		folder.Detail = fmt.Sprintf("none: there is no folder %s", p.dir)
 	}
-	if len(p.skipped) > 0 {
+	if len(skipped) > 0 {
 		folder.OK = false
-		folder.Detail += "; left alone: " + strings.Join(p.skipped, "; ")
+		folder.Detail += "; left alone: " + strings.Join(skipped, "; ")
 		folder.Hint = "Name plugin files in lower-case kebab and make them executable, or take them out of the folder."
 	}
 	checks := []catalog.Check{folder}
-	for _, pl := range p.plugins {
+	for _, pl := range current {
+		check := pl.check()
+		if next := coming[pl.name]; next != nil {
+			check = next.replacing(check)
+			delete(coming, pl.name)
+		}
+		checks = append(checks, check)
+	}
+	for _, pl := range sorted(coming) {
 		checks = append(checks, pl.check())
 	}
 	return checks

@@ -28,6 +28,11 @@ type plugin struct {
 	log      *slog.Logger
 	tried    chan struct{} // closed after the first start, well or not
 
+	// Under the provider's lock.
+	cancel  context.CancelFunc // ends it; nil before it has begun
+	uses    int                // catalogs that offer it
+	retired bool               // it ends when none does
+
 	mu  sync.Mutex
 	now state
 }
@@ -73,9 +78,13 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 	defer tried()
 	var delay time.Duration
 	for {
-		slots <- struct{}{}
-		proc, err := p.start(ctx)
-		<-slots
+		if p.replaced() { // the file is another plugin's
+			p.update(func(s *state) {
+				s.refused, s.failure = true, errors.New("its file was replaced or removed, and the process of runs that had begun with it has ended")
+			})
+			return
+		}
+		proc, err := p.startOne(ctx, slots)
 		if err == nil {
 			tried()
 			if p.watch(ctx, proc) > settled {
@@ -93,6 +102,23 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		case <-time.After(delay):
 		}
 		delay = min(max(2*delay, firstDelay), lastDelay)
+	}
+}
+
+// replaced reports whether the file is not the plugin's any more.
+func (p *plugin) replaced() bool {
+	p.provider.mu.Lock()
+	defer p.provider.mu.Unlock()
+	return p.retired
+}
+
+func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, error) {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+		return p.start(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -131,7 +157,7 @@ func (p *plugin) start(ctx context.Context) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	proc, err := launch(p.path, p.provider.opts.StartTimeout, logger(p.log))
+	proc, err := launch(ctx, p.path, p.provider.opts.StartTimeout, p.log)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -192,9 +218,7 @@ func (p *plugin) adopt(proc *process) {
 		}
 	})
 	p.log.Info("the plugin runs", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
-	if fresh {
-		p.provider.changed()
-	}
+	p.provider.adopted(p, fresh)
 }
 
 // acquire gives the running process, waiting a little for one that is being
@@ -255,5 +279,18 @@ func (p *plugin) check() catalog.Check {
 	c.OK = true
 	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, %d functions, %d restarts",
 		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.child.ID(), len(s.operations), s.restarts)
+	if about := ownerOf(s.manifest).Description; about != "" {
+		c.Detail += ": " + about
+	}
 	return c
+}
+
+// replacing is the line of `doctor` of a plugin whose file has changed, while the one of
+// the new file, p, does not run.
+func (p *plugin) replacing(check catalog.Check) catalog.Check {
+	s := p.state()
+	check.OK = false
+	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and what is new does not run: %v", s.failure)
+	check.Hint = "See the log for what it wrote; rebuild it against this version, or put the earlier file back."
+	return check
 }

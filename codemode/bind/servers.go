@@ -55,6 +55,7 @@ func servers(v *catalog.View, app App) []*Server {
 			owner := string(op.ID.Kind) + " " + op.ID.Owner
 			if s = at[owner]; s == nil {
 				s = &Server{Server: wire.Server{ID: moduleID(op.ID.Owner, taken), Name: op.ID.Owner}, Description: "The " + owner + "."}
+				s.introduce(v.Snapshot().Owner(op.ID))
 				at[owner] = s
 				out = append(out, s)
 			}
@@ -69,6 +70,17 @@ func servers(v *catalog.View, app App) []*Server {
 		s.export()
 	}
 	return out
+}
+
+// introduce takes what a server says of itself.
+func (s *Server) introduce(o *catalog.Owner) {
+	if o == nil {
+		return
+	}
+	s.Version = o.Version
+	if o.Description != "" {
+		s.Description = o.Description
+	}
 }
 
 // toolName is a tool's name on its own server: an upstream's as it is, a plugin's

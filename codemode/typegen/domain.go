@@ -12,9 +12,23 @@ func (g *generator) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {
 		types, functions := g.domain(d)
-		b.WriteString("\n" + types + "  const " + d.Name + ": {\n" + functions + "  };\n")
+		b.WriteString("\n" + types + g.about(d) + "  const " + d.Name + ": {\n" + functions + "  };\n")
 	}
 	return b.String()
+}
+
+// about is what a plugin says of itself, as a comment.
+func (g *generator) about(d wire.Domain) string {
+	for _, f := range d.Functions {
+		id, err := catalog.ParseID(f.ID)
+		if err != nil {
+			continue
+		}
+		if owner := g.view.Snapshot().Owner(id); owner != nil && owner.Description != "" {
+			return comment("  ", owner.Description)
+		}
+	}
+	return ""
 }
 
 // domain writes a plugin's functions and, in a namespace of the same name, the

@@ -30,6 +30,19 @@ type Offer struct {
 	Resources  []*Resource
 	Documents  []*Document
 	Prompts    []*Prompt
+	// Owners say more about those whose operations these are.
+	Owners []*Owner
+	// Closed is called once, when no run uses the snapshot any more that this offer is a
+	// part of: what its handlers need may go. nil where nobody needs to know.
+	Closed func()
+}
+
+// Owner is what a plugin or an upstream server says of itself.
+type Owner struct {
+	Kind        Kind
+	Name        string // Owner of its operations' ids
+	Description string // one sentence for people and models
+	Version     string // its own
 }
 
 // Document is readable text that is made from a View: declarations, for example.

@@ -27,6 +27,8 @@ type Snapshot struct {
 	byResource map[string]*Resource
 	documents  []*Document
 	prompts    []*Prompt
+	owners     map[ID]*Owner // by an ID without its Op
+	lease      lease
 
 	scopes map[string]bool // that something here needs
 
@@ -41,7 +43,7 @@ const maxViews = 1000
 // NewSnapshot joins what the providers offer. It ends in an error that names
 // every operation, resource or prompt that is invalid or offered twice.
 func NewSnapshot(offers ...Offer) (*Snapshot, error) {
-	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]ID{}, byResource: map[string]*Resource{}, scopes: map[string]bool{}, views: map[string]*View{}}
+	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]ID{}, byResource: map[string]*Resource{}, owners: map[ID]*Owner{}, scopes: map[string]bool{}, views: map[string]*View{}}
 	var problems []string
 	for _, o := range offers {
 		for _, op := range o.Operations {
@@ -66,6 +68,12 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 			}
 			s.byResource[r.Name] = r
 			s.resources = append(s.resources, r)
+		}
+		for _, owner := range o.Owners {
+			s.owners[ID{Kind: owner.Kind, Owner: owner.Name}] = owner
+		}
+		if o.Closed != nil {
+			s.lease.closers = append(s.lease.closers, o.Closed)
 		}
 		s.documents = append(s.documents, o.Documents...)
 		for _, p := range o.Prompts {
@@ -162,6 +170,9 @@ func (s *Snapshot) hash() string {
 	for _, r := range s.resources {
 		_ = enc.Encode(r)
 	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.owners), func(a, b ID) int { return strings.Compare(a.String(), b.String()) }) {
+		_ = enc.Encode(s.owners[id])
+	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
@@ -182,6 +193,9 @@ func (s *Snapshot) Resource(name string) *Resource { return s.byResource[name] }
 
 // Operation gives an operation by ID, nil if there is none.
 func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
+
+// Owner is what the owner of an operation says of itself, nil where it says nothing.
+func (s *Snapshot) Owner(id ID) *Owner { return s.owners[ID{Kind: id.Kind, Owner: id.Owner}] }
 
 // ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
 // that stands for several (Generic, ToolsID).

@@ -115,7 +115,7 @@ func (c *Config) flags(values map[string]string, place string) Problems {
 func (c *Config) set(key string, raw any, place string) Problems {
 	s, ok := c.settings[key]
 	if !ok || s.Open {
-		if c.open(key) {
+		if _, open := c.open(key); open {
 			c.free[key] = fmt.Sprint(raw)
 			c.origin[key] = place
 			return nil
@@ -137,14 +137,14 @@ func (c *Config) set(key string, raw any, place string) Problems {
 	return nil
 }
 
-// open tells whether a key lies below an open prefix.
-func (c *Config) open(key string) bool {
+// open returns the open setting that a key lies below.
+func (c *Config) open(key string) (s catalog.Setting, ok bool) {
 	for prefix, s := range c.settings {
 		if s.Open && strings.HasPrefix(key, prefix+".") {
-			return true
+			return s, true
 		}
 	}
-	return false
+	return s, false
 }
 
 // known tells whether the key's first part is a section, or the key itself is

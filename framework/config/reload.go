@@ -11,7 +11,7 @@ import (
 // differ, and later the other ones, which wait for the next start.
 func (c *Config) With(next *Config) (merged *Config, live, later []string) {
 	old, fresh := c.now.Load(), next.now.Load()
-	to := state{values: maps.Clone(old.values), origin: maps.Clone(old.origin), free: old.free}
+	to := state{values: maps.Clone(old.values), origin: maps.Clone(old.origin), free: maps.Clone(old.free)}
 	for _, key := range slices.Sorted(maps.Keys(c.settings)) {
 		s := c.settings[key]
 		if s.Open {
@@ -35,8 +35,18 @@ func (c *Config) With(next *Config) (merged *Config, live, later []string) {
 	for _, key := range slices.Sorted(maps.Keys(joined(old.free, fresh.free))) {
 		was, had := old.free[key]
 		is, has := fresh.free[key]
-		if had != has || was != is {
+		above, _ := c.open(key)
+		switch {
+		case had == has && was == is:
+		case !above.Live:
 			later = append(later, key)
+		default:
+			live = append(live, key)
+			delete(to.free, key)
+			delete(to.origin, key)
+			if has {
+				to.free[key], to.origin[key] = is, fresh.origin[key]
+			}
 		}
 	}
 	merged = &Config{settings: c.settings, state: to}

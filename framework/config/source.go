@@ -121,7 +121,7 @@ func (c *Config) environment(env []string) Problems {
 				problems = append(problems, c.misspelt(name, section)...)
 				continue
 			}
-			if !c.open(key) {
+			if _, open := c.open(key); !open {
 				problems = append(problems, name+": there is no such key"+c.near(sections["KOAN_"+section]+"."+rest))
 				continue
 			}

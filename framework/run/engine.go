@@ -168,6 +168,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		req.Trace = newTrace()
 	}
 	ctx = auth.With(ctx, req.Principal)
+	defer req.View.Snapshot().Lease()()
 	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return e.refuse(ctx, &req, newRunID(), started, nil, unknownOperation(req.ID.String()))

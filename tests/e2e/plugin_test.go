@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -143,4 +145,44 @@ func TestCancelledCallOutsideLeavesItsKeyOpen(t *testing.T) {
 		return failure.Error.Code != string(fault.InProgress)
 	}, 10*time.Second, 100*time.Millisecond)
 	require.Equal(t, string(fault.OutcomeUnknown), failure.Error.Code, failure.Error.Message)
+}
+
+// TestPluginThatComesWhileTheServerRuns is listed and called without a restart, says who
+// it is, and goes when its file goes.
+func TestPluginThatComesWhileTheServerRuns(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	dir := t.TempDir()
+	a.env = append(a.env, "KOAN_PLUGINS_DIR="+dir, "KOAN_CODEMODE_FACES=koan,codemode")
+	p := a.serve()
+	changes := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		n := 0
+		for _, m := range p.notes {
+			if m.Method == "notifications/tools/list_changed" {
+				n++
+			}
+		}
+		return n
+	}
+	require.Zero(t, changes())
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(dir, napDomain)))
+	require.Eventually(t, func() bool { return changes() > 0 }, 20*time.Second, 50*time.Millisecond)
+	require.False(t, p.tool("nap.take", map[string]any{"ms": 1}).IsError)
+	about := p.module(map[string]any{"code": `import { describeServer } from "@codemode/discovery";
+import * as nap from "@codemode/servers/nap";
+const d = await describeServer("nap");
+globalThis.__codemode_result__ = [d.description, d.version, nap.__meta__.serverVersion];`})
+	require.Equal(t, []any{"Sleeps.", "1.0.0", "1.0.0"}, about.Result, "%+v", about.Diagnostics)
+	require.Contains(t, a.exec("", "sdk").stdout, "/** Sleeps. */\n  const Nap: {")
+	require.Contains(t, a.exec("", "doctor").stdout, "Sleeps.")
+
+	seen := changes()
+	require.NoError(t, os.Remove(filepath.Join(dir, napDomain)))
+	require.Eventually(t, func() bool { return changes() > seen }, 20*time.Second, 50*time.Millisecond)
+	gone := p.call("tools/call", map[string]any{"name": "nap.take", "arguments": map[string]any{"ms": 1}})
+	require.NotNil(t, gone.Error)
 }

@@ -1,0 +1,50 @@
+package catalog
+
+import "sync"
+
+// lease counts the runs that use a snapshot.
+type lease struct {
+	mu      sync.Mutex
+	held    int
+	retired bool
+	closers []func()
+}
+
+// Lease keeps what the snapshot's handlers need until the function is called that it
+// returns. A run has one from its beginning to its end.
+func (s *Snapshot) Lease() (release func()) {
+	l := &s.lease
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held++
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			l.mu.Lock()
+			l.held--
+			l.mu.Unlock()
+			l.end()
+		})
+	}
+}
+
+// Retire says that the snapshot is not the current one any more. When the last lease
+// has ended, each Offer.Closed is called.
+func (s *Snapshot) Retire() {
+	s.lease.mu.Lock()
+	s.lease.retired = true
+	s.lease.mu.Unlock()
+	s.lease.end()
+}
+
+func (l *lease) end() {
+	l.mu.Lock()
+	var closers []func()
+	if l.retired && l.held == 0 {
+		closers, l.closers = l.closers, nil
+	}
+	l.mu.Unlock()
+	for _, fn := range closers {
+		fn()
+	}
+}

@@ -1,0 +1,161 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// lookEvery is how often the folder is looked at: one stat per file.
+const lookEvery = time.Second
+
+// follow keeps the plugins as the folder's files and the settings are. A file counts when
+// two looks have found it the same, so that one which is being written does not.
+func (p *Provider) follow(ctx context.Context, last []executable) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var unreadable string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		case <-look.C:
+		}
+		found, skipped, err := discover(p.dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if text := err.Error(); text != unreadable {
+				unreadable = text
+				p.host.Log().Error("the plugins' folder cannot be read; the plugins stay as they are", "folder", p.dir, "error", err)
+			}
+			continue
+		}
+		unreadable = ""
+		p.mu.Lock()
+		p.missing = err != nil
+		p.mu.Unlock()
+		p.leftAlone(skipped)
+		p.match(found, last)
+		last = found
+	}
+}
+
+// match has the plugins of new and changed files started, and those of files that have
+// gone retired.
+func (p *Provider) match(found, last []executable) {
+	before := map[string]executable{}
+	for _, e := range last {
+		before[e.name] = e
+	}
+	there := names(found)
+	for _, e := range found {
+		p.mu.Lock()
+		latest, settings := p.latest(e.name), p.given[e.name]
+		p.mu.Unlock()
+		switch {
+		case latest != nil && latest.same(e) && maps.Equal(latest.settings, settings), !before[e.name].same(e):
+		default:
+			p.introduce(newPlugin(e, settings, p))
+		}
+	}
+	p.mu.Lock()
+	var gone []*plugin
+	for _, by := range []map[string]*plugin{p.current, p.coming} {
+		for name, pl := range by {
+			if _, lately := before[name]; !lately && !slices.Contains(there, name) {
+				delete(by, name)
+				gone = append(gone, pl)
+			}
+		}
+	}
+	p.mu.Unlock()
+	p.removed(gone)
+}
+
+// latest is the plugin of the latest file of a name, nil for none. p.mu is held.
+func (p *Provider) latest(name string) *plugin {
+	if pl := p.coming[name]; pl != nil {
+		return pl
+	}
+	return p.current[name]
+}
+
+// introduce starts a plugin beside the one that it is going to replace, if there is one.
+func (p *Provider) introduce(pl *plugin) {
+	p.mu.Lock()
+	earlier := p.coming[pl.name]
+	p.coming[pl.name] = pl
+	_, replaces := p.current[pl.name]
+	p.mu.Unlock()
+	if earlier != nil {
+		p.retire(earlier)
+	}
+	pl.log.Info("a plugin has come, or has changed", "path", pl.path, "replaces", replaces)
+	p.begin(pl)
+}
+
+// removed takes plugins out whose files have gone.
+func (p *Provider) removed(gone []*plugin) {
+	if len(gone) == 0 {
+		return
+	}
+	for _, pl := range gone {
+		pl.log.Info("the plugin's file has gone; the plugin goes too", "path", pl.path)
+		p.retire(pl)
+	}
+	p.changed()
+}
+
+// adopted puts a plugin that runs into its place. fresh means that its operations are
+// not those that were offered before.
+func (p *Provider) adopted(pl *plugin, fresh bool) {
+	p.mu.Lock()
+	var replaced *plugin
+	comes := p.coming[pl.name] == pl
+	if comes {
+		delete(p.coming, pl.name)
+		replaced, p.current[pl.name] = p.current[pl.name], pl
+	}
+	p.mu.Unlock()
+	if replaced != nil {
+		p.retire(replaced)
+	}
+	if comes || fresh {
+		p.changed()
+	}
+}
+
+// Reload takes other settings of the plugins: each plugin whose settings have changed is
+// started anew with them, and the folder is looked at again (catalog.Reloadable).
+func (p *Provider) Reload(next catalog.Values) (apply func(), err error) {
+	found, _, err := discover(p.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, p.dir, err)
+	}
+	given, err := p.settings(next, names(found))
+	problems := []error{err}
+	for _, pl := range p.offering() {
+		if m := pl.state().manifest; m != nil {
+			_, err := checkSettings(pl.name, m, given[pl.name])
+			problems = append(problems, err)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return func() {
+		p.mu.Lock()
+		p.given = given
+		p.mu.Unlock()
+		select {
+		case p.wake <- struct{}{}:
+		default: // it is going to look
+		}
+	}, nil
+}

@@ -1,0 +1,110 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+)
+
+func (b *bench) parent(fn string, in parentIn) (out parentOut) {
+	b.t.Helper()
+	input, err := json.Marshal(in)
+	require.NoError(b.t, err)
+	raw, _, err := b.engine.Invoke(b.t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("parent", fn), Input: input})
+	require.NoError(b.t, err)
+	require.NoError(b.t, json.Unmarshal(raw, &out))
+	return out
+}
+
+// TestChildrenOfAPluginEndWithIt, however it ends, and whether or not they have left its
+// process group. They hold the pipes to the app, too.
+func TestChildrenOfAPluginEndWithIt(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux finds processes that have left their group")
+	}
+	for _, how := range []string{"killed", "stopped"} {
+		t.Run(how, func(t *testing.T) {
+			b := start(t, pluginsDir(t, "parent"), nil)
+			near, far := b.parent("begin", parentIn{}), b.parent("begin", parentIn{Session: true})
+			for _, pid := range []int{near.Child, far.Child} {
+				require.True(t, alive(strconv.Itoa(pid)))
+			}
+			if how == "killed" {
+				require.NoError(t, syscall.Kill(near.Pid, syscall.SIGKILL))
+			} else {
+				begin := time.Now()
+				require.NoError(t, b.provider.Stop(t.Context()))
+				require.Less(t, time.Since(begin), 8*time.Second)
+			}
+			for _, pid := range []int{near.Pid, near.Child, far.Child} {
+				require.Eventually(t, func() bool { return !alive(strconv.Itoa(pid)) }, 5*time.Second, 10*time.Millisecond, pid)
+			}
+			if how == "killed" {
+				again := b.parent("begin", parentIn{})
+				require.NotEqual(t, near.Pid, again.Pid, "its death was noticed though its children held its pipes")
+			}
+		})
+	}
+}
+
+// TestOutputOfAPluginIsBounded: whatever it prints, it is not held up, and the log has
+// the first of it and how much it has not.
+func TestOutputOfAPluginIsBounded(t *testing.T) {
+	b := start(t, pluginsDir(t, "parent"), nil)
+	const flood = 20_000
+	before := len(b.host.log.String())
+	b.parent("flood", parentIn{Flood: flood})
+	b.parent("begin", parentIn{}) // it answers
+	require.NoError(t, b.provider.Stop(context.Background()))
+	log := b.host.log.String()[before:]
+	require.Less(t, len(log), 1<<20)
+	require.Contains(t, log, "flood 0 of many")
+	dropped := 0
+	for _, line := range strings.Split(log, "\n") {
+		if _, rest, ok := strings.Cut(line, "the plugin writes more than the log takes: "); ok {
+			var n int
+			_, err := fmt.Sscan(rest, &n)
+			require.NoError(t, err)
+			dropped += n
+		}
+	}
+	require.Greater(t, dropped, 3*flood, "of four ways")
+	require.Less(t, strings.Count(log, "flood "), 2*burstLines)
+}
+
+func TestStopOfAPluginThatNeverStarts(t *testing.T) {
+	dir := pluginsDir(t, "hung")
+	p := Provide(Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	err := p.Start(ctx, &testHost{values: values{"plugins.dir": dir}, log: &syncBuffer{}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(begin), 5*time.Second, "nobody waits for its start")
+	require.NoError(t, p.Stop(t.Context()))
+}
+
+// TestCrashLoopSlowsDown: a plugin that dies after each start is started ever more seldom.
+func TestCrashLoopSlowsDown(t *testing.T) {
+	dir := pluginsDir(t, "fleeting")
+	start(t, dir, nil)
+	time.Sleep(3 * time.Second)
+	starts, err := os.ReadFile(filepath.Join(dir, "fleeting.starts"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(starts), 2)
+	require.LessOrEqual(t, len(starts), 7)
+}
