@@ -53,10 +53,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if !ok {
 		return nil // the app's own databases are the app's to watch
 	}
-	if err := far.Reach(ctx); err != nil {
-		return fault.New(fault.ServiceUnavailable, "the data cannot be reached").Because(err)
-	}
-	return nil
+	return far.Reach(ctx)
 }
 
 // scans says where searches read all rows, since nothing is put into a database of

@@ -36,6 +36,9 @@ func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err er
 	schema := backend.Schema{Attach: func(d backend.Database) (any, error) { return s.app.Connect(d.Driver(), s.engine.hook) }}
 	if s.way != nil {
 		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
+		for _, e := range s.app.Graph.Entities {
+			schema.Tables = append(schema.Tables, e.Table)
+		}
 	}
 	s.backend, err = open(schema)
 	return err

@@ -370,16 +370,16 @@ func (i *Instance) Checks(ctx context.Context) []catalog.Check {
 	return out
 }
 
-// Ready tells whether calls can be served now, and why not.
+// Ready returns everything that keeps calls from being served now, joined; nil where
+// nothing does.
 func (i *Instance) Ready(ctx context.Context) error {
+	var problems []error
 	for _, p := range i.started {
 		if r, ok := p.(catalog.Readier); ok {
-			if err := r.Ready(ctx); err != nil {
-				return err
-			}
+			problems = append(problems, r.Ready(ctx))
 		}
 	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // Stop stops the providers in reverse order, once.

@@ -262,7 +262,7 @@ type values map[string]string
 
 func (v values) Bool(string) bool              { panic("undeclared") }
 func (v values) Int(string) int                { panic("undeclared") }
-func (v values) Strings(string) []string       { panic("undeclared") }
+func (v values) Strings(key string) []string   { return strings.Fields(v[key]) }
 func (v values) Duration(string) time.Duration { panic("undeclared") }
 func (v values) String(key string) string      { return v[key] }
 func (v values) IsSet(key string) bool         { return v[key] != "" }
@@ -270,7 +270,7 @@ func (v values) IsSet(key string) bool         { return v[key] != "" }
 func (v values) Under(prefix string) map[string]string {
 	out := map[string]string{}
 	for k, s := range v {
-		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir {
+		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir && k != keyRequired {
 			out[rest] = s
 		}
 	}

@@ -41,8 +41,9 @@ type Options struct {
 const atOnce = 4
 
 const (
-	keyOpen = "plugins"
-	keyDir  = "plugins.dir"
+	keyOpen     = "plugins"
+	keyDir      = "plugins.dir"
+	keyRequired = "plugins.required"
 )
 
 // Provider is the catalog's provider of plugin operations.
@@ -72,6 +73,7 @@ var (
 	_ catalog.Configurable = (*Provider)(nil)
 	_ catalog.Checker      = (*Provider)(nil)
 	_ catalog.Reloadable   = (*Provider)(nil)
+	_ catalog.Readier      = (*Provider)(nil)
 )
 
 // Provide makes the provider. Every executable file in the folder is a plugin,
@@ -109,6 +111,7 @@ func (*Provider) Name() string { return "plugins" }
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
+		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins without which /readyz says that the app is not ready"},
 		{Key: keyOpen, Open: true, Live: true, Help: "settings of a plugin: plugins.<domain>.<key>"},
 	}
 }
@@ -342,6 +345,24 @@ func (p *Provider) Stop(ctx context.Context) error {
 	}
 	<-done
 	return nil
+}
+
+// Ready implements catalog.Readier: the plugins of plugins.required have to run.
+func (p *Provider) Ready(context.Context) error {
+	var problems []error
+	for _, name := range p.host.Settings().Strings(keyRequired) {
+		p.mu.Lock()
+		pl := p.current[name]
+		p.mu.Unlock()
+		if pl == nil {
+			problems = append(problems, fault.Newf(fault.PluginUnavailable, "there is no plugin %s", name))
+			continue
+		}
+		if s := pl.state(); s.proc == nil || !s.proc.ready() {
+			problems = append(problems, fault.Newf(fault.PluginUnavailable, "the plugin %s is not running", name).Because(s.failure))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // Checks say where plugins are looked for and how each one is.

@@ -29,6 +29,9 @@ type Schema struct {
 	// Version identifies the tables, and is never 0. A set that is marked with it is
 	// opened without a further look at its tables.
 	Version int32
+	// Tables are the app's. A database that has none of them, nor the system's own, is
+	// another program's.
+	Tables []string
 	// Create makes the tables where there are none.
 	Create func(ctx context.Context, drv dialect.Driver) error
 	// Migrate brings the tables of a set that has another mark to the schema, or
@@ -122,8 +125,9 @@ type Owner interface {
 
 // Reacher is a Backend whose data may be away while the app runs.
 type Reacher interface {
-	// Reach tells whether the data can be reached now. It waits for no run and for no
-	// migration.
+	// Reach says what keeps the data and the ledger from being read or written now: one
+	// fault, or several joined, in words for everybody; nil where nothing does. It waits
+	// for no run and for no migration.
 	Reach(ctx context.Context) error
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -338,7 +339,8 @@ func (w *Writer) housekeeping(j *Journal) (stop func()) {
 	}
 }
 
-// opened opens the journal, as long as it takes.
+// opened opens the journal, as long as it takes. A writer that is being closed does not
+// wait for a disk or a file to be mended.
 func (w *Writer) opened() *Journal {
 	for first := true; ; first = false {
 		j, err := w.open(w.ctx)
@@ -348,11 +350,18 @@ func (w *Writer) opened() *Journal {
 		if first && w.ctx.Err() == nil {
 			w.log.Warn("the journal cannot be opened; it is tried again", "error", err)
 		}
-		if !w.again() {
+		if w.ending() && fault.CodeOf(err) == fault.ServiceUnavailable || !w.again() {
 			w.log.Error("the journal was never opened; what ran is not in it", "error", err)
 			return nil
 		}
 	}
+}
+
+// ending reports whether the writer is being closed.
+func (w *Writer) ending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
 // again waits before something is tried again. It gives false when nothing is any

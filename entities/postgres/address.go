@@ -3,7 +3,6 @@ package postgres
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -107,40 +106,3 @@ func prefixOf(app string) string {
 func (a *address) schemaOf(set string) string { return a.prefix + "." + set }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// unreachable says why there is no connection.
-func unreachable(config *pgx.ConnConfig, err error) error {
-	hint := "Start it, or look at `database`, the network and the server's log."
-	var refused *pgconn.PgError
-	switch {
-	case errors.As(err, &refused) && refused.Code == "08P01":
-		hint = "A pooler between the app and the server has to keep sessions: pool_mode = session, and ignore_startup_parameters = search_path."
-	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28"):
-		hint = "Look at the user, the password and the server's pg_hba.conf."
-	case errors.As(err, &refused) && refused.Code == "3D000":
-		hint = "Create the database: createdb " + config.Database + "."
-	}
-	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", where(config), cause(err)).WithHint("%s", hint).Because(err)
-}
-
-func where(config *pgx.ConnConfig) string {
-	if strings.HasPrefix(config.Host, "/") {
-		return config.Host + "/" + config.Database
-	}
-	return config.Host + ":" + strconv.Itoa(int(config.Port)) + "/" + config.Database
-}
-
-// cause is the end of a chain of errors, where the reason stands.
-func cause(err error) string {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return refused.Message
-	}
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err.Error()
-		}
-		err = inner
-	}
-}

@@ -31,7 +31,7 @@ func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	}
 	db := s.address.open(ownConns)
 	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(unreachable(s.config, err), db.Close())
+		return nil, errors.Join(away(s.config, err), db.Close())
 	}
 	return db, nil
 }

@@ -130,7 +130,7 @@ func (s *Server) SpansSets() bool { return true }
 func (s *Server) Sets(ctx context.Context) (out []string, err error) {
 	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
 	if err != nil {
-		return nil, unreachable(s.config, err)
+		return nil, away(s.config, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -144,13 +144,24 @@ func (s *Server) Sets(ctx context.Context) (out []string, err error) {
 }
 
 // Reach implements backend.Reacher, by a connection of its own: those of the pools may
-// all be at work.
+// all be at work. What it says is for everybody: addresses are in the cause.
 func (s *Server) Reach(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
-		return unreachable(s.config, err)
+		return away(s.config, err)
 	}
-	return c.Close(ctx)
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	var readOnly, there bool
+	err = c.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool, EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", s.prefix).Scan(&readOnly, &there)
+	switch {
+	case err != nil:
+		return fault.New(fault.ServiceUnavailable, "the database does not answer").Because(err)
+	case readOnly:
+		return fault.New(fault.ServiceUnavailable, "the database takes no writes").Because(errors.New(where(s.config) + " only reads: it is a standby, perhaps"))
+	case !there:
+		return fault.New(fault.ServiceUnavailable, "the ledger is gone").Because(errors.New("there is no schema " + s.prefix + " at " + where(s.config)))
+	}
+	return nil
 }
 
 // Use implements backend.Backend.

@@ -24,7 +24,12 @@ func (f *Folder) Look(ctx context.Context, set string, fn func(ctx context.Conte
 	if err := f.known(set); err != nil {
 		return err
 	}
-	return f.trouble(set, connected(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error { return fn(ctx, over(c)) }))
+	return f.trouble(set, connected(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error {
+		if err := f.ours(ctx, set, c); err != nil {
+			return err
+		}
+		return fn(ctx, over(c))
+	}))
 }
 
 // Change implements backend.Backend. The set's lock is the write lock of its file.
@@ -32,7 +37,12 @@ func (f *Folder) Change(ctx context.Context, set string, fn func(ctx context.Con
 	if err := f.known(set); err != nil {
 		return err
 	}
-	return f.trouble(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error { return fn(ctx, over(c)) }))
+	return f.trouble(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
+		if err := f.ours(ctx, set, c); err != nil {
+			return err
+		}
+		return fn(ctx, over(c))
+	}))
 }
 
 // Scratch implements backend.Backend.

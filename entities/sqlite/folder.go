@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/sqltext"
@@ -33,6 +34,7 @@ type Folder struct {
 	schema backend.Schema
 
 	opened *backend.Opened
+	owned  atomic.Bool // the app's own file has been opened
 }
 
 // templates are shared by all folders of the process: what a schema's empty file
@@ -82,7 +84,7 @@ func (f *Folder) SpansSets() bool { return false }
 func (f *Folder) Sets(context.Context) ([]string, error) {
 	files, err := os.ReadDir(f.path)
 	if err != nil {
-		return nil, err
+		return nil, plainly("the data folder cannot be read", err)
 	}
 	var out []string
 	for _, file := range files {
@@ -91,12 +93,6 @@ func (f *Folder) Sets(context.Context) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// Reach implements backend.Reacher.
-func (f *Folder) Reach(context.Context) error {
-	_, err := os.Stat(f.path)
-	return err
 }
 
 // Use implements backend.Backend.
@@ -148,7 +144,7 @@ func (f *Folder) trouble(set string, err error) error {
 	}
 	at := fmt.Errorf("%s: %w", f.file(set), err)
 	if full(err) {
-		return unusable(set, at)
+		return unusable(named(set), at)
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
 		WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(at)
@@ -169,17 +165,15 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 		if v, err := version(ctx, c); err != nil || v == f.schema.Version {
 			return err // somebody was faster
 		}
+		if err := f.ours(ctx, set, c); err != nil {
+			return err
+		}
 		return f.schema.Migrate(ctx, set, over(c))
 	})
 }
 
-func (f *Folder) exists(set string) (bool, error) {
-	_, err := os.Stat(f.file(set))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+// exists reports whether a set has a file. A file that cannot be a set's is a fault.
+func (f *Folder) exists(set string) (bool, error) { return present(f.file(set), named(set)) }
 
 // marked tells whether a set's file carries the schema's version.
 func (f *Folder) marked(ctx context.Context, set string) (bool, error) {
@@ -237,15 +231,18 @@ func (f *Folder) compose(ctx context.Context, set, file string) error {
 	return logged(ctx, file)
 }
 
-// logged puts a file into WAL mode for good. Connections that found it in another
-// mode would each try to change it, which SQLite refuses to all but one without
-// waiting.
+// logged marks a file as ours and puts it into WAL mode for good. Connections that found
+// it in another mode would each try to change it, which SQLite refuses to all but one
+// without waiting.
 func logged(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
+	}
 	var mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
 		return err

@@ -18,25 +18,30 @@ import (
 // ownFile is the app's own file beside those of the sets. No set's name has a dot.
 const ownFile = "koan.ledger"
 
+// ledgerName is how messages name whose file that is.
+const ledgerName = "the ledger"
+
 var _ backend.Owner = (*Folder)(nil)
 
 // Own implements backend.Owner. Writers of one process take turns on one
 // connection, and those of several wait for the file.
 func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
 	file := filepath.Join(f.path, ownFile)
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		err := f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
-		if err != nil {
-			return nil, unusable(ownFile, err)
-		}
+	there, err := present(file, ledgerName)
+	if err == nil && !there {
+		err = f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
 	}
+	if err != nil {
+		return nil, unusable(ledgerName, err)
+	}
+	f.owned.Store(true)
 	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
 	if err := executed(ctx, db, statements); err != nil {
-		return nil, errors.Join(unusable(ownFile, err), db.Close())
+		return nil, errors.Join(unusable(ledgerName, err), db.Close())
 	}
 	return db, nil
 }
@@ -57,7 +62,7 @@ func (f *Folder) OwnPlace() string { return filepath.Join(f.path, ownFile) }
 
 // createOwn makes the file beside its place, in the mode that it stays in.
 func (f *Folder) createOwn(ctx context.Context, file string) error {
-	if _, err := os.Stat(file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if there, err := present(file, ledgerName); err != nil || there {
 		return err // somebody was faster
 	}
 	draft := f.draft(ownFile)

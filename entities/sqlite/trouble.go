@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 
@@ -34,15 +35,18 @@ func Trouble(set string, err error) (as error, mine bool) {
 	case sqlite3.ErrMismatch:
 		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err), true
 	}
-	return unusable(set, err), true
+	return unusable(named(set), err), true
 }
 
-// unusable turns what stands between a set and its disk into the fault that it is:
-// a full disk, a file that cannot be read or written or is damaged. Other errors
-// stay as they are.
-func unusable(set string, err error) error {
+// named is how messages name a set.
+func named(set string) string { return fmt.Sprintf("the set %q", set) }
+
+// unusable turns what stands between the owner of a file and its disk into the fault
+// that it is: a full disk, a file that cannot be read or written or is damaged. Other
+// errors stay as they are. owner is named(set), or ledgerName.
+func unusable(owner string, err error) error {
 	if full(err) {
-		return fault.Newf(fault.ServiceUnavailable, "the disk of the set %q is full", set).
+		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).
 			WithHint("Make room where the data folder lies.").Because(err)
 	}
 	var e sqlite3.Error
@@ -51,13 +55,13 @@ func unusable(set string, err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrIoErr, sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
-		return fault.Newf(fault.ServiceUnavailable, "the file of the set %q cannot be used: %s", set, e.Code.Error()).
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used: %s", owner, e.Code.Error()).
 			WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(err)
 	case sqlite3.ErrNomem:
-		return fault.Newf(fault.ServiceUnavailable, "there is no memory left for the set %q", set).Because(err)
+		return fault.Newf(fault.ServiceUnavailable, "there is no memory left for %s", owner).Because(err)
 	}
 	if Incomplete(err) {
-		return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are gone or incomplete", set).
+		return fault.Newf(fault.ServiceUnavailable, "the tables of %s are gone or incomplete", owner).
 			WithHint("Restore the file, or restart the app to migrate it.").Because(err)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -171,7 +172,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	var err error
 	if t.state == reading || t.state == writing {
 		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
-			return unusable(t.d.set, t.d.busy(err))
+			return backend.At(*t.d.file.Load(), err, unusable(named(t.d.set), t.d.busy(err)))
 		}
 	}
 	committed := err == nil && statement == "COMMIT" && t.state == writing

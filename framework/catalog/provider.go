@@ -142,8 +142,9 @@ type Checker interface {
 }
 
 // Readier is a provider that cannot serve at all times, since what it needs may be
-// away. Ready says why calls would end in service_unavailable now, in words for
-// everybody; nil where they would not. It changes nothing, and heeds ctx.
+// away. Ready says why calls would end in service_unavailable now, as a fault or several
+// joined, in words for everybody: paths and addresses stand in their causes. nil where
+// they would not. It changes nothing, and heeds ctx.
 type Readier interface {
 	Ready(ctx context.Context) error
 }

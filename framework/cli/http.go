@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +26,6 @@ const (
 	headerBytes = 64 << 10
 	idleTime    = 2 * time.Minute
 	flushTime   = 2 * time.Second // for the last answers of a server that ends
-	readyTime   = 2 * time.Second // for what readiness depends on to answer
-	readyEvery  = time.Second     // how often that is asked, however often we are
 )
 
 // listen gives what serves over HTTP. What is wrong with it is known before the app
@@ -163,7 +160,7 @@ type door struct {
 
 func (d *door) open(i Instance, config access.Config, url, name string) (err error) {
 	o := mcpserver.HTTPOptions{}
-	d.app.ask = i.Ready
+	d.app.ask, d.app.log = i.Ready, i.Log()
 	if !config.Anybody() {
 		if d.callers, err = config.Callers(access.App{Name: name, URL: url, Catalog: i.Snapshot, Log: i.Log()}); err != nil {
 			return err
@@ -204,45 +201,4 @@ func (d *door) routes() http.Handler {
 		mux.Handle("GET /metrics", d.metrics(d.counted))
 	}
 	return mux
-}
-
-// ready answers whether calls can be served now.
-func (d *door) ready(w http.ResponseWriter, r *http.Request) {
-	if d.ending.Load() {
-		http.Error(w, "shutting down", http.StatusServiceUnavailable)
-		return
-	}
-	if d.callers != nil {
-		if err := d.callers.Ready(r.Context()); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-	}
-	if err := d.app.now(); err != nil {
-		http.Error(w, fault.From(err).Message, http.StatusServiceUnavailable)
-		return
-	}
-	_, _ = io.WriteString(w, "ready\n")
-}
-
-// readiness is whether the app can serve, asked for at most so often: whoever wants to
-// know asks a database too.
-type readiness struct {
-	ask func(context.Context) error
-
-	mu    sync.Mutex
-	asked time.Time
-	err   error
-}
-
-func (r *readiness) now() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.asked) < readyEvery {
-		return r.err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
-	defer cancel()
-	r.err, r.asked = r.ask(ctx), time.Now()
-	return r.err
 }

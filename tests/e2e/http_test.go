@@ -28,6 +28,7 @@ import (
 type web struct {
 	t      *testing.T
 	url    string // of MCP
+	data   string // the folder
 	cmd    *exec.Cmd
 	stderr *lockedBuffer
 }
@@ -37,7 +38,7 @@ var listening = regexp.MustCompile(`MCP: listening on (http\S+)`)
 // web starts the app over HTTP on a free port of loopback.
 func (a *app) web(args ...string) *web {
 	a.t.Helper()
-	w := &web{t: a.t, cmd: a.command(context.Background(), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...), stderr: &lockedBuffer{}}
+	w := &web{t: a.t, data: a.data, cmd: a.command(context.Background(), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...), stderr: &lockedBuffer{}}
 	w.cmd.Stderr = w.stderr
 	require.NoError(a.t, w.cmd.Start())
 	a.t.Cleanup(func() { _ = w.cmd.Process.Kill(); _ = w.cmd.Wait() })

@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// applicationID marks the files in their header as ours, where every program that reads
+// SQLite files finds it: "Koan" in ASCII. Files of earlier builds have none.
+const applicationID = 0x4b6f616e
+
+// The header of a SQLite file (https://www.sqlite.org/fileformat.html section 1.3).
+const (
+	headerSize   = 100
+	magic        = "SQLite format 3\x00"
+	headerIDFrom = 68
+)
+
+// present reports whether a file is there. One that is there and cannot be a database
+// of ours ends in service_unavailable: it is never filled anew, since what was in it
+// may be wanted back. owner is named(set), or ledgerName.
+func present(path, owner string) (bool, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	defer file.Close()
+	header := make([]byte, headerSize)
+	n, err := io.ReadFull(file, header)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return true, err
+	}
+	if why := wrongHeader(header[:n]); why != "" {
+		return true, damaged(path, owner, why)
+	}
+	return true, nil
+}
+
+// wrongHeader says why the beginning of a file is not that of a database of ours, ""
+// where it may be.
+func wrongHeader(header []byte) string {
+	switch {
+	case len(header) == 0:
+		return "is empty: something has cut it off"
+	case len(header) < headerSize, string(header[:len(magic)]) != magic:
+		return "is not a SQLite database"
+	}
+	if id := binary.BigEndian.Uint32(header[headerIDFrom:]); id != 0 && id != applicationID {
+		return fmt.Sprintf("belongs to another program: its application_id is %#x", id)
+	}
+	return ""
+}
+
+func damaged(path, owner, why string) error {
+	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s", owner, why).
+		WithHint("Put a backup in the place of %s in the data folder. If nothing in it is needed, move it away, and it is made anew.", filepath.Base(path)).
+		Because(fmt.Errorf("%s %s", path, why))
+}
+
+// receipts is the table that every set has.
+const receipts = "koan_receipts"
+
+// ours refuses a database that has none of the tables that a set of the app has. One of
+// an earlier version may have few of them, and one that the app made without us has no
+// receipts.
+func (f *Folder) ours(ctx context.Context, set string, c *sql.Conn) error {
+	rows, err := c.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		if name == receipts || slices.Contains(f.schema.Tables, name) {
+			return nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return damaged(f.file(set), named(set), "belongs to another program: it has none of the app's tables")
+}

@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// probeSize is how much is written to see whether the disk takes anything.
+const probeSize = 64 << 10
+
+// wholly is up to which size the app's own file is checked page by page; of a larger
+// one, the first page of each table is.
+const wholly = 1 << 20
+
+// defaultSet is the one set whose file says whether the app can serve: of many sets, one
+// that is damaged is that set's trouble.
+const defaultSet = "default"
+
+// Reach implements backend.Reacher: what of the folder, the default set and the app's own
+// file cannot be used, in words for everybody. A set that does not exist yet is no
+// trouble.
+func (f *Folder) Reach(ctx context.Context) error {
+	var problems []error
+	if err := f.writable(); err != nil {
+		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", reason(err)).Because(err))
+	}
+	if _, err := f.exists(defaultSet); err != nil {
+		problems = append(problems, plainly("the file of "+named(defaultSet)+" cannot be read", err))
+	}
+	if err := f.ownReadable(ctx); err != nil {
+		problems = append(problems, plainly("the ledger cannot be used", err))
+	}
+	return errors.Join(problems...)
+}
+
+// plainly is a fault as it is, or else what with the reason.
+func plainly(what string, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) {
+		return known
+	}
+	return fault.Newf(fault.ServiceUnavailable, "%s: %s", what, reason(err)).Because(err)
+}
+
+// reason is an error without the paths that it came along.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// writable writes a file and removes it.
+func (f *Folder) writable() error {
+	probe, err := os.CreateTemp(f.path, ".probe-*")
+	if err != nil {
+		return err
+	}
+	_, err = probe.Write(make([]byte, probeSize))
+	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+}
+
+// ownReadable looks at the app's own file over a connection of its own, which has none of
+// its pages yet.
+func (f *Folder) ownReadable(ctx context.Context) error {
+	if !f.owned.Load() {
+		return nil
+	}
+	path := filepath.Join(f.path, ownFile)
+	there, err := present(path, ledgerName)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is gone", ledgerName).
+			WithHint("Put it back, and start the app anew: what it writes there now is lost.").Because(fmt.Errorf("%s is gone", path))
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return connected(ctx, dsn(path, busyTimeout, "mode=rw"), func(c *sql.Conn) error {
+		if info.Size() <= wholly {
+			return quickCheck(ctx, c)
+		}
+		return firstPages(ctx, c)
+	})
+}
+
+// quickCheck reads all pages.
+func quickCheck(ctx context.Context, c *sql.Conn) error {
+	var found string
+	if err := c.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("it is damaged: %s", strings.ReplaceAll(found, "\n", " "))
+	}
+	return writes(ctx, c)
+}
+
+// firstPages reads the first page of each table.
+func firstPages(ctx context.Context, c *sql.Conn) error {
+	rows, err := c.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		tables = append(tables, name)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, name := range tables {
+		var one int
+		err := c.QueryRowContext(ctx, `SELECT 1 FROM "`+strings.ReplaceAll(name, `"`, `""`)+`" LIMIT 1`).Scan(&one)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	return writes(ctx, c)
+}
+
+// writes takes the write lock and gives it back. Where somebody else has it, it can be
+// had.
+func writes(ctx context.Context, c *sql.Conn) error {
+	if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK"); err != nil && !Stale(err) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const (
+	readyTime  = 2 * time.Second // for what readiness depends on to answer
+	readyEvery = time.Second     // how often that is asked, however often we are
+)
+
+// ready answers whether calls can be served now, and else what is missing, a line each.
+func (d *door) ready(w http.ResponseWriter, r *http.Request) {
+	if d.ending.Load() {
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		return
+	}
+	var missing []string
+	if d.callers != nil {
+		if err := d.callers.Ready(r.Context()); err != nil {
+			missing = append(missing, err.Error())
+		}
+	}
+	if errs := d.app.now(); len(errs) > 0 {
+		missing = append(missing, messages(errs))
+	}
+	if len(missing) > 0 {
+		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "ready\n")
+}
+
+// readiness is whether the app can serve, asked for at most so often: whoever wants to
+// know asks a database too.
+type readiness struct {
+	ask func(context.Context) error
+	log *slog.Logger
+
+	mu    sync.Mutex
+	asked time.Time
+	last  []error
+}
+
+// now returns what keeps the app from serving. The log has each change of it, with what
+// the answer does not say.
+func (r *readiness) now() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.asked.IsZero() && time.Since(r.asked) < readyEvery {
+		return r.last
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	missing := parts(r.ask(ctx))
+	r.asked = time.Now()
+	if messages(missing) != messages(r.last) {
+		for _, err := range missing {
+			f := fault.From(err)
+			r.log.Error("not ready: "+f.Message, "hint", f.Hint, "error", errors.Unwrap(f))
+		}
+		if len(missing) == 0 {
+			r.log.Info("ready again")
+		}
+	}
+	r.last = missing
+	return missing
+}
+
+// messages are what is said of errors, a line each.
+func messages(errs []error) string {
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = fault.From(err).Message
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parts takes joined errors apart.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // a fault's cause may be joined, too
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, parts(e)...)
+	}
+	return out
+}

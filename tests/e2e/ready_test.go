@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"database/sql"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// ready waits until /readyz answers with a status, and with words.
+func (w *web) ready(status int, words ...string) {
+	w.t.Helper()
+	var got int
+	var body string
+	require.Eventually(w.t, func() bool {
+		resp, err := http.Get(strings.TrimSuffix(w.url, "/mcp") + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		got, body = resp.StatusCode, string(raw)
+		return err == nil && got == status && contains(body, words...)
+	}, 10*time.Second, 200*time.Millisecond, "%d %q\n%s", status, words, w.stderr)
+	require.NotContains(w.t, body, w.data, "paths are not for everybody")
+}
+
+func contains(text string, words ...string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *web) healthy() {
+	w.t.Helper()
+	resp, err := http.Get(strings.TrimSuffix(w.url, "/mcp") + "/healthz")
+	require.NoError(w.t, err)
+	_ = resp.Body.Close()
+	require.Equal(w.t, http.StatusOK, resp.StatusCode)
+}
+
+// TestReadinessSaysWhatIsMissing: damage to the files comes and goes while the server
+// runs, and its answer names each part.
+func TestReadinessSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	w := a.web()
+	status, _ := w.call("todo.upsert", `{"model":{"title":"x"}}`)
+	require.Equal(t, http.StatusOK, status)
+	w.ready(http.StatusOK, "ready")
+	ledger, set := filepath.Join(a.data, "koan.ledger"), filepath.Join(a.data, "default.db")
+	damage := func(path string, with []byte) (mend func()) {
+		require.NoError(t, os.Rename(path, path+".kept"))
+		require.NoError(t, os.WriteFile(path, with, 0o600))
+		return func() { require.NoError(t, os.Rename(path+".kept", path)) }
+	}
+	mend := damage(ledger, []byte(strings.Repeat("garbage ", 1000)))
+	w.ready(http.StatusServiceUnavailable, "the file of the ledger is not a SQLite database")
+	mendSet := damage(set, nil)
+	w.ready(http.StatusServiceUnavailable, "the file of the ledger is not a SQLite database", `the file of the set "default" is empty`)
+	w.healthy()
+	mend()
+	mendSet()
+	w.ready(http.StatusOK, "ready")
+	require.NoError(t, os.Remove(ledger))
+	w.ready(http.StatusServiceUnavailable, "the file of the ledger is gone")
+}
+
+func TestReadinessNeedsRequiredPlugins(t *testing.T) {
+	t.Parallel()
+	a := withNap(t)
+	w := a.web("--plugins.required", "nap,other")
+	w.ready(http.StatusServiceUnavailable, "there is no plugin other")
+	w = withNap(t).web("--plugins.required", "nap")
+	w.ready(http.StatusOK, "ready")
+}
+
+// TestFileOfASetThatIsNone: a file that was cut off, or is another program's, is never
+// filled anew. Callers, the log and doctor say so.
+func TestFileOfASetThatIsNone(t *testing.T) {
+	t.Parallel()
+	other := filepath.Join(t.TempDir(), "other.db")
+	foreign := func(statements string) []byte {
+		require.NoError(t, os.RemoveAll(other))
+		db, err := sql.Open("sqlite3", other)
+		require.NoError(t, err)
+		_, err = db.Exec(statements)
+		require.NoError(t, errors.Join(err, db.Close()))
+		raw, err := os.ReadFile(other)
+		require.NoError(t, err)
+		return raw
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"empty":               {nil, "is empty"},
+		"cut off":             {[]byte("SQLite format 3\x00"), "is not a SQLite database"},
+		"garbage":             {[]byte(strings.Repeat("garbage ", 100)), "is not a SQLite database"},
+		"another program's":   {foreign("CREATE TABLE songs (id INTEGER PRIMARY KEY)"), "belongs to another program"},
+		"another application": {foreign("PRAGMA application_id = 7; CREATE TABLE todos (id TEXT PRIMARY KEY)"), "belongs to another program: its application_id is 0x7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t)
+			path := filepath.Join(a.data, "default.db")
+			require.NoError(t, os.WriteFile(path, c.file, 0o600))
+			for _, code := range []string{"SDK.Entities.Todo.count()", "SDK.Entities.Todo.upsert({title: 'x'})"} {
+				r := a.exec(code, "run", "-")
+				l := oneLine(t, r)
+				require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code, r.stdout)
+				require.Contains(t, l.Result.Error.Message, `the file of the set "default" `+c.want)
+				require.Contains(t, l.Result.Error.Hint, "default.db")
+				require.Contains(t, r.stderr, path, "the operator's line names the file")
+			}
+			r := a.exec("", "doctor")
+			require.Equal(t, 1, r.status)
+			require.Contains(t, r.stderr, c.want)
+			require.NotZero(t, a.exec("", "migrate", "apply").status)
+			raw, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(c.file), string(raw), "nothing has touched it")
+
+			require.NoError(t, os.Remove(path))
+			require.Equal(t, 1.0, oneLine(t, a.exec("SDK.Entities.Todo.count()", "run", "-")).Result.Data, "a file that never was is a new set")
+		})
+	}
+}
+
+// TestLedgerThatWasCutOff is not made anew either: what it knew of keys would be lost
+// without a word.
+func TestLedgerThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	require.NoError(t, os.WriteFile(filepath.Join(a.data, "koan.ledger"), nil, 0o600))
+	r := a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k")
+	l := oneLine(t, r)
+	require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code, r.stdout)
+	require.Contains(t, r.stderr+r.stdout, "the file of the ledger is empty")
+	info, err := os.Stat(filepath.Join(a.data, "koan.ledger"))
+	require.NoError(t, err)
+	require.Zero(t, info.Size())
+	require.Contains(t, a.exec("", "doctor").stdout, "is empty")
+}
