@@ -60,6 +60,9 @@ func TestFaults(t *testing.T) {
 			require.Equal(t, fault.Never, fault.From(err).Retry, "it may have had its effect")
 		}
 	})
+	t.Run("its own deadline is in its log", func(t *testing.T) {
+		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), context.DeadlineExceeded.Error()) }, 3*time.Second, 10*time.Millisecond)
+	})
 	t.Run("what it cannot know", func(t *testing.T) {
 		_, err := b.say(echoIn{Do: "script"})
 		f := fault.From(err)

@@ -239,6 +239,27 @@ func TestPluginThatCannotComeBack(t *testing.T) {
 	require.Eventually(t, func() bool { return !b.provider.Checks(t.Context())[1].OK }, 5*time.Second, 10*time.Millisecond)
 }
 
+// TestCallersSeeNoPathsOfAPluginThatDoesNotStart: the log and doctor have them.
+func TestCallersSeeNoPathsOfAPluginThatDoesNotStart(t *testing.T) {
+	dir := pluginsDir(t, "echo")
+	b := start(t, dir, nil)
+	b.provider.opts.Patience = 300 * time.Millisecond
+	out, err := b.say(echoIn{})
+	require.NoError(t, err)
+	gone := filepath.Join(t.TempDir(), "gone")
+	t.Setenv("TMPDIR", gone) // where the socket of a new process would lie
+	require.NoError(t, syscall.Kill(out.Pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool {
+		_, err = b.say(echoIn{})
+		return strings.Contains(fault.From(err).Message, "it does not start")
+	}, 5*time.Second, 10*time.Millisecond)
+	f := fault.From(err)
+	require.Equal(t, fault.PluginUnavailable, f.Code)
+	require.NotContains(t, f.Message+f.Hint, gone)
+	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, gone)
+	require.Contains(t, b.host.log.String(), gone)
+}
+
 func TestPluginsThatDoNotStart(t *testing.T) {
 	dir := pluginsDir(t, "echo", "future", "silent", "wrong-domain")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho hello\n"), 0o755))

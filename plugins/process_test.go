@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,37 +25,6 @@ func (b *bench) parent(fn string, in parentIn) (out parentOut) {
 	require.NoError(b.t, err)
 	require.NoError(b.t, json.Unmarshal(raw, &out))
 	return out
-}
-
-// TestChildrenOfAPluginEndWithIt, however it ends, and whether or not they have left its
-// process group. They hold the pipes to the app, too.
-func TestChildrenOfAPluginEndWithIt(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux finds processes that have left their group")
-	}
-	for _, how := range []string{"killed", "stopped"} {
-		t.Run(how, func(t *testing.T) {
-			b := start(t, pluginsDir(t, "parent"), nil)
-			near, far := b.parent("begin", parentIn{}), b.parent("begin", parentIn{Session: true})
-			for _, pid := range []int{near.Child, far.Child} {
-				require.True(t, alive(strconv.Itoa(pid)))
-			}
-			if how == "killed" {
-				require.NoError(t, syscall.Kill(near.Pid, syscall.SIGKILL))
-			} else {
-				begin := time.Now()
-				require.NoError(t, b.provider.Stop(t.Context()))
-				require.Less(t, time.Since(begin), 8*time.Second)
-			}
-			for _, pid := range []int{near.Pid, near.Child, far.Child} {
-				require.Eventually(t, func() bool { return !alive(strconv.Itoa(pid)) }, 5*time.Second, 10*time.Millisecond, pid)
-			}
-			if how == "killed" {
-				again := b.parent("begin", parentIn{})
-				require.NotEqual(t, near.Pid, again.Pid, "its death was noticed though its children held its pipes")
-			}
-		})
-	}
 }
 
 // TestOutputOfAPluginIsBounded: whatever it prints, it is not held up, and the log has

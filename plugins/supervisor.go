@@ -52,7 +52,7 @@ type state struct {
 func newPlugin(e executable, settings map[string]string, p *Provider) *plugin {
 	return &plugin{
 		executable: e, settings: settings, provider: p, log: p.host.Log().With("plugin", e.name),
-		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: errors.New("it is starting")},
+		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: standing("it is starting")},
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 	for {
 		if p.replaced() { // the file is another plugin's
 			p.update(func(s *state) {
-				s.refused, s.failure = true, errors.New("its file was replaced or removed, and the process of runs that had begun with it has ended")
+				s.refused, s.failure = true, standing("its file was replaced or removed, and the process of runs that had begun with it has ended")
 			})
 			return
 		}
@@ -97,7 +97,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		p.update(func(s *state) { s.next = time.Now().Add(delay) })
 		select {
 		case <-ctx.Done():
-			p.update(func(s *state) { s.refused, s.failure = true, errors.New("the app is stopping") })
+			p.update(func(s *state) { s.refused, s.failure = true, standing("the app is stopping") })
 			return
 		case <-time.After(delay):
 		}
@@ -143,7 +143,7 @@ func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 	case <-ctx.Done():
 	}
 	p.update(func(s *state) {
-		s.proc, s.failure, s.restarts = nil, errors.New("it died and is being restarted"), s.restarts+1
+		s.proc, s.failure, s.restarts = nil, standing("it died and is being restarted"), s.restarts+1
 	})
 	if ctx.Err() == nil {
 		proc.kill() // no use asking a process that is as good as dead
@@ -249,12 +249,16 @@ func (p *plugin) acquire(ctx context.Context) (*process, error) {
 	}
 }
 
+// standing is why a plugin does not run, in words for its callers. Other reasons carry
+// paths of the machine and the plugin's own text, which the log and `doctor` have.
+type standing string
+
+func (s standing) Error() string { return string(s) }
+
 func (p *plugin) unavailable(why error) error {
-	f := fault.Newf(fault.PluginUnavailable, "the plugin %s is not running", p.name).Because(why)
-	if why != nil {
-		f.Message += ": " + why.Error()
-	}
-	return f
+	said := standing("it does not start")
+	_ = errors.As(why, &said)
+	return fault.Newf(fault.PluginUnavailable, "the plugin %s is not running: %s", p.name, said).Because(why)
 }
 
 // kill ends the running process at once.
@@ -270,7 +274,7 @@ func (p *plugin) check() catalog.Check {
 	c := catalog.Check{Name: "plugin " + p.name}
 	if s.proc == nil || !s.proc.ready() {
 		if s.failure == nil {
-			s.failure = errors.New("it died and is being restarted")
+			s.failure = standing("it died and is being restarted")
 		}
 		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
 		c.Hint = "See the log for what it wrote; rebuild it against this version, or take it out of " + p.provider.dir + "."

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -170,7 +171,7 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 		return status.FromContextError(ended).Err() // nobody listens any more
 	}
 	f := fault.From(err)
-	if f.Code == fault.Internal {
+	if f.Code == fault.Internal || !errors.As(err, new(*fault.Fault)) { // the caller does not see its text
 		log.Error("the function failed", "error", err.Error(), "cause", fmt.Sprint(f.Unwrap()))
 	}
 	raw, err := json.Marshal(f)

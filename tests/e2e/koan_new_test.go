@@ -49,6 +49,21 @@ func checkNewApp(t *testing.T, koan, root, home string) {
 	require.Equal(t, string(fault.ToolNotFound), codeOf(t, m.Error))
 	p.close()
 
+	// The plugin of the guide is built with the app, and runs.
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "howto", "plugin.md"))
+	require.NoError(t, err)
+	_, code, _ := strings.Cut(string(guide), "```go\n")
+	code, _, _ = strings.Cut(code, "```")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "plugins", "dice"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "plugins", "dice", "main.go"), []byte(code), 0o644))
+	do(home, "go", "mod", "tidy")
+	do(home, "make", "build")
+	cmd = exec.Command(app, "run", "-", "--database", data)
+	cmd.Dir, cmd.Stdin = home, strings.NewReader("SDK.Dice.roll({ sides: 2 }).value")
+	line, err = cmd.Output()
+	require.NoError(t, err, "%s", line)
+	require.Regexp(t, `"data":[12],`, string(line))
+
 	// A schema that cannot be exposed costs nothing: what was generated stays, and
 	// with it what the schemas import of it. A renamed one takes its old files along.
 	schema := filepath.Join(home, "ent", "schema", "todo.go")
