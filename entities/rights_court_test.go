@@ -85,8 +85,16 @@ type law struct {
 
 func randomLaw(r *rand.Rand) *law {
 	l := &law{
-		map[string]string{}, map[string]string{}, map[string]string{}, map[string]bool{}, map[string][]string{}, map[string]exposure.Mode{},
-		map[string]string{}, map[string]bool{}, map[string]bool{}, exposure.Full, nil,
+		map[string]string{},
+		map[string]string{},
+		map[string]string{},
+		map[string]bool{},
+		map[string][]string{},
+		map[string]exposure.Mode{},
+		map[string]string{},
+		map[string]bool{},
+		map[string]bool{},
+		exposure.Full, nil,
 	}
 	one := func(n int) bool { return r.IntN(n) == 0 }
 	var all []string
