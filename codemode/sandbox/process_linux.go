@@ -156,8 +156,12 @@ func (m *meter) threads() int {
 	if m.task == nil {
 		return 0
 	}
-	var s unix.Stat_t
-	if unix.Fstat(int(m.task.Fd()), &s) != nil {
+	info, err := m.task.Stat() // not by its descriptor: another goroutine may close it
+	if err != nil {
+		return 0
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
 		return 0
 	}
 	return int(s.Nlink) - 2 // a directory's links to itself
