@@ -60,7 +60,13 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 	if err := t.remember(ctx, k, ids); err != nil {
 		return nil, err
 	}
-	return out, t.noteLinks(ctx, k, ids, links, true)
+	if err := t.noteLinks(ctx, k, ids, links, true); err != nil {
+		return nil, err
+	}
+	if action == run.Delete {
+		t.list(k, ids, links)
+	}
+	return out, nil
 }
 
 // void takes back the notes of writes that did not take place. What hooks wrote in

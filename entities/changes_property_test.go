@@ -348,6 +348,24 @@ func TestDryRunsSayWhatRunsDo(t *testing.T) {
 	t.Run("hooks", func(t *testing.T) { dryRunsSayWhatRunsDo(t, ent.Entities(spreading()), 40) })
 }
 
+// A row that a run deletes and creates again has none of its links from before, also
+// where a hook writes it once more while it is being created.
+func TestRowsCreatedAgainAreLinkedAnew(t *testing.T) {
+	if forEach(t, TestRowsCreatedAgainAreLinkedAnew) {
+		return
+	}
+	a := start(t, ent.Entities(spreading()))
+	a.call("Label.upsert-many", `{"models":[{"name":"one"},{"name":"two"}]}`)
+	a.call("Todo.upsert", `{"model":{"id":"t","title":"x","labels":["1"]}}`)
+	out := a.calls(run.Spec{DryRun: true},
+		[2]string{"Todo.delete", `{"id":"t"}`},
+		[2]string{"Todo.upsert", `{"model":{"id":"t","title":"spread","labels":["2"]}}`})
+	first := out.Changes[0]
+	require.Equal(t, run.Update, first.Action)
+	require.Equal(t, []any{"1"}, member(t, first.Before, "labels"))
+	require.Equal(t, []any{"2"}, member(t, first.After, "labels"))
+}
+
 func dryRunsSayWhatRunsDo(t *testing.T, shimmed *shim.App, scripts int) {
 	t.Helper()
 	a := start(t, shimmed)

@@ -94,8 +94,8 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 		if err := t.attempt.Hold(linkBytes); err != nil {
 			return err
 		}
-		was := was && !t.newborn(k, id) && !t.newborn(e.target, other)
 		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
+		was := was && !t.newborn(k, id) && !t.newborn(e.target, other) && !t.listed[own] && !t.listed[far]
 		t.noteLink(own, far.id, link{other, was, seen[other]})
 		t.noteLink(far, own.id, link{id, was, len(self) > 0})
 		if k.mutual(e) { // ent keeps one row for each direction
@@ -105,6 +105,22 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 		}
 	}
 	return nil
+}
+
+// list keeps that all links of rows are noted, which are about to be deleted: one that
+// is found later, at a row that was created again, was made since.
+func (t *tx) list(k *kind, ids []any, links []*edge) {
+	for _, e := range links {
+		for _, id := range ids {
+			if t.listed == nil {
+				t.listed = map[side]bool{}
+			}
+			t.listed[side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}] = true
+			if k.mutual(e) {
+				t.listed[side{e.column.JoinTable, e.column.JoinTarget, k.FormatID(id)}] = true
+			}
+		}
+	}
 }
 
 func (t *tx) noteLink(from side, to string, l link) {

@@ -120,6 +120,7 @@ type tx struct {
 	births  []*birth
 	origins map[row]origin           // where the run records
 	links   map[side]map[string]link // likewise, by the id at the other side
+	listed  map[side]bool            // whose links are all in links, since their row was deleted: another one is new
 	touched bool                     // something was written, exposed or not
 	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
 	passing int                      // bytes that are counted for the call that is being served
