@@ -222,21 +222,6 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 	return out, c.opened.finished, err
 }
 
-// refuse ends a call that opened no run: the journal has it under a run id of its own.
-// What the caller gets is without secrets.
-func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
-	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
-	e.recordRefused(ctx, req, o, started, len(out), err)
-	out, _ = e.opts.Redactor.Telling(out)
-	var f *fault.Fault
-	if errors.As(err, &f) {
-		if clean, n := e.redacted(f); n > 0 {
-			err = clean
-		}
-	}
-	return out, o, err
-}
-
 func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
 	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
 		return nil, forbidden(missing)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -132,6 +133,21 @@ func (r *Run) described(out *Outcome) []Change {
 		return r.guard.kept.Changes
 	}
 	return nil
+}
+
+// refuse ends a call that opened no run: the journal has it under a run id of its own.
+// What the caller gets is without secrets.
+func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
+	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	e.recordRefused(ctx, req, o, started, len(out), err)
+	out, _ = e.opts.Redactor.Telling(out)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		if clean, n := e.redacted(f); n > 0 {
+			err = clean
+		}
+	}
+	return out, o, err
 }
 
 // recordRefused keeps a call that was refused before its run was opened.
