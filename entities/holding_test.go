@@ -44,10 +44,10 @@ func TestCallsReleaseWhatTheyHeld(t *testing.T) {
 	require.Less(t, cost(atomic, "Todo.collection", `{"pageSize":200,"with":"assignedUser"}`, false), call)
 	require.Less(t, cost(atomic, "Person.upsert", `{"model":{"name":"q","email":"p"}}`, true), call, "the address is taken")
 	require.Less(t, cost(atomic, "Person.patch", `{"id":"p","changes":{"todos":{"$add":["t0"],"$remove":["t1"]}}}`, false), 4*call, "300 ids were read")
-	require.Greater(t, cost(atomic, "Todo.update-by-query", `{"filter":{},"changes":{"views":3}}`, false), 301*200)
-	recorded := cost(dry, "Todo.update-by-query", `{"filter":{},"changes":{"views":3}}`, false)
+	require.Greater(t, cost(atomic, "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"views":3}}`, false), 301*200)
+	recorded := cost(dry, "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"views":3}}`, false)
 	require.Greater(t, recorded, 301*1000, "and the rows themselves")
-	require.Greater(t, cost(dry, "Todo.update-by-query", `{"filter":{},"changes":{"notes":"`+strings.Repeat("y", 5000)+`"}}`, false), recorded+300*4500, "what they become")
+	require.Greater(t, cost(dry, "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"notes":"`+strings.Repeat("y", 5000)+`"}}`, false), recorded+300*4500, "what they become")
 }
 
 func TestRecordedRowsEndTheRunBeforeTheyAreWritten(t *testing.T) {

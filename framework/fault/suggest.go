@@ -16,6 +16,9 @@ func Nearest(word string, candidates []string) string {
 	for _, c := range candidates {
 		a, b := differing(strings.ToLower(word), strings.ToLower(c))
 		limit := tolerance(max(len(a), len(b)))
+		if swapped(a, b) {
+			limit = 1
+		}
 		d := min(distance(a, b, limit), distance(singular(a), singular(b), limit))
 		if d <= limit && d < bestDistance {
 			best, bestDistance = c, d
@@ -51,6 +54,12 @@ func tolerance(length int) int {
 		return 2
 	}
 	return 3
+}
+
+// swapped reports whether words of two characters have them in the other order: all
+// that can be recognised of so short a word.
+func swapped(a, b string) bool {
+	return len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 var joints = strings.NewReplacer("_", "", "-", "", " ", "", "$", "")
