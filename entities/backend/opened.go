@@ -83,6 +83,22 @@ func (o *Opened) Has(set string) bool {
 	return ok
 }
 
+// Database returns a set that is open, nil for another.
+func (o *Opened) Database(set string) Database {
+	o.mu.Lock()
+	e := o.entries[set]
+	o.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	select {
+	case <-e.ready:
+		return e.database
+	default:
+		return nil
+	}
+}
+
 // Adopt takes over a set that was opened elsewhere. ok is false where it is open
 // already.
 func (o *Opened) Adopt(set string, d Database, attached any) (ok bool) {

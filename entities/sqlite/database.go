@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,8 @@ type Database struct {
 
 	file  atomic.Pointer[string] // where new connections lead
 	draft *Draft                 // nil for a set that exists
+
+	identity os.FileInfo // of the file as it was opened; nil where that is not known
 }
 
 // open opens a set's file; turns is where its processes take turns, "" where there is
@@ -50,6 +53,7 @@ type Database struct {
 func open(path, set, turns string) *Database {
 	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
 	d.file.Store(&path)
+	d.identity, _ = os.Stat(path)
 	d.db, d.runs = sql.OpenDB(connector{d, busyTimeout}), sql.OpenDB(connector{d, busyStep})
 	d.runs.SetMaxIdleConns(idleConns)
 	return d
@@ -164,6 +168,9 @@ func (d *Database) busy(err error) error {
 
 // Begin implements backend.Database. With write it takes the write lock at once.
 func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
+	if err := d.moved(); err != nil {
+		return nil, err
+	}
 	t := &Tx{d: d, careful: a == nil || a.Number() > 1}
 	if write {
 		if err := t.Write(ctx); err != nil {

@@ -34,7 +34,7 @@ type Folder struct {
 	schema backend.Schema
 
 	opened *backend.Opened
-	owned  atomic.Bool // the app's own file has been opened
+	owned  atomic.Bool // the app's own file is used
 }
 
 // templates are shared by all folders of the process: what a schema's empty file
@@ -143,11 +143,10 @@ func (f *Folder) trouble(set string, err error) error {
 		return err
 	}
 	at := fmt.Errorf("%s: %w", f.file(set), err)
-	if full(err) {
-		return unusable(named(set), at)
+	if as := unusable(named(set), at); errors.As(as, &known) {
+		return as
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
-		WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(at)
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).WithHint(look).Because(at)
 }
 
 // prepare creates a set or brings it to the schema, where it is not there yet.

@@ -32,7 +32,7 @@ const (
 func present(path, owner string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return orphaned(path, owner)
 	}
 	if err != nil {
 		return true, err
@@ -47,6 +47,22 @@ func present(path, owner string) (bool, error) {
 		return true, damaged(path, owner, why)
 	}
 	return true, nil
+}
+
+// orphaned reports of a file that is not there whether its log is: SQLite would play it
+// into any file that came to this place, and damage that.
+func orphaned(path, owner string) (bool, error) {
+	log := path + "-wal"
+	info, err := os.Stat(log)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is gone, and the log that belongs to it is there", owner).
+		WithHint("Put %[1]s back. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away as well, and it is made anew.", filepath.Base(path)).
+		Because(fmt.Errorf("there is %s, and no %s", log, path))
 }
 
 // wrongHeader says why the beginning of a file is not that of a database of ours, ""
@@ -66,7 +82,7 @@ func wrongHeader(header []byte) string {
 
 func damaged(path, owner, why string) error {
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s", owner, why).
-		WithHint("Put a backup in the place of %s in the data folder. If nothing in it is needed, move it away, and it is made anew.", filepath.Base(path)).
+		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and put a backup there. Without one it is made anew.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }
 
@@ -95,4 +111,23 @@ func (f *Folder) ours(ctx context.Context, set string, c *sql.Conn) error {
 		return err
 	}
 	return damaged(f.file(set), named(set), "belongs to another program: it has none of the app's tables")
+}
+
+// moved refuses to work with a set whose file was taken away, or replaced by another,
+// while it is open: what was written to the open one would be lost.
+func (d *Database) moved() error {
+	path := *d.file.Load()
+	now, err := os.Stat(path)
+	if d.identity == nil || err == nil && os.SameFile(d.identity, now) {
+		return nil
+	}
+	why := "was replaced by another one"
+	if errors.Is(err, fs.ErrNotExist) {
+		why = "is gone"
+	} else if err != nil {
+		return err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", named(d.set), why).
+		WithHint("Put the same file back, or stop the app, move %[1]s-wal and %[1]s-shm away, and start it anew.", filepath.Base(path)).
+		Because(fmt.Errorf("%s %s", path, why))
 }

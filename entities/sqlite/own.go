@@ -27,6 +27,7 @@ var _ backend.Owner = (*Folder)(nil)
 // connection, and those of several wait for the file.
 func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
 	file := filepath.Join(f.path, ownFile)
+	f.owned.Store(true)
 	there, err := present(file, ledgerName)
 	if err == nil && !there {
 		err = f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
@@ -34,7 +35,6 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	if err != nil {
 		return nil, unusable(ledgerName, err)
 	}
-	f.owned.Store(true)
 	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
 	if err != nil {
 		return nil, err

@@ -32,13 +32,35 @@ func (f *Folder) Reach(ctx context.Context) error {
 	if err := f.writable(); err != nil {
 		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", reason(err)).Because(err))
 	}
-	if _, err := f.exists(defaultSet); err != nil {
-		problems = append(problems, plainly("the file of "+named(defaultSet)+" cannot be read", err))
+	if err := f.defaultUsable(); err != nil {
+		problems = append(problems, plainly("the file of "+named(defaultSet)+" cannot be used", err))
 	}
 	if err := f.ownReadable(ctx); err != nil {
 		problems = append(problems, plainly("the ledger cannot be used", err))
 	}
 	return errors.Join(problems...)
+}
+
+// defaultUsable looks at the default set's file: that it is one of ours, takes writes,
+// and is still the one that is open.
+func (f *Folder) defaultUsable() error {
+	there, err := f.exists(defaultSet)
+	if err != nil {
+		return err
+	}
+	if d, _ := f.opened.Database(defaultSet).(*Database); d != nil {
+		if err := d.moved(); err != nil {
+			return err
+		}
+	}
+	if !there {
+		return nil
+	}
+	file, err := os.OpenFile(f.file(defaultSet), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // plainly is a fault as it is, or else what with the reason.
@@ -103,7 +125,8 @@ func quickCheck(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	if found != "ok" {
-		return fmt.Errorf("it is damaged: %s", strings.ReplaceAll(found, "\n", " "))
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", ledgerName).
+			WithHint(restore).Because(errors.New(strings.ReplaceAll(found, "\n", " ")))
 	}
 	return writes(ctx, c)
 }

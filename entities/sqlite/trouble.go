@@ -41,6 +41,12 @@ func Trouble(set string, err error) (as error, mine bool) {
 // named is how messages name a set.
 func named(set string) string { return fmt.Sprintf("the set %q", set) }
 
+// Hints for files that cannot be used.
+const (
+	look    = "Look at the server's log, and whether the data folder can be read and written."
+	restore = "Stop the app, move the file away with those that have its name and -wal or -shm, and put a backup there."
+)
+
 // unusable turns what stands between the owner of a file and its disk into the fault
 // that it is: a full disk, a file that cannot be read or written or is damaged. Other
 // errors stay as they are. owner is named(set), or ledgerName.
@@ -54,9 +60,12 @@ func unusable(owner string, err error) error {
 		return err
 	}
 	switch e.Code {
-	case sqlite3.ErrIoErr, sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
-		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used: %s", owner, e.Code.Error()).
-			WithHint("Look at the server's log, and whether the data folder can be read and written.").Because(err)
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", owner).WithHint(restore).Because(err)
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be written", owner).WithHint(look).Because(err)
+	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used", owner).WithHint(look).Because(err)
 	case sqlite3.ErrNomem:
 		return fault.Newf(fault.ServiceUnavailable, "there is no memory left for %s", owner).Because(err)
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -136,6 +137,56 @@ func TestFileOfASetThatIsNone(t *testing.T) {
 			require.Equal(t, 1.0, oneLine(t, a.exec("SDK.Entities.Todo.count()", "run", "-")).Result.Data, "a file that never was is a new set")
 		})
 	}
+}
+
+// TestLogWithoutItsFile: SQLite would play the log of a file that is gone into the next
+// one at its place, and damage that.
+func TestLogWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	for name, owner := range map[string]string{"default.db": `the set "default"`, "koan.ledger": "the ledger"} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t)
+			log := filepath.Join(a.data, name+"-wal")
+			require.NoError(t, os.WriteFile(log, []byte(strings.Repeat("frames ", 1000)), 0o600))
+			for range 2 {
+				l := oneLine(t, a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k"))
+				require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code)
+				require.Contains(t, l.Result.Error.Message, "the file of "+owner+" is gone, and the log that belongs to it is there")
+				require.Contains(t, l.Result.Error.Hint, name+"-wal")
+			}
+			require.NoError(t, os.Remove(log))
+			require.True(t, oneLine(t, a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k")).Result.OK)
+		})
+	}
+}
+
+// TestSetsFileThatIsTakenAway: what is written to a file that is gone, or has been
+// replaced, would be acknowledged and lost.
+func TestSetsFileThatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	w := a.web()
+	status, _ := w.call("todo.upsert", `{"model":{"title":"x"}}`)
+	require.Equal(t, http.StatusOK, status)
+	set := filepath.Join(a.data, "default.db")
+	copied, err := os.ReadFile(set)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(set, set+".kept"))
+	refused := func(why string) {
+		for _, call := range [][2]string{{"todo.upsert", `{"model":{"title":"y"}}`}, {"todo.count", `{}`}, {"koan.code.execute", `{"code":"SDK.Entities.Todo.upsert({title: 'y'})"}`}} {
+			_, out := w.call(call[0], call[1])
+			require.Contains(t, fmt.Sprint(out), why, call[0])
+		}
+	}
+	refused("is gone while the app had it open")
+	w.ready(http.StatusServiceUnavailable, `the file of the set "default" is gone`)
+	require.NoError(t, os.WriteFile(set, copied, 0o600))
+	refused("was replaced by another one while the app had it open")
+	w.ready(http.StatusServiceUnavailable, `was replaced by another one`)
+	require.NoError(t, os.Rename(set+".kept", set))
+	_, out := w.call("todo.count", `{}`)
+	require.EqualValues(t, 2, out["count"], "the first todo and the app's own")
+	w.ready(http.StatusOK, "ready")
 }
 
 // TestLedgerThatWasCutOff is not made anew either: what it knew of keys would be lost
