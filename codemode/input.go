@@ -102,7 +102,7 @@ func (m member) problems(v any) []fault.Detail {
 }
 
 func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(shorten(name))
+	return fault.Step(shorten(name))
 }
 
 func typeOf(v any) string {

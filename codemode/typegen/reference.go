@@ -81,7 +81,7 @@ func (c *converter) findAnchors(at any, pointer string, nodes *int) {
 			}
 		}
 		for _, key := range sortedNames(at) {
-			c.findAnchors(at[key], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), nodes)
+			c.findAnchors(at[key], pointer+"/"+fault.Step(key), nodes)
 		}
 	case []any:
 		for i, one := range at {

@@ -15,6 +15,9 @@ import (
 	"unicode/utf8"
 )
 
+// escapes make a name a step of a JSON Pointer (RFC 6901).
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // ErrNotObject is what Members returns for anything but an object.
 var ErrNotObject = errors.New("it is not a JSON object")
 
@@ -133,7 +136,7 @@ func pointer(way []string) string {
 	var b strings.Builder
 	for _, step := range way {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+		b.WriteString(escapes.Replace(step))
 	}
 	return b.String()
 }

@@ -5,7 +5,13 @@ import (
 	"strings"
 )
 
-var unescapes = strings.NewReplacer("~1", "/", "~0", "~")
+var (
+	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// Step makes a name a step of a path.
+func Step(name string) string { return escapes.Replace(name) }
 
 // Steps takes a path, which is a JSON Pointer (RFC 6901), apart; "" has none.
 func Steps(path string) []string {

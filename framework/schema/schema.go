@@ -183,7 +183,7 @@ func pointer(parts []string) string {
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(p))
+		b.WriteString(fault.Step(p))
 	}
 	return b.String()
 }
