@@ -112,6 +112,7 @@ func TestRefusesBadQueries(t *testing.T) {
 		{"not in an empty list", "Todo.delete-by-query", `{"filter":{"id":{"$nin":[]}}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"an empty text", "Todo.delete-by-query", `{"filter":{"title":{"$contains":""}}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"empty groups", "Todo.delete-by-query", `{"filter":{"$and":[{},{"$or":[{"title":"x"},{}]}]}}`, fault.InvalidPayload, "/filter", "no condition"},
+		{"every one of none", "Person.delete-by-query", `{"filter":{"todos":{"$every":{}}}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"no changes", "Todo.update-by-query", `{"filter":{},"all":true}`, fault.InvalidPayload, "/changes", "needed"},
 		{"nothing to change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "nothing to change"},
 		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes", "nothing to change"},

@@ -166,10 +166,31 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 			in.values = append(in.values, arg)
 		}
 	}
+	in.entire = (null || !f.Nullable && !c.Nullable) && entire(f, in.values)
 	if null {
 		return negated(&group{or: true, of: []node{in, &isNull{plain{c}}}}, negate)
 	}
 	return negated(in, negate)
+}
+
+// entire reports whether a list has every value that a field can have.
+func entire(f *catalog.Field, values []any) bool {
+	all := len(f.Enum)
+	switch f.Type {
+	case catalog.TypeBool:
+		all = 2
+	case catalog.TypeEnum:
+	default:
+		return false
+	}
+	different := map[any]bool{}
+	for _, v := range values {
+		if _, isBytes := v.([]byte); isBytes { // an app's own type
+			return false
+		}
+		different[v] = true
+	}
+	return all > 0 && len(different) == all
 }
 
 // items reads a list of values and counts them.

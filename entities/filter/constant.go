@@ -1,44 +1,122 @@
 package filter
 
-// MatchesAll reports whether the filter has no condition that could leave a row out:
-// {}, but also what a list or a text that happens to be empty makes of one, such as
-// {"id": {"$nin": []}} or {"title": {"$contains": ""}}. It does not look at data.
-func (t *Tree) MatchesAll() bool {
-	if t == nil {
-		return true
-	}
-	value, known := constant(t.root)
-	return known && value
-}
+import (
+	"reflect"
 
-// constant returns what a condition is for every row that has a value there; known is
-// false where that depends on the row.
-func constant(n node) (value, known bool) {
+	"github.com/koan-go/koan/entities/descriptor"
+)
+
+// MatchesAll reports whether the filter has no condition that could leave a row out,
+// whatever the rows hold: {}, but also what a list or a text that happens to be empty
+// makes of one, such as {"id": {"$nin": []}}, {"title": {"$contains": ""}} or
+// {"items": {"$every": {}}}, and conditions that exclude nothing together, such as a
+// condition or its opposite. It does not look at data. A text that every text has in it
+// counts as no condition although null does not match it. The caller's own rule is no
+// condition of the filter.
+func (t *Tree) MatchesAll() bool { return t == nil || always(t.root, false) }
+
+// always reports whether a condition, or with negate its opposite, is true of every row.
+func always(n node, negate bool) bool {
 	switch n := n.(type) {
 	case *group:
-		return n.constant()
+		if n.or != negate {
+			return exhaustive(alternatives(nil, n, negate))
+		}
+		for _, of := range n.of {
+			if !always(of, negate) {
+				return false
+			}
+		}
+		return true
 	case *not:
-		value, known = constant(n.of)
-		return !value, known
+		return always(n.of, !negate)
 	case *oneOf:
-		return false, len(n.values) == 0
-	case *match:
-		return true, n.text == ""
+		return negate && len(n.values) == 0 || !negate && n.entire
+	case *match: // of a place in JSON it says that a text stands there
+		_, column := n.operand.(plain)
+		return !negate && n.text == "" && column
+	case *compare:
+		return n.atLeastEmpty(negate)
+	case *isNull:
+		return negate && !n.operand.nullable()
 	case *Words:
-		return true, n.Empty()
+		return !negate && n.Empty()
+	case *Rule: // stands beside the filter, see Within
+		return !negate
+	case *related:
+		return n.always(negate)
 	}
-	return false, false
+	return false
 }
 
-func (g *group) constant() (value, known bool) {
-	known = true
-	for _, n := range g.of {
-		switch v, ok := constant(n); {
-		case !ok:
-			known = false
-		case v == g.or: // one that decides for all
-			return v, true
+// atLeastEmpty reports whether a text is compared to be at or above the empty one.
+func (n *compare) atLeastEmpty(negate bool) bool {
+	op := n.op
+	if negate {
+		op = opposite[op]
+	}
+	c, ok := n.operand.(plain)
+	return ok && c.Storage == descriptor.Text && op == ">=" && (n.value == "" || reflect.DeepEqual(n.value, []byte{}))
+}
+
+func (n *related) always(negate bool) bool {
+	if negate {
+		return n.rule != nil && n.rule.Keys == nil || n.condition != nil && always(n.condition, true)
+	}
+	shown := n.own.Resource.Edge(n.edge.Name)
+	required := shown != nil && shown.Required && n.edge.OwnKey != "" && n.rule == nil
+	return required && (n.condition == nil || always(n.condition, false))
+}
+
+// alternative is a condition, or with negate its opposite, that is enough by itself.
+type alternative struct {
+	of     node
+	negate bool
+}
+
+// alternatives appends the conditions that a condition joins by or, at any depth.
+func alternatives(to []alternative, n node, negate bool) []alternative {
+	switch n := n.(type) {
+	case *not:
+		return alternatives(to, n.of, !negate)
+	case *group:
+		if n.or == negate {
+			break
+		}
+		for _, of := range n.of {
+			to = alternatives(to, of, negate)
+		}
+		return to
+	}
+	return append(to, alternative{n, negate})
+}
+
+// exhaustive reports whether each row fulfils one of several alternatives: one of
+// them is always true, or two of them are each other's opposite.
+func exhaustive(of []alternative) bool {
+	for i, a := range of {
+		if always(a.of, a.negate) {
+			return true
+		}
+		for _, b := range of[:i] {
+			if a.negate != b.negate && reflect.DeepEqual(a.of, b.of) || a.negate == b.negate && opposites(a.of, b.of) {
+				return true
+			}
 		}
 	}
-	return !g.or, known
+	return false
+}
+
+// opposites reports whether of two comparisons each row fulfils exactly one.
+func opposites(a, b node) bool {
+	one, ok := a.(*compare)
+	other, both := b.(*compare)
+	if !ok || !both || one.operand.nullable() || !reflect.DeepEqual(one.operand, other.operand) {
+		return false
+	}
+	if one.op == "=" {
+		_, isBool := one.value.(bool)
+		return isBool && other.op == "=" && one.value != other.value
+	}
+	return other.op == opposite[one.op] && reflect.DeepEqual(one.value, other.value)
 }

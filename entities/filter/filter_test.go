@@ -229,32 +229,6 @@ func TestHiddenEntity(t *testing.T) {
 	require.Contains(t, details[0].Message, "unknown field")
 }
 
-func TestMatchesAll(t *testing.T) {
-	for input, want := range map[string]bool{
-		`{}`:                                  true,
-		`{"$and":[{},{"$and":[{}]}]}`:         true,
-		`{"pages":{"$nin":[]}}`:               true,
-		`{"title":{"$contains":""}}`:          true,
-		`{"title":{"$startsWith":""}}`:        true,
-		`{"$or":[{"title":"x"},{}]}`:          true,
-		`{"$not":{"pages":{"$in":[]}}}`:       true,
-		`{"$nor":[{"pages":{"$in":[]}}]}`:     true,
-		`{"title":"x"}`:                       false,
-		`{"pages":{"$in":[]}}`:                false,
-		`{"$nor":[{}]}`:                       false,
-		`{"$not":{}}`:                         false,
-		`{"$and":[{},{"title":"x"}]}`:         false,
-		`{"$or":[{"title":"x"},{"pages":1}]}`: false,
-		`{"author":{}}`:                       false,
-		`{"tags":{"$exists":true}}`:           false,
-		`{"$search":"x"}`:                     false,
-	} {
-		tree, details := filter.Parse([]byte(input), books, graph, "")
-		require.Empty(t, details, input)
-		require.Equal(t, want, tree.MatchesAll(), input)
-	}
-}
-
 // The largest filters that are taken are executed: neither the depth of an
 // expression nor the number of arguments passes what SQLite takes.
 func TestLargestFilters(t *testing.T) {

@@ -203,6 +203,7 @@ func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 type oneOf struct {
 	operand operand
 	values  []any
+	entire  bool // with null, where there can be one: no row has anything else
 }
 
 func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {

@@ -139,6 +139,9 @@ func (g generator) condition(f *catalog.Field) any {
 			for range g.IntN(4) {
 				list = append(list, orNull())
 			}
+			if f.Type == catalog.TypeEnum && g.IntN(4) == 0 {
+				list = []any{"novel", "poetry", "essay", nil}[:3+g.IntN(2)]
+			}
 			ops[op] = list
 		case "$between":
 			ops[op] = []any{g.value(f), g.value(f)}
@@ -195,6 +198,10 @@ func (g generator) filter(entity string, depth int) map[string]any {
 			out[edge] = nil
 		default:
 			out[edge] = g.filter(target, depth-1)
+		}
+	case 3:
+		if f := g.filter(entity, depth-1); g.IntN(4) == 0 {
+			out["$or"] = []any{f, map[string]any{"$not": f}}
 		}
 	}
 	return out
@@ -333,6 +340,34 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 		found += len(q.want)
 	}
 	require.Greater(t, found, 10000, "the filters of this test have to find something")
+}
+
+// What matches all by its form matches all rows.
+func TestMatchesAllHoldsForEveryRow(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(19, 2026))}
+	data := library.Random(g.Rand, 40)
+	for i := range data.Books { // null is exempt from texts with nothing to look for
+		data.Books[i].Blurb = library.P(library.Title(g.Rand))
+	}
+	w := newWorld(t, data)
+	proven := 0
+	for range 20000 {
+		f := g.filter("Book", 3)
+		raw, err := json.Marshal(encoded(f, ""))
+		require.NoError(t, err)
+		tree, details := filter.Parse(raw, books, graph, "")
+		require.Empty(t, details, "%s", raw)
+		if !tree.MatchesAll() {
+			continue
+		}
+		if len(f) > 0 {
+			proven++
+		}
+		for _, r := range w.all("Book") {
+			require.True(t, w.matches(r, f), "%s leaves out %v", raw, r)
+		}
+	}
+	require.Greater(t, proven, 200, "the filters of this test have to match all in several ways")
 }
 
 // A walk by cursors gives every row exactly once, in order, whatever the sort.
