@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+	"unicode"
 )
 
 //go:embed all:template
@@ -72,12 +73,34 @@ func create(o options, out io.Writer) error {
 	return nil
 }
 
-func named(dir string, o options) (names, error) {
-	n := names{Module: o.module, Version: released()}
-	n.Name = strings.Trim(notInName.ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-"), "-")
-	if n.Name == "" {
-		return n, fmt.Errorf("%q gives no name for an app; use letters and digits", filepath.Base(dir))
+// appName returns the name of an app in a folder, "" where the folder's own has none:
+// letters and digits of other alphabets would be lost.
+func appName(dir string) string {
+	base := strings.ToLower(filepath.Base(dir))
+	lost := func(r rune) bool {
+		return r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 	}
+	if strings.ContainsFunc(base, lost) {
+		return ""
+	}
+	return strings.Trim(notInName.ReplaceAllString(base, "-"), "-")
+}
+
+// checkDir refuses a folder whose name gives no name for an app.
+func checkDir(given string) error {
+	const rule = "the app is called after its folder, whose name takes the letters a to z, digits and hyphens"
+	if strings.TrimSpace(given) == "" {
+		return errors.New("the folder's name is empty; " + rule)
+	}
+	dir, err := filepath.Abs(given)
+	if err == nil && appName(dir) == "" {
+		err = fmt.Errorf("%q gives no name for an app; %s", filepath.Base(dir), rule)
+	}
+	return err
+}
+
+func named(dir string, o options) (names, error) {
+	n := names{Name: appName(dir), Module: o.module, Version: released()}
 	if n.Module == "" {
 		n.Module = n.Name
 	}

@@ -36,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			if len(args) != 1 {
 				return fmt.Errorf("name one folder: %s", cmd.UseLine())
 			}
-			return nil
+			return checkDir(args[0])
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.dir = args[0]
