@@ -391,5 +391,24 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	for _, pl := range sorted(coming) {
 		checks = append(checks, pl.check())
 	}
-	return checks
+	return append(checks, p.absent(checks)...)
 }
+
+// absent returns a failed check for each required plugin that is not among the checks.
+func (p *Provider) absent(checks []catalog.Check) []catalog.Check {
+	var out []catalog.Check
+	for _, name := range p.host.Settings().Strings(keyRequired) {
+		check := catalog.Check{
+			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, and there is no such plugin in %s", keyRequired, p.dir),
+			Hint: "Build it to that folder, or take it out of " + keyRequired + ".",
+		}
+		same := func(other catalog.Check) bool { return other.Name == check.Name }
+		if !slices.ContainsFunc(checks, same) && !slices.ContainsFunc(out, same) {
+			out = append(out, check)
+		}
+	}
+	return out
+}
+
+// checkName is what `doctor` calls the check of a plugin.
+func checkName(plugin string) string { return "plugin " + plugin }

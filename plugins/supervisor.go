@@ -271,7 +271,7 @@ func (p *plugin) kill() {
 // check is the plugin's line of `doctor`.
 func (p *plugin) check() catalog.Check {
 	s := p.state()
-	c := catalog.Check{Name: "plugin " + p.name}
+	c := catalog.Check{Name: checkName(p.name)}
 	if s.proc == nil || !s.proc.ready() {
 		if s.failure == nil {
 			s.failure = standing("it died and is being restarted")

@@ -88,6 +88,18 @@ func TestReadinessNeedsRequiredPlugins(t *testing.T) {
 	w.ready(http.StatusOK, "ready")
 }
 
+func TestDoctorFailsWithoutRequiredPlugins(t *testing.T) {
+	t.Parallel()
+	a := withNap(t)
+	r := a.exec("", "doctor", "--plugins.required", "other,nap")
+	require.Equal(t, 1, r.status, r.stdout)
+	require.Regexp(t, `FAIL +plugin other +plugins\.required lists it, and there is no such plugin in `, r.stdout)
+	require.Regexp(t, `ok +plugin nap `, r.stdout)
+	require.Contains(t, r.stderr, "1 of the checks failed")
+	r = a.exec("", "doctor", "--plugins.required", "nap")
+	require.Zero(t, r.status, r.stdout)
+}
+
 // TestFileOfASetThatIsNone: a file that was cut off, or is another program's, is never
 // filled anew. Callers, the log and doctor say so.
 func TestFileOfASetThatIsNone(t *testing.T) {
