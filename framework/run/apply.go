@@ -101,7 +101,7 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	case p.State == PlanDenied:
 		return nil, nil, denied(p, "somebody refused it before")
 	case p.State == PlanWaiting && !mayApprove(v.By):
-		return nil, nil, required(p)
+		return nil, nil, required(p, "", true) // who asks has called koan.code.execute
 	case p.Request.CatalogVersion != v.Snapshot.Version() && p.State != PlanApplied:
 		return nil, nil, stale(p)
 	}

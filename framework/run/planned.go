@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -174,7 +175,7 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 // undecided ends a run that nobody agreed to in time. Its plan goes on waiting.
 func (r *Run) undecided(p *Plan, why string) error {
 	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
-	return requiredSince(p, why)
+	return r.required(p, why)
 }
 
 // saysYes reports whether an answer agrees: by the one member that was asked for, not
@@ -197,7 +198,7 @@ func (r *Run) unasked(ctx context.Context, p *Plan, err error) error {
 		}
 	}
 	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
-	return required(p)
+	return r.required(p, "")
 }
 
 var errNoAnswer = errors.New("run: nobody answered")
@@ -281,11 +282,17 @@ func (r *Run) concluded(ctx context.Context, err error) {
 }
 
 // required is the fault of a run that somebody has to agree to and whose client
-// cannot be asked.
-func required(p *Plan) *fault.Fault { return requiredSince(p, "") }
+// cannot be asked. why says why the client's own person did not decide, "" for nothing.
+func (r *Run) required(p *Plan, why string) *fault.Fault {
+	return required(p, why, r.request.View.Listed(executeCode))
+}
 
-// requiredSince is required, with the reason why the client's own person did not decide.
-func requiredSince(p *Plan, why string) *fault.Fault {
+// executeCode is the operation that applies a plan beside the app's command line.
+var executeCode = catalog.CodeID("koan", "execute")
+
+// required is the fault of a plan that waits. listed says that the caller's tools
+// include koan.code.execute.
+func required(p *Plan, why string, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
 	message := "a person has to agree to what this run changes; nothing has been kept yet"
 	if p.Call != nil {
@@ -299,8 +306,11 @@ func requiredSince(p *Plan, why string) *fault.Fault {
 	if why != "" {
 		message += " (" + why + ")"
 	}
-	return fault.New(fault.ApprovalRequired, message).
-		WithHint("Have somebody run `approve %s` with the app's command line, or call koan.code.execute with this planId as a principal who may approve.", p.ID).WithDetails(details)
+	hint := "Have somebody run `approve " + p.ID + "` with the app's command line"
+	if listed {
+		hint += ", or call koan.code.execute with this planId as a principal who may approve"
+	}
+	return fault.New(fault.ApprovalRequired, message).WithHint("%s.", hint).WithDetails(details)
 }
 
 func denied(p *Plan, why string) *fault.Fault {

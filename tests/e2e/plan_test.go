@@ -265,3 +265,31 @@ func TestAPlanIsAppliedOnceThoughItsApproversAreKilled(t *testing.T) {
 	require.Zero(t, unknown, "no call is open: the letter is on the plan's tape")
 	require.EqualValues(t, plans, a.planned())
 }
+
+// The hint of a plan that waits names koan.code.execute to callers that have that tool.
+func TestApprovalHintNamesListedTools(t *testing.T) {
+	t.Parallel()
+	upsert := input{"model": input{"title": "x"}}
+	for name, c := range map[string]struct {
+		args  []string
+		tool  string
+		in    input
+		named bool
+	}{
+		"both kinds of tools":  {nil, "todo.upsert", upsert, true},
+		"a narrowed script":    {nil, "koan.code.execute", input{"code": `SDK.Entities.Todo.upsert({ title: "x" })`, "only": []string{"Todo"}}, true},
+		"no code tools":        {[]string{"--exposure", "tools"}, "todo.upsert", upsert, false},
+		"another face":         {[]string{"--codeMode.faces", "codemode"}, "todo.upsert", upsert, false},
+		"code mode turned off": {[]string{"--codeMode.enabled=false"}, "todo.upsert", upsert, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			a.env = append(a.env, "KOAN_APPROVAL_MODE=writes")
+			got := string(a.serve(c.args...).tool(c.tool, c.in).Structured)
+			require.Contains(t, got, `"approval_required"`)
+			require.Contains(t, got, "`approve ")
+			require.Equal(t, c.named, strings.Contains(got, "call koan.code.execute"), got)
+		})
+	}
+}
