@@ -48,6 +48,15 @@ func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*run.Plan,
 	return waiting, err
 }
 
+// WidenPlan implements run.Plans.
+func (p plans) WidenPlan(ctx context.Context, plan *run.Plan) (widened bool, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		widened, err = l.WidenPlan(ctx, plan)
+		return err
+	})
+	return widened, err
+}
+
 // MovePlan implements run.Plans.
 func (p plans) MovePlan(ctx context.Context, plan *run.Plan, from []run.PlanState, to run.PlanState, by string) (moved bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {

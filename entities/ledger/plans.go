@@ -33,11 +33,9 @@ var PlanTables = []string{
 // KeepPlan implements run.Plans. A plan that is replaced was made anew by its run,
 // which somebody had agreed to, and waits again.
 func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) error {
-	head := *p
-	head.Tape = nil
-	raw, err := json.Marshal(head)
+	raw, err := head(p)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return err
 	}
 	return k.in(ctx, func(tx *sql.Tx) error {
 		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
@@ -58,6 +56,17 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 		_, err := exec(ctx, tx, b)
 		return err
 	})
+}
+
+// head is a plan as its column has it: without the tape.
+func head(p *run.Plan) ([]byte, error) {
+	h := *p
+	h.Tape = nil
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return raw, nil
 }
 
 const planColumns = "state, decided_by, expires_at, head"
@@ -106,6 +115,21 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 		out = append(out, p)
 	}
 	return out, rows.Err()
+}
+
+// WidenPlan implements run.Plans.
+func (k *Keys) WidenPlan(ctx context.Context, p *run.Plan) (ok bool, err error) {
+	raw, err := head(p)
+	if err != nil {
+		return false, err
+	}
+	err = k.in(ctx, func(tx *sql.Tx) error {
+		n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
+			Raw(" WHERE id = ").Arg(p.ID).Raw(" AND about = ").Arg(p.About()).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+		ok = n == 1
+		return err
+	})
+	return ok, err
 }
 
 // MovePlan implements run.Plans.

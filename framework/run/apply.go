@@ -46,21 +46,6 @@ func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*P
 	return nil, noPlan(id)
 }
 
-// own tells whether a principal made the plan, with the rights that it has now.
-func (p *Plan) own(by auth.Principal) bool {
-	return p.Request.Principal.Subject == by.Subject && p.Request.Principal.Key() == by.Key()
-}
-
-// visible tells whether a principal may name the sets that a plan is about.
-func (p *Plan) visible(by auth.Principal) bool {
-	own := p.Request.Sets
-	if own == nil { // of a version that kept the call's alone
-		own = []string{p.Request.Set}
-	}
-	unnamed := func(set string) bool { return !by.MayName(set) }
-	return !slices.ContainsFunc(own, unnamed) && !slices.ContainsFunc(p.Changes, func(c Change) bool { return unnamed(c.Set) })
-}
-
 // WaitingPlans gives the plans that a principal may decide about, the oldest first,
 // without their tapes.
 func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
@@ -107,7 +92,7 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	}
 	return e.Invoke(ctx, Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
-		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, plan: p, approver: v.By.Subject,
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, plan: p, approver: v.By,
 	})
 }
 
@@ -142,7 +127,7 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 		return fault.New(fault.Internal, "").Because(err)
 	}
 	r.use(tape)
-	r.outside = p.Made
+	r.outside, r.sets = p.Made, slices.Clone(p.Request.Sets)
 	asked := slices.Contains(ask.Answered(ctx), r.question(p).Key)
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
 		err = r.ask(ctx, p)

@@ -137,7 +137,7 @@ type Request struct {
 	Notify func(level slog.Level, message string)
 
 	plan     *Plan // that is applied
-	approver string
+	approver auth.Principal
 	digest   string // of the input, once somebody has asked for it
 	account  *account
 }
@@ -325,6 +325,11 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID) (json.Raw
 	defer c.attempt.Release(held)
 	if err := e.decode(c); err != nil {
 		return nil, err
+	}
+	if set := c.decoded.Target.Set; set != "" {
+		if err := c.attempt.enter(ctx, set); err != nil {
+			return nil, err
+		}
 	}
 	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))

@@ -3,6 +3,7 @@ package run
 import (
 	"encoding/hex"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/approval"
@@ -40,7 +41,8 @@ type guard struct {
 	subject string
 	floor   approval.Mode
 
-	kept *Plan // as it stands in the ledger; nil until the first question
+	kept  *Plan      // as it stands in the ledger; nil until the first question
+	widen sync.Mutex // held while kept gets further sets
 	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
 	// is that of the whole run: anything else needs another answer.
 	agreed string

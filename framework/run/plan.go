@@ -55,7 +55,7 @@ type Planned struct {
 	Tool           string          `json:"tool"`
 	Input          json.RawMessage `json:"input"`
 	Set            string          `json:"set"`  // of the call; what it came with may name another
-	Sets           []string        `json:"sets"` // beside those of the changes, which whoever decides must be able to name
+	Sets           []string        `json:"sets"` // that the run's calls named or used: whoever decides must be able to name them, and those of the changes
 	Surface        string          `json:"surface"`
 	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
 	Principal      auth.Principal  `json:"principal"`
@@ -123,6 +123,9 @@ type Plans interface {
 	// WaitingPlans gives plans that nobody has decided about, the oldest first, at most
 	// so many, without tapes.
 	WaitingPlans(ctx context.Context, most int) ([]*Plan, error)
+	// WidenPlan keeps the sets of an approved plan that is still about the same. ok is
+	// false where there is none.
+	WidenPlan(ctx context.Context, p *Plan) (ok bool, err error)
 	// MovePlan changes the state of a plan that is in one of some states and still about
 	// the same (Plan.About). ok is false where it is not.
 	MovePlan(ctx context.Context, p *Plan, from []PlanState, to PlanState, by string) (ok bool, err error)

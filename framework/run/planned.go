@@ -66,7 +66,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	plan := &Plan{
 		ID: r.ID, State: PlanWaiting, Created: now, Asked: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
-			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.named(), Surface: r.request.Surface, Listed: r.request.Listed,
+			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.scope(), Surface: r.request.Surface, Listed: r.request.Listed,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
 		},
 		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
@@ -96,15 +96,6 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 func planTooLarge(n int64, most int) *fault.Fault {
 	return fault.Newf(fault.ResultTooLarge, "the plan takes at least %d bytes, at most %d are kept", n, most).
 		WithHint("Change less in one run, or raise approval.maxPlanBytes.")
-}
-
-// named is the run's own set, in which its calls are that name none; nothing where its
-// caller may not name it, since then no call is.
-func (r *Run) named() []string {
-	if !r.principal.MayName(r.spec.Set) {
-		return []string{}
-	}
-	return []string{r.spec.Set}
 }
 
 func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
@@ -207,7 +198,7 @@ var errNoAnswer = errors.New("run: nobody answered")
 // call, unless somebody else applies the plan.
 func (r *Run) approver() string {
 	if r.request.plan != nil {
-		return r.request.approver
+		return r.request.approver.Subject
 	}
 	return r.principal.Subject
 }

@@ -107,6 +107,7 @@ type Run struct {
 	mu       sync.Mutex
 	pending  sync.WaitGroup // outside calls that outlive their attempt
 	outside  []CallRecord
+	sets     []string // that its calls named or used, in all attempts
 	applied  []Change // of calls committed one by one
 	commits  int
 	wrote    bool // one of them wrote something

@@ -119,3 +119,69 @@ func TestCallersWithoutTheDefaultSet(t *testing.T) {
 		})
 	}
 }
+
+// A plan is for who may name every set that its run read, too: what the run gave may
+// have come from any of them.
+func TestPlansOfRunsThatReadOtherSets(t *testing.T) {
+	a := newApp(t)
+	token := func(subject, scopes, sets string) string {
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+	}
+	tokens := a.script("tokens.yaml", "tokens:\n"+token("admin", `"*"`, `"*"`)+token("clerk", `"koan:approve"`, "default")+token("boss", `"koan:approve"`, `"*"`))
+	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive")
+	call := func(who, tool string, in input) string {
+		raw, err := json.Marshal(in)
+		require.NoError(t, err)
+		_, out := w.call(tool, string(raw), "Authorization", "Bearer "+who+"-token")
+		text, err := json.Marshal(out)
+		require.NoError(t, err)
+		return string(text)
+	}
+	fill := func(door string) {
+		code := fmt.Sprintf(`SDK.Entities.Todo.upsert({ id: "a", title: "a" }); SDK.Entities.Todo.upsert({ id: "door", title: %q }).id`, door)
+		require.Contains(t, call("admin", "koan.code.execute", input{"code": code}), `"result":"door"`)
+		require.Contains(t, call("admin", "koan.code.execute", input{"code": `SDK.Entities.Todo.upsert({ id: "s", title: "secret" }, "tenant-p").id`}), `"result":"s"`)
+	}
+	hidden := func(t *testing.T, plan string) {
+		for _, in := range []input{{"planId": plan}, {"planId": plan, "dryRun": true}} {
+			out := call("clerk", "koan.code.execute", in)
+			require.Contains(t, out, `"not_found"`)
+			require.NotContains(t, out, "secret")
+		}
+	}
+	for name, in := range map[string]input{
+		"deletes and reads": {"code": `SDK.Entities.Todo.delete("a"); SDK.Entities.Todo.all({ set: "tenant-p" })`},
+		"only reads":        {"code": `SDK.Entities.Todo.all({ set: "tenant-p" })`, "approval": "always"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fill("closed")
+			asked := call("admin", "koan.code.execute", in)
+			require.Contains(t, asked, `"approval_required"`)
+			plan := idPattern.FindString(asked)
+			hidden(t, plan)
+			require.Contains(t, call("boss", "koan.code.execute", input{"planId": plan}), "secret")
+			hidden(t, plan)
+		})
+	}
+
+	// What a run reads when it is applied counts as well, also where it fails then.
+	for name, end := range map[string]string{
+		"returns": `SDK.Entities.Todo.getById("s", { set: "tenant-p" }).title`, "throws": `throw new Error(SDK.Entities.Todo.getById("s", { set: "tenant-p" }).title)`,
+	} {
+		t.Run("opened later, "+name, func(t *testing.T) {
+			fill("closed")
+			asked := call("admin", "koan.code.execute", input{"code": `SDK.Entities.Todo.delete("a"); if (SDK.Entities.Todo.getById("door").title === "open") { ` + end + ` }`})
+			require.Contains(t, asked, `"approval_required"`)
+			plan := idPattern.FindString(asked)
+			require.Contains(t, call("clerk", "koan.code.execute", input{"planId": plan, "dryRun": true}), `"success":true`)
+			fill("open")
+			if name == "throws" {
+				require.Contains(t, call("boss", "koan.code.execute", input{"planId": plan}), "secret")
+			}
+			hidden(t, plan)
+			require.Contains(t, call("admin", "koan.code.execute", input{"code": `SDK.Entities.Todo.count({ id: "a" })`}), `"result":1`)
+			require.Contains(t, call("boss", "koan.code.execute", input{"planId": plan}), "secret")
+			hidden(t, plan)
+		})
+	}
+}

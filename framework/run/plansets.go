@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/koan-go/koan/framework/auth"
+)
+
+// own reports whether a principal made the plan, with the rights that it has now.
+func (p *Plan) own(by auth.Principal) bool {
+	return p.Request.Principal.Subject == by.Subject && p.Request.Principal.Key() == by.Key()
+}
+
+// visible reports whether a principal may name every set that the plan's run named,
+// used or changed.
+func (p *Plan) visible(by auth.Principal) bool {
+	sets := p.Request.Sets
+	if sets == nil { // of a version that kept the call's alone
+		sets = []string{p.Request.Set}
+	}
+	unnamed := func(set string) bool { return !by.MayName(set) }
+	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c Change) bool { return unnamed(c.Set) })
+}
+
+// scope is every set that the run's calls have named or used so far, and its own set,
+// in which its calls are that name none, unless its caller may not name it: then no
+// call is.
+func (r *Run) scope() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sets := slices.Clone(r.sets)
+	if own := r.spec.Set; r.principal.MayName(own) && !slices.Contains(sets, own) {
+		sets = append(sets, own)
+	}
+	if sets == nil {
+		return []string{}
+	}
+	return sets
+}
+
+// enter notes that a call names or uses a set, before it reads anything there. A plan
+// that is being applied has the set from then on, however the run ends; an approver who
+// may not name it sees nothing of the set: the run ends as if there were no such plan.
+func (a *Attempt) enter(ctx context.Context, set string) error {
+	r := a.run
+	r.mu.Lock()
+	known := slices.Contains(r.sets, set)
+	if !known {
+		r.sets = append(r.sets, set)
+	}
+	r.mu.Unlock()
+	if !r.agreed() {
+		return nil
+	}
+	if !known {
+		if err := r.widenPlan(ctx); err != nil {
+			return a.finish(err)
+		}
+	}
+	if p := r.request.plan; p != nil && !p.own(r.request.approver) && !r.request.approver.MayName(set) {
+		return a.finish(noPlan(p.ID))
+	}
+	return nil
+}
+
+// widenPlan has the ledger keep the sets that the run has entered with its plan.
+func (r *Run) widenPlan(ctx context.Context) error {
+	g := r.guard
+	g.widen.Lock()
+	defer g.widen.Unlock()
+	wider := *g.kept
+	wider.Request.Sets = r.scope()
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	ok, err := r.engine.plans.WidenPlan(ctx, &wider)
+	switch {
+	case err != nil:
+		return unplanned(err)
+	case !ok:
+		return noPlan(wider.ID)
+	}
+	g.kept = &wider
+	return nil
+}
