@@ -73,12 +73,22 @@ func (h *checkHost) Call(_ context.Context, id string, input json.RawMessage) (j
 	return json.RawMessage("null"), 0, run.CheckInput(h.ctx, parsed, input)
 }
 
+// checkHint returns the hint of a fault that ended a check. A check runs nothing, so what
+// passes a limit is the text itself, not what the script reads or computes.
+func checkHint(f *fault.Fault) string {
+	switch f.Code {
+	case fault.MemoryExceeded, fault.Timeout:
+		return "Shorten the script or nest it less deeply: it is too large or too deep to be parsed. Pass data in args, not in the code."
+	}
+	return f.Hint
+}
+
 // judge makes the verdict of what the worker found. A worker that the code itself
 // brought to its limits makes it invalid too.
 func judge(res *wire.Result) verdict {
 	found := res.Diagnostics
 	if f := res.Fault; f != nil {
-		found = append(found, wire.Diagnostic{Severity: validate.SeverityError, Code: validate.Parse, Message: f.Message, Hint: f.Hint, Line: f.Line, Column: f.Column})
+		found = append(found, wire.Diagnostic{Severity: validate.SeverityError, Code: validate.Parse, Message: f.Message, Hint: checkHint(f), Line: f.Line, Column: f.Column})
 	}
 	v := verdict{Valid: true, Diagnostics: found}
 	errors := 0

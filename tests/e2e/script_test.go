@@ -318,3 +318,11 @@ func TestSearchTool(t *testing.T) {
 	require.Contains(t, string(r.Structured), `"declaration"`)
 	require.NotContains(t, string(p.tool("koan.code.search", input{"query": "draft"}).Structured), "Draft")
 }
+
+func TestValidateHintOfATextTooDeepToParse(t *testing.T) {
+	t.Parallel()
+	r := string(newApp(t).serve().tool("koan.code.validate", input{"code": strings.Repeat("(", 40_000)}).Structured)
+	require.Contains(t, r, `"valid":false`)
+	require.Contains(t, r, "Shorten the script or nest it less deeply")
+	require.NotContains(t, r, "Read less at once")
+}
