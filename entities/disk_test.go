@@ -101,7 +101,7 @@ func TestReadOnlyDatabaseIsAFault(t *testing.T) {
 	a := openedHere(t, db, ent.Entities())
 	require.Equal(t, "x", a.call("Todo.get-by-id", `{"id":"1"}`)["title"])
 	f := a.fails(fault.ServiceUnavailable, "Todo.patch", `{"id":"1","changes":{"title":"y"}}`)
-	require.Contains(t, f.Message, "readonly")
+	require.Contains(t, f.Message, "cannot be written")
 	require.NotContains(t, f.Message+f.Hint, folder)
 }
 
