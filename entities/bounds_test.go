@@ -60,8 +60,8 @@ func FuzzFloatsAreOrdered(f *testing.F) {
 		f.Add(v, -v)
 	}
 	f.Fuzz(func(t *testing.T, a, b float64) {
-		if math.IsNaN(a) || math.IsNaN(b) {
-			t.Skip()
+		if math.IsNaN(a) || math.IsNaN(b) { // has no place in the order
+			return
 		}
 		require.Equal(t, a, unordered(ordered(a)))
 		if a < b {

@@ -74,22 +74,6 @@ func asked(kind wire.Kind, id, input string) wire.Frame {
 	return said(kind, string(wire.EncodeCall(id))+input)
 }
 
-// TestWorkerWithManyThreadsIsStopped needs the figures that Linux has of a process.
-func TestWorkerWithManyThreadsIsStopped(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("threads of another process are counted on Linux only")
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+manyThreads+"'"), Layers: []string{}, PoolSize: 1})
-	require.NoError(t, err)
-	defer s.Close()
-	r := execute(t, s, job("1"), newHost())
-	require.NotNil(t, r.Fault)
-	require.Equal(t, fault.ExecutionError, r.Fault.Code)
-	require.Contains(t, r.Fault.Message, "more than 100 threads")
-}
-
 // lies are what workers say that a script has taken over, and what comes of it: no
 // fault where the host makes do with it.
 var lies = map[string]struct {

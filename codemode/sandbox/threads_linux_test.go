@@ -1,0 +1,23 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Threads of another process are counted where the system has figures of them.
+func TestWorkerWithManyThreadsIsStopped(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+manyThreads+"'"), Layers: []string{}, PoolSize: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	r := execute(t, s, job("1"), newHost())
+	require.NotNil(t, r.Fault)
+	require.Equal(t, fault.ExecutionError, r.Fault.Code)
+	require.Contains(t, r.Fault.Message, "more than 100 threads")
+}
