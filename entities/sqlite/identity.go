@@ -60,6 +60,9 @@ func orphaned(path, owner string) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return true, err // another process has just made it
+	}
 	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is gone, and the log that belongs to it is there", owner).
 		WithHint("Put %[1]s back. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away as well, and it is made anew.", filepath.Base(path)).
 		Because(fmt.Errorf("there is %s, and no %s", log, path))
@@ -125,7 +128,7 @@ func (d *Database) moved() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		why = "is gone"
 	} else if err != nil {
-		return err
+		return plainly("the file of "+named(d.set)+" cannot be used", err)
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", named(d.set), why).
 		WithHint("Put the same file back, or stop the app, move %[1]s-wal and %[1]s-shm away, and start it anew.", filepath.Base(path)).
