@@ -57,7 +57,7 @@ type Engine struct {
 	taping   bool     // something is going to be
 	schemas  schema.Cache
 	budget   budget
-	blamed   sync.Map // operations whose outputs did not fit, and the log says so
+	blamed   sync.Map // IDs of operations whose outputs did not fit, and the log says so
 
 	policy atomic.Pointer[Approvals] // what holds now
 }

@@ -66,7 +66,7 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 	if op.Effects.Outside && !op.Effects.ReadOnly {
 		f.WithHint("This is a defect of %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
 	}
-	if _, known := e.blamed.LoadOrStore(op, true); !known {
+	if _, known := e.blamed.LoadOrStore(op.ID, true); !known {
 		e.opts.Log.ErrorContext(ctx, "an operation returns what does not fit its output schema", "operation", op.ID.String(), "run", c.Run(), "problems", problems)
 	}
 	return f
