@@ -3,6 +3,7 @@ package codemode
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -26,19 +27,30 @@ var planMembers = members{planMember(), flag("dryRun", "", false), named("correl
 
 // checkExecute wants code or planId.
 func checkExecute(input json.RawMessage) error {
-	var named struct {
-		Code   json.RawMessage `json:"code"`
-		PlanID json.RawMessage `json:"planId"`
-	}
-	if json.Unmarshal(input, &named) == nil && named.PlanID != nil {
-		if named.Code != nil {
-			return fault.Invalid(fault.Detail{Path: "/planId", Message: "a plan has its own code: send one of `code` and `planId`"})
+	var in map[string]json.RawMessage
+	if json.Unmarshal(input, &in) == nil && in["planId"] != nil {
+		if wrong := besidePlan(in); len(wrong) > 0 {
+			return fault.Invalid(wrong...)
 		}
 		return planMembers.check(input)
 	}
 	needed := slices.Clone(executeMembers)
 	needed[0].required = true
 	return needed.check(input)
+}
+
+// besidePlan says of the members of a run that stand beside planId that a plan has its
+// own.
+func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
+	named := func(in members, name string) bool {
+		return slices.ContainsFunc(in, func(m member) bool { return m.name == name })
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if named(executeMembers, name) && !named(planMembers, name) {
+			wrong = append(wrong, fault.Detail{Path: "/" + name, Message: "`" + name + "` cannot stand beside `planId`: a plan has its own"})
+		}
+	}
+	return wrong
 }
 
 // shown is a plan as a caller reads it before it is applied.
