@@ -89,7 +89,8 @@ func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, one.count("plan"))
-	require.Error(t, one.engine.Deny(context.Background(), run.Verdict{Plan: waiting[0], By: boss}))
+	_, err = one.engine.Deny(context.Background(), run.Verdict{Plan: waiting[0], By: boss})
+	require.Error(t, err)
 }
 
 func TestAPlanAfterTheDataHasChanged(t *testing.T) {

@@ -127,18 +127,26 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 			}
 		}
 	}
-	if !yes {
-		if err := i.Engine().Deny(ctx, verdict); err != nil {
-			return failed(explain(err))
-		}
-		return c.printLine(&line{
-			RunID: plan.ID, PlanID: plan.ID, ToolName: plan.Request.Tool, ToolVersion: c.app.Version, InputDigest: run.Digest([]byte(codeOf(plan))),
-			OutputDigest: run.Digest([]byte("null")), ApprovalState: denied, Result: lineResult{OK: true, Data: json.RawMessage("null"), Metrics: map[string]any{}},
-		})
-	}
 	start := time.Now()
+	if !yes {
+		return c.deny(ctx, i, verdict, start)
+	}
 	out, outcome, err := i.Engine().Approve(ctx, verdict)
 	return c.printApproved(i, plan, out, outcome, err, time.Since(start))
+}
+
+// deny drops a plan and prints its line.
+func (c *command) deny(ctx context.Context, i Instance, v run.Verdict, start time.Time) error {
+	trace, err := i.Engine().Deny(ctx, v)
+	if err != nil {
+		return failed(explain(err))
+	}
+	l, err := c.line(codeOf(v.Plan), nil, &run.Outcome{Run: v.Plan.ID, Trace: trace}, nil, time.Since(start))
+	if err != nil {
+		return failed(err)
+	}
+	l.ToolName, l.PlanID, l.ApprovalState = v.Plan.Request.Tool, v.Plan.ID, denied
+	return c.printLine(l)
 }
 
 // showPlan shows a person all of a plan on a terminal, and what fits a log elsewhere.
@@ -181,10 +189,10 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 	}
 	switch {
 	case l.ApprovalState != notRequired:
-	case fault.CodeOf(callErr) == fault.PlanStale: // nobody's yes counts for it any more
-		l.ApprovalState = required
-	default:
+	case callErr == nil, o != nil && o.Approved:
 		l.ApprovalState = approved
+	default: // the yes was not taken: the plan is stale, say, or another one by now
+		l.ApprovalState = required
 	}
 	c.printLogs(out)
 	text, err := l.text()

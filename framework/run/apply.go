@@ -96,18 +96,17 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	})
 }
 
-// Deny gives a plan up, and has the journal say who did.
-func (e *Engine) Deny(ctx context.Context, v Verdict) error {
+// Deny refuses a plan. It returns the trace under which the journal has who did.
+func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) {
 	ok, err := e.plans.MovePlan(ctx, v.Plan, []PlanState{PlanWaiting}, PlanDenied, v.By.Subject)
 	if err != nil {
-		return unplanned(err)
+		return "", unplanned(err)
 	}
 	if !ok {
-		return fault.New(fault.Conflict, "this plan does not wait for an answer any more").
+		return "", fault.New(fault.Conflict, "this plan does not wait for an answer any more").
 			WithDetails(map[string]any{"planId": v.Plan.ID, "state": v.Plan.State})
 	}
-	e.recordDenied(ctx, v)
-	return nil
+	return e.recordDenied(ctx, v), nil
 }
 
 // adopt makes the run go on where a plan stands: one that is applied, or one about

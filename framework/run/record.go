@@ -104,6 +104,7 @@ func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
 	if r.approval.State != "" {
 		rec.Approval = r.approval
 	}
+	out.Approved = rec.Approval.State == journal.Approved
 	rec.Redactions = r.redactions
 	r.mu.Unlock()
 	r.engine.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
@@ -162,7 +163,7 @@ func (e *Engine) recordRefused(ctx context.Context, req *Request, o *Outcome, st
 
 // recordDenied keeps that somebody refused a plan outside of a call: a record of its
 // own, as of a call that brings the answer of its client. The plan's run keeps its own.
-func (e *Engine) recordDenied(ctx context.Context, v Verdict) {
+func (e *Engine) recordDenied(ctx context.Context, v Verdict) (trace string) {
 	p := v.Plan
 	rec := journal.Record{
 		Run: newRunID(), Trace: newTrace(), Started: time.Now(), Surface: v.Surface, Subject: p.Request.Principal.Subject, Set: p.Request.Set,
@@ -172,6 +173,7 @@ func (e *Engine) recordDenied(ctx context.Context, v Verdict) {
 	}
 	failed(&rec, denied(p, ""))
 	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
+	return rec.Trace
 }
 
 // failed puts a fault into a record.

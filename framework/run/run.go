@@ -81,6 +81,8 @@ type Outcome struct {
 	// first run with this key gave.
 	Reply    json.RawMessage
 	Repeated bool
+	// Approved reports that somebody had to agree to the run, and did.
+	Approved bool
 }
 
 // NoRun is the outcome of a call that nobody could make: the app did not start.

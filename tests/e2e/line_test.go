@@ -62,7 +62,7 @@ func TestRunLineOfRefusedRuns(t *testing.T) {
 		{"approval with atomic false", "SDK.Entities.Todo.new()", []string{"--approval", "always", "--atomic=false"}, fault.ApprovalRequired, "/atomic", ""},
 		{"approval required", "SDK.Entities.Todo.upsert({title: 'x'})", []string{"--approval", "always"}, fault.ApprovalRequired, "", "planId"},
 		{"missing plan", "", []string{"--plan-id", "019e1c1a-0000-7000-8000-000000000000"}, fault.NotFound, "/planId", ""},
-		{"plan and code", "1", []string{"--plan-id", "019e1c1a-0000-7000-8000-000000000000"}, fault.InvalidPayload, "/planId", "/planId"},
+		{"plan and code", "1", []string{"--plan-id", "019e1c1a-0000-7000-8000-000000000000"}, fault.InvalidPayload, "/code", "/code"},
 		{"uncaught fault", "SDK.Entities.Todo.patch('x', {compelted: 1})", nil, fault.InvalidPayload, "/changes/compelted", ""},
 	}
 	seen := map[string][2]string{}

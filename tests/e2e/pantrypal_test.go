@@ -238,14 +238,12 @@ func TestPluginIsMissing(t *testing.T) {
 func TestPantryAsksBeforeItDeletes(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	run := func(code string, more ...string) planLine {
+	run := func(code string, more ...string) runLine {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), append([]string{"run", "-", "--database", "sqlite://" + data}, more...)...)
 		cmd.Dir, cmd.Stdin = t.TempDir(), strings.NewReader(code)
 		out, _ := cmd.Output() // the line says how it went
-		var l planLine
-		require.NoError(t, json.Unmarshal(out, &l), string(out))
-		return l
+		return oneLine(t, result{stdout: string(out)})
 	}
 	made := run(`SDK.Entities.PantryItem.upsert({ name: "Salt", quantity: 1, unit: "kg" }).id`)
 	require.True(t, made.Result.OK, made.Result.Error)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // openTerminal returns both ends of a new terminal.
@@ -38,11 +41,47 @@ func TestLongPlanIsPagedOnATerminal(t *testing.T) {
 
 	paged := filepath.Join(a.dir, "paged")
 	a.env = append(a.env, "PAGER=tee "+paged)
-	person, program := openTerminal(t)
-	cmd := a.command(t.Context(), "approve", asked.PlanID)
+	text, answer := a.asked("approve", asked.PlanID)
+	require.Contains(t, text, "Plan "+asked.PlanID+" creates 60 (60 Todo).")
+	whole, err := os.ReadFile(paged)
+	require.NoError(t, err)
+	for i := range 60 {
+		require.Contains(t, string(whole), fmt.Sprintf("%q", fmt.Sprint("planned ", i)))
+	}
+	refused := a.lineOf(answer("no"))
+	require.Equal(t, "DENIED", refused.ApprovalState)
+	require.NotEmpty(t, refused.TraceID)
+	require.Contains(t, refused.Result.Metrics, "duration_ms")
+}
+
+// A yes to what a person saw is not taken for what the plan has become meanwhile, and the
+// line does not say that it was.
+func TestPlanThatChangesBeforeTheYes(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.env = append(a.env, "KOAN_APPROVAL_MODE=destructive", "PAGER=cat")
+	a.exec(`SDK.Entities.Todo.upsert({ id: "a", title: "seen" })`, "run", "-")
+	made := a.lineOf(a.exec(`SDK.Entities.Todo.delete("a")`, "run", "-"))
+	_, answer := a.asked("approve", made.PlanID)
+	a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
+	other := a.lineOf(a.exec("", "approve", made.PlanID, "--yes"))
+	require.Equal(t, []string{string(fault.ApprovalRequired), "REQUIRED"}, []string{other.Result.Error.Code, other.ApprovalState}, "it is another plan now")
+	r := answer("yes")
+	require.Equal(t, 1, r.status)
+	late := a.lineOf(r)
+	require.Equal(t, []string{string(fault.Conflict), "REQUIRED"}, []string{late.Result.Error.Code, late.ApprovalState})
+	require.Contains(t, a.exec(`SDK.Entities.Todo.getById("a").title`, "run", "-").stdout, "precious")
+}
+
+// asked runs a command on a terminal until it asks. It returns what is shown there, and a
+// function that answers and returns how the command ended.
+func (a *app) asked(args ...string) (text string, answer func(string) result) {
+	a.t.Helper()
+	person, program := openTerminal(a.t)
+	cmd := a.command(a.t.Context(), args...)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, &out, program
-	require.NoError(t, cmd.Start())
+	require.NoError(a.t, cmd.Start())
 	shown := make(chan string, 1)
 	go func() {
 		var text strings.Builder
@@ -57,18 +96,17 @@ func TestLongPlanIsPagedOnATerminal(t *testing.T) {
 		shown <- text.String()
 	}()
 	select {
-	case text := <-shown:
-		require.Contains(t, text, "Plan "+asked.PlanID+" creates 60 (60 Todo).")
+	case text = <-shown:
 	case <-time.After(30 * time.Second):
-		t.Fatal("nobody was asked")
+		a.t.Fatal("nobody was asked")
 	}
-	whole, err := os.ReadFile(paged)
-	require.NoError(t, err)
-	for i := range 60 {
-		require.Contains(t, string(whole), fmt.Sprintf("%q", fmt.Sprint("planned ", i)))
+	return text, func(word string) result {
+		_, err := person.WriteString(word + "\n")
+		require.NoError(a.t, err)
+		var ended *exec.ExitError
+		if err := cmd.Wait(); err != nil {
+			require.ErrorAs(a.t, err, &ended)
+		}
+		return result{stdout: out.String(), status: cmd.ProcessState.ExitCode()}
 	}
-	_, err = person.WriteString("no\n")
-	require.NoError(t, err)
-	require.NoError(t, cmd.Wait())
-	require.Contains(t, out.String(), `"approval_state":"DENIED"`)
 }
