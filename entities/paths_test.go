@@ -49,10 +49,11 @@ func TestBothWaysOfWritingAgree(t *testing.T) {
 		require.ElementsMatch(t, oneCounts, twoCounts, "call %d: %s %s", n, op, input)
 	}
 	for _, entity := range []string{"Todo", "Step", "Label", "Person"} {
+		// In any order: the ids that are made, by which rows are sorted, come in another one.
 		all := func(a *app) any {
-			return unmade(a.call(entity+".collection", `{"pageSize":200,"sort":"id","with":"all"}`))
+			return unmade(a.call(entity+".collection", `{"pageSize":200,"with":"all"}`)).(map[string]any)["items"]
 		}
-		require.Equal(t, all(fast), all(slow))
+		require.ElementsMatch(t, all(fast), all(slow), entity)
 	}
 }
 
