@@ -345,9 +345,6 @@ func (c *converter) members(s, out object, depth int) {
 			properties[name] = anything(about(from[name]))
 		}
 	}
-	if len(properties) == 0 {
-		return
-	}
 	out["properties"] = properties
 	var required []string
 	for _, name := range texts(s["required"]) {
@@ -373,7 +370,7 @@ func anything(text string) object {
 func anyOf(kinds ...string) object {
 	var branches []object
 	for _, kind := range kinds {
-		branches = append(branches, object{"type": kind})
+		branches = append(branches, simple(kind))
 	}
 	return object{"anyOf": branches}
 }

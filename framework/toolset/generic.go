@@ -47,9 +47,9 @@ func (b *builder) generic(ops []*catalog.Operation) []*tool {
 func (b *builder) forAll(name string, ops []*catalog.Operation) *tool {
 	known, ok := verbs[name]
 	if !ok {
-		known = verb{title: ops[0].Title, summary: ops[0].Summary}
+		known = verb{summary: ops[0].Summary}
 	}
-	t := &tool{id: catalog.Generic(name), Title: known.title, Description: known.summary, Annotations: annotate(ops[0].Effects)}
+	t := &tool{id: catalog.Generic(name), Description: known.summary, Annotations: annotate(ops[0].Effects)}
 	schemas := map[string][]json.RawMessage{}
 	var required, entities []string
 	for i, op := range ops {
@@ -75,7 +75,7 @@ func (b *builder) forAll(name string, ops []*catalog.Operation) *tool {
 	case known.output != nil:
 		t.OutputSchema = encoded(known.output)
 	case b.options.Outputs == OutputsAlways: // it depends on the entity
-		t.OutputSchema = encoded(object{"type": "object", "properties": object{}})
+		t.OutputSchema = encoded(simple("object"))
 	}
 	return t
 }

@@ -42,7 +42,7 @@ func portableOutput(schema json.RawMessage, wraps bool) object {
 	c := newConverter(schema, true)
 	success := c.convert(c.doc, 0)
 	if wraps {
-		out := object{"type": "object"}
+		out := simple("object")
 		if success != nil {
 			out["properties"] = object{"result": success}
 		}
@@ -69,10 +69,7 @@ func rooted(s object, output bool) object {
 		s = joined(branches, output)
 	}
 	if s == nil || s["type"] != "object" {
-		s = object{"type": "object"}
-	}
-	if s["properties"] == nil {
-		s["properties"] = object{}
+		return simple("object")
 	}
 	return s
 }

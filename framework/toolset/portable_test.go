@@ -67,7 +67,7 @@ func TestPortableInput(t *testing.T) {
 		},
 		{
 			"arrays", `{"type":"object","properties":{"a":{"type":"array"},"b":{"type":"array","items":{"type":"string"},"uniqueItems":true},"c":{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}}}`,
-			`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"type":"object"},{"type":"string"},{"type":"number"},{"type":"boolean"}]}},"b":{"type":"array","items":{"type":"string"}},"c":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"type":"object","properties":{}},{"type":"string"},{"type":"number"},{"type":"boolean"}]}},"b":{"type":"array","items":{"type":"string"}},"c":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}}`,
 		},
 		{
 			"formats", `{"type":"object","properties":{"a":{"type":"string","format":"date-time"},"b":{"type":"string","format":"email"},"c":{"type":"string","contentEncoding":"base64","description":"A picture."}}}`,

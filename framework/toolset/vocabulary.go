@@ -10,8 +10,7 @@ import (
 // verb is what lists say about an operation of entities. What it takes is in the
 // operation's own input schema.
 type verb struct {
-	title   string // of the tool for all entities
-	summary string
+	summary string // of the tool for all entities, whose name is its title
 	brief   string // follows the operation's own title, which names the entity
 	// output is the form of the result, nil if that is made of entities.
 	output object
@@ -20,20 +19,20 @@ type verb struct {
 // verbs are the operations of entities.
 var verbs = map[string]verb{
 	"aggregate": {
-		"Aggregate", `Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
+		`Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
 		".", nil,
 	},
-	"collection":      {"List", "Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", ".", nil},
-	"count":           {"Count", "Counts what matches a filter.", " by filter.", numberNamed("count")},
-	"delete":          {"Delete", "Deletes one by its id; returns how many were deleted.", ".", numberNamed("deleted")},
-	"delete-by-query": {"Delete by filter", "Deletes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("deleted")},
-	"delete-many":     {"Delete many", "Deletes by ids; returns how many were deleted.", ".", numberNamed("deleted")},
-	"get-by-id":       {"Get", "Returns one by its id.", " by id.", nil},
-	"new":             {"New", "Returns a model with defaults, not stored.", ", not stored.", nil},
-	"patch":           {"Change", "Changes the named fields of one.", ".", nil},
-	"update-by-query": {"Change by filter", "Changes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("updated")},
-	"upsert":          {"Store", "Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay.", nil},
-	"upsert-many":     {"Store many", "Stores several models: all, or none.", ": all or none.", nil},
+	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", ".", nil},
+	"count":           {"Counts what matches a filter.", " by filter.", numberNamed("count")},
+	"delete":          {"Deletes one by its id; returns how many were deleted.", ".", numberNamed("deleted")},
+	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("deleted")},
+	"delete-many":     {"Deletes by ids; returns how many were deleted.", ".", numberNamed("deleted")},
+	"get-by-id":       {"Returns one by its id.", " by id.", nil},
+	"new":             {"Returns a model with defaults, not stored.", ", not stored.", nil},
+	"patch":           {"Changes the named fields of one.", ".", nil},
+	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("updated")},
+	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay.", nil},
+	"upsert-many":     {"Stores several models: all, or none.", ": all or none.", nil},
 }
 
 // parameter is how lists show a parameter of an operation of entities.
@@ -54,7 +53,7 @@ var parameters = []parameter{
 	{"filter", simple("object"), "{field: value} or {field: {$gte: 1}}"},
 	{"changes", simple("object"), ""},
 	{"q", simple("string"), "words"},
-	{"groupBy", names(), ""},
+	{"groupBy", groups(), ""},
 	{"sum", names(), ""},
 	{"avg", names(), ""},
 	{"min", names(), ""},
@@ -83,7 +82,15 @@ const filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by 
 	`texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path {"a.b[0]": 1}; $and $or $nor [filters], $not, $search "words". ` +
 	`Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also $every $none $exists.`
 
-func simple(kind string) object { return object{"type": kind} }
+// simple returns the schema of any value of one type. An object has properties, if none
+// are named: OpenAI takes a schema without for a mistake.
+func simple(kind string) object {
+	s := object{"type": kind}
+	if kind == "object" {
+		s["properties"] = object{}
+	}
+	return s
+}
 
 func described(s object, text string) object {
 	if text != "" {
@@ -98,6 +105,12 @@ func listOf(kind string) object {
 
 // names is the schema of names of fields: separated by commas, or a list.
 func names() object { return anyOfSchemas(simple("string"), listOf("string")) }
+
+// groups is the schema of what an aggregate groups by: names, {field, by, as}, or a list
+// of both.
+func groups() object {
+	return anyOfSchemas(simple("string"), simple("object"), object{"type": "array", "items": anyOf("string", "object")})
+}
 
 func anyOfSchemas(branches ...object) object { return object{"anyOf": branches} }
 

@@ -27,8 +27,7 @@ var (
 	propertyName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`) // Anthropic
 )
 
-// keywords are those of JSON Schema that Gemini's function declarations have too. Only
-// the root needs properties: AI SDK passes {"type":"object"} on to Gemini elsewhere.
+// keywords are those of JSON Schema that Gemini's function declarations have too.
 var keywords = []string{
 	"type", "properties", "required", "items", "anyOf", "enum", "description", "format", "default",
 	"minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems",
@@ -90,9 +89,6 @@ func (c *checker) root(at string, s map[string]any) {
 	if s["type"] != "object" {
 		c.problem(at, "the root is not an object")
 	}
-	if _, ok := s["properties"].(map[string]any); !ok {
-		c.problem(at, "OpenAI refuses an object without properties at the root")
-	}
 	if s["anyOf"] != nil {
 		c.problem(at, "Anthropic refuses anyOf at the root")
 	}
@@ -133,7 +129,10 @@ func (c *checker) schema(at string, s map[string]any, depth int) {
 	if kind != "object" && (s["properties"] != nil || s["required"] != nil) {
 		c.problem(at, "properties belong to objects")
 	}
-	properties, _ := s["properties"].(map[string]any)
+	properties, ok := s["properties"].(map[string]any)
+	if kind == "object" && !ok {
+		c.problem(at, "OpenAI refuses an object without properties")
+	}
 	for name, one := range properties {
 		member, ok := one.(map[string]any)
 		if !ok {
