@@ -134,7 +134,7 @@ func (s *callerView) forget() {
 }
 
 // viewer is the context that the app's own code gets: with the transaction, and
-// with what Options.Viewer puts into it.
+// with what Viewer puts into it.
 func (s *callerView) viewer() (context.Context, error) {
 	if s.viewing == nil {
 		if err := s.tx.bind(s.ctx); err != nil {

@@ -171,7 +171,7 @@ func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Bac
 	return func(s backend.Schema) (backend.Backend, error) {
 		if len(p.app.Seeds) > 0 {
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
-				WithHint("Leave out ent.OnCreateSet or entities.Options.Open.")
+				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
 		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
 	}

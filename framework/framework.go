@@ -1,8 +1,9 @@
 // Package framework is what an app developer imports: App, Main and New.
 //
-// What belongs here: putting providers, configuration, engine and surfaces
-// together, and the boot report. What must never: what any of them does. This
-// package and everything below it import nothing else of the repository.
+// What belongs here: putting entities, plugins, code mode, configuration, engine and
+// surfaces together, and the boot report. What must never: what any of them does. This
+// package and koantest alone know the wings (entities, plugins, codemode); what lies
+// below imports nothing else of the repository.
 package framework
 
 import (
@@ -18,7 +19,6 @@ import (
 
 	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
@@ -30,27 +30,6 @@ import (
 	"github.com/koan-go/koan/framework/telemetry"
 	"github.com/koan-go/koan/framework/toolset"
 )
-
-// Provider puts operations into an app's catalog.
-type Provider = catalog.Provider
-
-// App is all that an app developer writes down.
-type App struct {
-	Name string // short, lower case: names the binary, the data folder, the server
-	// Version is the app's own; "" takes that of the build (package build), which the
-	// linker may set.
-	Version string
-	// Description is one sentence for people and models: what the app is for.
-	Description string
-	// Exposure is the app's default mode, where the configuration leaves it open.
-	Exposure exposure.Mode
-	// Defaults replace the defaults of configuration keys, written as in the
-	// environment: {"approval.mode": "destructive"}. A key that does not exist or a value
-	// that it does not take panics when the app starts.
-	Defaults map[string]string
-	// Providers start in this order and stop in the reverse one.
-	Providers []Provider
-}
 
 // Options are for embedding an app; Main fills them from the command line.
 type Options struct {
@@ -116,7 +95,7 @@ func (a App) Settings() []catalog.Setting {
 	out = append(out, approvalSettings()...)
 	out = append(out, replaySettings()...)
 	out = append(out, telemetrySettings()...)
-	for _, p := range a.Providers {
+	for _, p := range a.assemble().parts {
 		if c, ok := p.(catalog.Configurable); ok {
 			out = append(out, c.Settings()...)
 		}
@@ -157,9 +136,7 @@ func configured(app App, o Options) (*Instance, error) {
 	if app.Name == "" {
 		panic("framework: App.Name is empty")
 	}
-	if app.Version == "" {
-		app.Version = build.Version()
-	}
+	app = app.assemble()
 	values, err := config.Load(app.Settings(), o.Config)
 	if err != nil {
 		return nil, err
@@ -181,7 +158,7 @@ func configured(app App, o Options) (*Instance, error) {
 }
 
 func (i *Instance) start(ctx context.Context) error {
-	for _, p := range i.app.Providers {
+	for _, p := range i.app.parts {
 		if err := p.Start(ctx, host{i, p.Name()}); err != nil {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}

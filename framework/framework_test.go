@@ -69,7 +69,7 @@ func (p *part) Offer() catalog.Offer {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 func app(life *[]string, parts ...*part) framework.App {
-	a := framework.App{Name: "demo", Version: "1.0.0"}
+	a := framework.App{Name: "demo", Version: "1.0.0", Defaults: map[string]string{"codeMode.enabled": "false"}}
 	for _, p := range parts {
 		p.life = life
 		a.Providers = append(a.Providers, p)
@@ -83,7 +83,7 @@ func TestLifeOfAnApp(t *testing.T) {
 	i, err := framework.New(t.Context(), app(&life, one, two), framework.Options{Log: quiet(), Config: config.Source{Flags: map[string]string{"one.loud": "true"}}})
 	require.NoError(t, err)
 	require.True(t, i.Values().Bool("one.loud"))
-	require.Equal(t, []string{"one: mode=auto", "two: mode=auto"}, i.Report())
+	require.Equal(t, []string{"one: mode=auto", "two: mode=auto", "CodeMode: enabled=false mode=auto entities=0"}, i.Report())
 	out, outcome, err := i.Invoke(t.Context(), auth.Local(), catalog.PluginID("one", "echo"), []byte(`{"a":1}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a":1}`, string(out))

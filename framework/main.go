@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/cli"
 	"github.com/koan-go/koan/framework/config"
@@ -17,9 +16,7 @@ func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 
 // Run is Main for a program that has its own exit: it gives the status.
 func Run(app App, args []string) int {
-	if app.Version == "" {
-		app.Version = build.Version()
-	}
+	app = app.assemble()
 	return cli.Main(cli.App{
 		Name: app.Name, Version: app.Version, Description: app.Description, Settings: app.Settings(),
 		Boot: func(ctx context.Context, src config.Source) (cli.Instance, error) {
@@ -37,7 +34,7 @@ func Run(app App, args []string) int {
 // commands are the providers' own.
 func (a App) commands() []*catalog.Command {
 	var out []*catalog.Command
-	for _, p := range a.Providers {
+	for _, p := range a.parts {
 		if c, ok := p.(catalog.Commander); ok {
 			out = append(out, c.Commands()...)
 		}

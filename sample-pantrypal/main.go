@@ -6,10 +6,7 @@
 package main
 
 import (
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
@@ -23,10 +20,6 @@ func app() framework.App {
 		Description: "What is in the house, what can be cooked from it, and what is missing.",
 		// Somebody in the household agrees before anything is thrown away.
 		Defaults: map[string]string{"approval.mode": "destructive"},
-		Providers: []framework.Provider{
-			entities.Provide(ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)), entities.Options{}),
-			plugins.Provide(plugins.Options{}),
-			codemode.Provide(codemode.Options{}),
-		},
+		Entities: ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
 	}
 }

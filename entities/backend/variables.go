@@ -110,5 +110,5 @@ func CheckVariables(spoken string, vars []Variable) error {
 		return nil
 	}
 	return fault.Newf(fault.CapabilityUnsupported, "the app sets the session variable %q, and only PostgreSQL has session variables", vars[0].Name).
-		WithHint("Keep the data in PostgreSQL, or let entities.Options.Viewer and hooks use sql.WithVar only there.")
+		WithHint("Keep the data in PostgreSQL, or let Viewer of the app and hooks use sql.WithVar only there.")
 }

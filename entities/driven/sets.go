@@ -106,7 +106,7 @@ func unopened(set string, err error) error {
 		return err
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened: %v", set, err).
-		WithHint("Look at entities.Options.Open of the app.").Because(err)
+		WithHint("Look at what Open of the app (framework.App) does.").Because(err)
 }
 
 func dialectOf(drv dialect.Driver) (sqltext.Dialect, error) {

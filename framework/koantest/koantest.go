@@ -45,10 +45,8 @@ func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 		"replay.keep":   "none",                 // files that a test has no use for
 		"approval.mode": string(approval.Never), // nobody is there to be asked
 	}
-	for _, s := range app.Settings() {
-		if s.Key == "database" {
-			flags["database"] = "sqlite://" + tb.TempDir()
-		}
+	if app.Entities != nil && app.Open == nil {
+		flags["database"] = "sqlite://" + tb.TempDir()
 	}
 	for _, s := range settings {
 		flags[s.Key] = s.Value

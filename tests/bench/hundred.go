@@ -104,17 +104,13 @@ func largeApp(dir string) error {
 const largeMain = `package main
 
 import (
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 
 	"example.org/large/ent"
 )
 
 func main() {
-	framework.Main(framework.App{Name: "large", Providers: []framework.Provider{
-		entities.Provide(ent.Entities(), entities.Options{}), codemode.Provide(codemode.Options{}),
-	}})
+	framework.Main(framework.App{Name: "large", Entities: ent.Entities()})
 }
 `
 

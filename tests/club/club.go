@@ -5,8 +5,6 @@ package club
 import (
 	"context"
 
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/club/ent"
 )
@@ -18,10 +16,7 @@ func App() framework.App {
 		Name:        "club",
 		Version:     "1.0.0",
 		Description: "What takes place in a club.",
-		Providers: []framework.Provider{
-			entities.Provide(ent.Entities(ent.OnCreateSet(first)), entities.Options{}),
-			codemode.Provide(codemode.Options{}),
-		},
+		Entities:    ent.Entities(ent.OnCreateSet(first)),
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 const asConformance = "KOANTEST_CONFORMANCE"
 
 func conformanceApp() framework.App {
-	return framework.App{Name: "conformance", Version: "1.2.3", Description: "What the suite asks for.", Providers: []framework.Provider{suiteProvider{}}}
+	return framework.App{Name: "conformance", Version: "1.2.3", Description: "What the suite asks for.", Defaults: map[string]string{"codeMode.enabled": "false"}, Providers: []framework.Provider{suiteProvider{}}}
 }
 
 type suiteProvider struct{}

@@ -4,8 +4,6 @@
 package growth
 
 import (
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 	v1 "github.com/koan-go/koan/tests/growth/v1/ent"
 	v2 "github.com/koan-go/koan/tests/growth/v2/ent"
@@ -21,6 +19,6 @@ func App(version int) framework.App {
 		Name:        "growth",
 		Version:     map[int]string{1: "1.0.0", 2: "2.0.0"}[version],
 		Description: "Notes, in two versions.",
-		Providers:   []framework.Provider{entities.Provide(shim, entities.Options{}), codemode.Provide(codemode.Options{})},
+		Entities:    shim,
 	}
 }

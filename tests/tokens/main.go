@@ -17,11 +17,8 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/config"
-	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
@@ -102,11 +99,7 @@ func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), e
 	}
 	app := framework.App{
 		Name: "pantrypal",
-		Providers: []framework.Provider{
-			entities.Provide(ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)), entities.Options{}),
-			plugins.Provide(plugins.Options{}),
-			codemode.Provide(codemode.Options{}),
-		},
+		Entities: ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
 		Log: slog.New(slog.DiscardHandler),

@@ -73,8 +73,6 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 	_ {{ quote .Driver.Path }}
 
@@ -85,21 +83,19 @@ import (
 func main() {
 	framework.Main(framework.App{
 		Name: {{ quote .Name }},
-		Providers: []framework.Provider{
-			// Hooks and interceptors that your programs add at run time go here:
-			// {{ .Ent }}.{{ .API.Entities }}({{ .Ent }}.{{ .API.OnClient }}(func(c *{{ .Ent }}.Client) { ... })).
+		// Hooks and interceptors that your programs add at run time go here:
+		// {{ .Ent }}.{{ .API.Entities }}({{ .Ent }}.{{ .API.OnClient }}(func(c *{{ .Ent }}.Client) { ... })).
+		Entities: {{ .Ent }}.{{ .API.Entities }}(),
+		Open:     open,
 {{- if .Policies }}
-			// Policies ask who is calling ({{ .Policies }}): Options.Viewer puts that
-			// into the context.
+		// Policies ask who is calling ({{ .Policies }}): Viewer puts that into the context.
+		// Viewer: func(ctx context.Context, p framework.Principal) context.Context { ... },
 {{- end }}
-			entities.Provide({{ .Ent }}.{{ .API.Entities }}(), entities.Options{Open: open}),
-			codemode.Provide(codemode.Options{}),
-		},
 	})
 }
 
 // open opens the database. Let it do what your other programs do. Without it
-// (entities.Options{}), Koan keeps a database of its own.
+// (App.Open), Koan keeps a database of its own.
 func open(_ context.Context, _ string) (dialect.Driver, error) {
 	url := os.Getenv("{{ .Variable }}")
 	if url == "" {

@@ -42,7 +42,7 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
-// Entities returns the exposed schemas, for entities.Provide.
+// Entities returns the exposed schemas, for framework.App.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
 	for _, opt := range opts {

@@ -8,10 +8,7 @@ import (
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/auth"
 	_ "github.com/mattn/go-sqlite3"
 
 	"example.org/club/ent"
@@ -21,14 +18,10 @@ import (
 
 func main() {
 	framework.Main(framework.App{
-		Name: "club",
-		Providers: []framework.Provider{
-			entities.Provide(ent.Entities(ent.OnClient(rules)), entities.Options{
-				Open:   open,
-				Viewer: func(ctx context.Context, _ auth.Principal) context.Context { return viewer.NewContext(ctx, 1) },
-			}),
-			codemode.Provide(codemode.Options{}),
-		},
+		Name:     "club",
+		Entities: ent.Entities(ent.OnClient(rules)),
+		Open:     open,
+		Viewer:   func(ctx context.Context, _ framework.Principal) context.Context { return viewer.NewContext(ctx, 1) },
 	})
 }
 

@@ -1,0 +1,98 @@
+package framework
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/codemode"
+	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/build"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/plugins"
+)
+
+// What an app developer names beside App.
+type (
+	// Entities are an app's entities, as ent.Entities() of its generated code returns
+	// them.
+	Entities = shim.App
+	// Principal is who calls: subject, scopes and the sets that may be named.
+	Principal = auth.Principal
+	// Provider puts operations into an app's catalog.
+	Provider = catalog.Provider
+)
+
+// App is all that an app developer writes down. Every app has plugins and code mode,
+// which are configured by keys.
+type App struct {
+	Name string // short, lower case: names the binary, the data folder, the server
+	// Version is the app's own; "" takes that of the build (package build), which the
+	// linker may set.
+	Version string
+	// Description is one sentence for people and models: what the app is for.
+	Description string
+	// Exposure is the app's default mode, where the configuration leaves it open.
+	Exposure exposure.Mode
+	// Defaults replace the defaults of configuration keys, written as in the
+	// environment: {"approval.mode": "destructive"}. A key that does not exist or a value
+	// that it does not take panics when the app starts.
+	Defaults map[string]string
+
+	// Entities is what generated code declares, ent.Entities(). nil: the app has none.
+	Entities *Entities
+	// Viewer puts into the context what the app's ent hooks, policies and
+	// interceptors, or the database's row level security (sql.WithVar), want to know
+	// of the caller. It is called for every call of every entity.
+	Viewer func(ctx context.Context, p Principal) context.Context
+	// Open returns the driver of a set, for apps that have their own database, pool or
+	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
+	// database/sql. It is called once for each set; the driver is closed when the app
+	// stops. The data is the app's: its tables are neither migrated nor filled, only
+	// the system's own (koan_...) are made, and there is no setting `database`. A set
+	// that the app does not have ends in fault.UnknownSet.
+	Open func(ctx context.Context, set string) (dialect.Driver, error)
+	// Migrations are the migration files where the app carries them in it:
+	//
+	//	//go:embed migrations
+	//	var migrations embed.FS
+	//
+	// They count where migrations.dir is not set. nil reads that folder.
+	Migrations fs.FS
+
+	// Providers are the app's own. One with the name of a part that every app has
+	// ("entities", "plugins", "codemode") takes its place.
+	Providers []Provider
+
+	parts []Provider // all of them, in the order in which they start
+}
+
+// assemble returns the app with its parts. They start in this order and stop in the
+// reverse one.
+func (a App) assemble() App {
+	if a.parts != nil {
+		return a
+	}
+	if a.Version == "" {
+		a.Version = build.Version()
+	}
+	named := func(name string) bool {
+		return slices.ContainsFunc(a.Providers, func(p Provider) bool { return p.Name() == name })
+	}
+	if a.Entities != nil && !named("entities") {
+		a.parts = append(a.parts, entities.Provide(a.Entities, entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations}))
+	}
+	if !named("plugins") {
+		a.parts = append(a.parts, plugins.Provide(plugins.Options{}))
+	}
+	a.parts = append(a.parts, a.Providers...)
+	if !named("codemode") {
+		a.parts = append(a.parts, codemode.Provide(codemode.Options{}))
+	}
+	return a
+}
