@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/backend"
 	"github.com/koan-go/koan/entities/driven"
 	"github.com/koan-go/koan/entities/ledger"
-	"github.com/koan-go/koan/entities/ledger/records/ent"
+	"github.com/koan-go/koan/entities/ledger/records"
 	"github.com/koan-go/koan/entities/read"
 	"github.com/koan-go/koan/entities/write"
 	"github.com/koan-go/koan/framework/catalog"
@@ -124,7 +124,7 @@ func (c *chronicle) close(ctx context.Context) error {
 // expose makes the provider of the journal's own entities: the same engine over
 // the place where the journal lies.
 func (c *chronicle) expose(ctx context.Context) error {
-	p := Provide(ent.Entities(), Options{})
+	p := Provide(records.Entities(), Options{})
 	s := &store{app: p.app, engine: p.engine}
 	err := s.open(func(schema backend.Schema) (backend.Backend, error) {
 		open := func(ctx context.Context, set string) (dialect.Driver, error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/ledger"
-	"github.com/koan-go/koan/entities/ledger/records/ent/schema"
+	"github.com/koan-go/koan/entities/ledger/records"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -49,7 +49,7 @@ func (c *chronicle) reading(ctx context.Context, do func(j *ledger.Journal, subj
 	who := auth.From(ctx)
 	subject := who.Subject
 	switch {
-	case who.Has(schema.Scope):
+	case who.Has(records.Scope):
 		subject = ""
 	case subject == "":
 		return nil // nobody has run anything
