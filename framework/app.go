@@ -10,10 +10,13 @@ import (
 	"github.com/koan-go/koan/codemode"
 	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/plugins"
 )
 
@@ -26,6 +29,17 @@ type (
 	Principal = auth.Principal
 	// Provider puts operations into an app's catalog.
 	Provider = catalog.Provider
+)
+
+// What a program names that embeds an app.
+type (
+	// Source is where configuration comes from: a file, the environment, flags.
+	Source = config.Source
+	// HTTPOptions are those of Instance.HTTPHandler, and HTTP is what it returns.
+	HTTPOptions = mcpserver.HTTPOptions
+	HTTP        = mcpserver.HTTP
+	// Callers prove who calls over HTTP: see Instance.Callers.
+	Callers = access.Callers
 )
 
 // App is all that an app developer writes down. Every app has plugins and code mode,

@@ -33,7 +33,7 @@ import (
 
 // Options are for embedding an app; Main fills them from the command line.
 type Options struct {
-	Config  config.Source
+	Config  Source
 	Log     *slog.Logger // nil: text on stderr at log.level
 	Testing bool         // koantest only: fresh stores, in-process executor
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/mcpserver"
@@ -71,11 +72,23 @@ func (i *Instance) codeInstructions() string {
 	return strings.Join(parts, "\n\n")
 }
 
+// Callers returns who may call over HTTP, as configured (server.tokensFile,
+// server.oauth.*), for HTTPOptions.Authenticate and StepUp. url is the address of the MCP
+// endpoint, where server.publicUrl leaves it open. Without either setting everybody is
+// refused.
+func (i *Instance) Callers(url string) (*Callers, error) {
+	c, err := access.Read(i.values, false)
+	if err != nil {
+		return nil, err
+	}
+	return c.Callers(access.App{Name: i.app.Name, URL: url, Catalog: i.Snapshot, Log: i.log})
+}
+
 // HTTPHandler serves MCP over Streamable HTTP, for a program that has a server of
 // its own: mount it at /mcp, say in Authenticate who calls, and call Shutdown
 // before Stop. Hosts, origins and sessions are as configured where o leaves them
 // open.
-func (i *Instance) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error) {
+func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	s, err := i.MCP()
 	if err != nil {
 		return nil, err
@@ -94,7 +107,7 @@ func (i *Instance) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 }
 
 // completed takes from the configuration what the options leave open.
-func completed(o mcpserver.HTTPOptions, v catalog.Values) mcpserver.HTTPOptions {
+func completed(o HTTPOptions, v catalog.Values) HTTPOptions {
 	if o.AllowedHosts == nil {
 		o.AllowedHosts = hosts(v)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/toolset"
 )
 
 // Kit is an app under test.
@@ -79,6 +80,12 @@ func (k *Kit) Connect() io.ReadWriteCloser {
 	}
 	k.tb.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// Tools returns the list of tools, as tools/list has it, that a client gets for a view in
+// a style (tools.style).
+func Tools(v *catalog.View, style string) json.RawMessage {
+	return toolset.JSON(v, toolset.Options{Style: toolset.Style(style)})
 }
 
 // As gives the same app as another caller sees it.

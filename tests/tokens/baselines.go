@@ -13,7 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/toolset"
 	"github.com/koan-go/koan/tests/portable"
 )
 
@@ -95,7 +94,7 @@ func own(c counter, app *framework.Instance) ([]baseline, error) {
 		{name: "Koan, the tools of " + entity, does: "the same for one entity, whose fields stand in the list"},
 		{name: "Koan, code", does: "scripts over all entities, as one transaction"},
 	}
-	for i, list := range []json.RawMessage{generic.list(s), toolset.JSON(only.View(auth.Local(), exposure.Tools, false), toolset.Options{Style: toolset.PerEntity}), code.list(s)} {
+	for i, list := range []json.RawMessage{generic.list(s), perEntity.list(only), code.list(s)} {
 		tools, err := portable.Read(list)
 		if err != nil {
 			return nil, err

@@ -9,28 +9,28 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/toolset"
+	"github.com/koan-go/koan/framework/koantest"
 )
 
 // listing is one way in which a client is shown an app.
 type listing struct {
 	name  string
 	mode  exposure.Mode
-	style toolset.Style
+	style string
 }
 
 var (
 	sizes     = []int{3, 12, 50, 200}
-	perEntity = listing{"a tool each", exposure.Tools, toolset.PerEntity}
-	generic   = listing{"generic", exposure.Tools, toolset.Generic}
-	full      = listing{"full", exposure.Full, toolset.Auto}
-	code      = listing{"code", exposure.Code, toolset.Auto}
+	perEntity = listing{"a tool each", exposure.Tools, "perEntity"}
+	generic   = listing{"generic", exposure.Tools, "generic"}
+	full      = listing{"full", exposure.Full, "auto"}
+	code      = listing{"code", exposure.Code, "auto"}
 	listings  = []listing{perEntity, generic, full, code}
 )
 
 // list is what tools/list gives.
 func (l listing) list(s *catalog.Snapshot) json.RawMessage {
-	return toolset.JSON(s.View(auth.Local(), l.mode, false), toolset.Options{Style: l.style})
+	return koantest.Tools(s.View(auth.Local(), l.mode, false), l.style)
 }
 
 // defined is what tools/list costs in each form, for an app of so many entities.

@@ -18,7 +18,6 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
@@ -98,12 +97,12 @@ func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), e
 		return nil, nil, err
 	}
 	app := framework.App{
-		Name: "pantrypal",
+		Name:     "pantrypal",
 		Entities: ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
 		Log: slog.New(slog.DiscardHandler),
-		Config: config.Source{Flags: map[string]string{
+		Config: framework.Source{Flags: map[string]string{
 			"database": database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
 		}},
 	})
