@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -52,11 +53,10 @@ func (e *execution) once() error {
 // fingerprint is of all inputs that decide what the run does and gives. Two ways to
 // write the same JSON are one.
 func (e *execution) fingerprint() (string, error) {
-	var args any
+	var args json.RawMessage
 	if len(e.in.Args) > 0 {
-		d := json.NewDecoder(bytes.NewReader(e.in.Args))
-		d.UseNumber()
-		if err := d.Decode(&args); err != nil {
+		var err error
+		if args, err = exact.Canonical(e.in.Args); err != nil {
 			return "", err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/exact"
 )
 
 // FuzzFingerprint: args that are the same JSON have the same fingerprint however
@@ -34,11 +36,26 @@ func FuzzFingerprint(f *testing.F) {
 
 func canonical(t *testing.T, raw []byte) string {
 	t.Helper()
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	require.NoError(t, d.Decode(&v))
-	out, err := json.Marshal(v)
+	out, err := exact.Canonical(raw)
 	require.NoError(t, err)
 	return string(out)
+}
+
+// The same args are the same script under a key, however a client writes them.
+func TestFingerprintComparesArgsAsJSON(t *testing.T) {
+	print := func(args string) string {
+		out, err := (&execution{in: executeInput{Code: "1", Args: json.RawMessage(args)}}).fingerprint()
+		require.NoError(t, err)
+		return out
+	}
+	first := print(`{"a":1,"b":{"c":[100,0.5]},"t":"é"}`)
+	for _, args := range []string{
+		`{"a":1.0,"b":{"c":[100,0.5]},"t":"é"}`, `{"b":{"c":[1e2,5E-1]},"t":"\u00e9","a":1}`, "{ \"a\" : 1 ,\n\"t\":\"é\",\"b\":{\"c\":[100.00,0.50]}}",
+	} {
+		require.Equal(t, first, print(args), args)
+	}
+	for _, args := range []string{`{"a":"1","b":{"c":[100,0.5]},"t":"é"}`, `{"a":1,"b":{"c":[0.5,100]},"t":"é"}`, `{"a":1.0000001,"b":{"c":[100,0.5]},"t":"é"}`, `{}`} {
+		require.NotEqual(t, first, print(args), args)
+	}
+	require.NotEqual(t, print(`9007199254740993`), print(`9007199254740992`))
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
@@ -250,82 +250,11 @@ func digest(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.UseNumber()
-	var plain any
-	if err := dec.Decode(&plain); err != nil {
+	canonical, err := exact.Canonical(raw)
+	if err != nil {
 		return "", err
 	}
-	return run.Digest(appendCanonical(nil, plain)), nil
-}
-
-// appendCanonical appends a decoded value as RFC 8785 has it: no blanks, names in the
-// order of their UTF-16 code units, texts with the escapes that JSON needs. Numbers
-// stand as they came, which is how JavaScript writes them.
-func appendCanonical(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(b, "null"...)
-	case bool:
-		return fmt.Appendf(b, "%t", v)
-	case json.Number:
-		return append(b, v...)
-	case string:
-		return appendCanonicalText(b, v)
-	case []any:
-		b = append(b, '[')
-		for i, item := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendCanonical(b, item)
-		}
-		return append(b, ']')
-	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.SortFunc(names, func(a, b string) int {
-			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
-		})
-		b = append(b, '{')
-		for i, name := range names {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendCanonical(append(appendCanonicalText(b, name), ':'), v[name])
-		}
-		return append(b, '}')
-	}
-	panic(fmt.Sprintf("cli: %T is not decoded JSON", v))
-}
-
-func appendCanonicalText(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, `\b`...)
-		case '\f':
-			b = append(b, `\f`...)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\r':
-			b = append(b, `\r`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			if c < ' ' {
-				b = fmt.Appendf(b, `\u%04x`, c)
-				continue
-			}
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
+	return run.Digest(canonical), nil
 }
 
 func clip(s string, n int) string {

@@ -1,9 +1,11 @@
 // Package exact reads JSON that decides about rights: objects whose members count by
 // their exact names, and once each. encoding/json matches the names of struct fields in
 // any case, and takes the last of two members with one name, or a mixture of both; so
-// two readers of one text could take it for two things.
+// two readers of one text could take it for two things. It also writes JSON in the one
+// form by which texts are compared.
 //
-// What belongs here: reading names. What must never: what any member means.
+// What belongs here: reading names, and the canonical form. What must never: what any
+// member means.
 package exact
 
 import (

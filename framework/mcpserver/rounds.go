@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
@@ -102,16 +103,9 @@ func digest(q ask.Question) string {
 	return run.Digest(slices.Concat([]byte(q.Method), []byte{0}, canonical(q.Params)))
 }
 
-// canonical writes JSON in one way, whatever the order of members. What is no JSON
-// stays as it is.
+// canonical is the canonical form of JSON. What is no JSON stays as it is.
 func canonical(raw json.RawMessage) []byte {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	out, err := json.Marshal(v)
+	out, err := exact.Canonical(raw)
 	if err != nil {
 		return raw
 	}

@@ -121,7 +121,7 @@ func TestOnceFromTheOutside(t *testing.T) {
 	require.Empty(t, first.code, first.text)
 	require.Equal(t, first, p.once("key", addTodo, with))
 	require.Equal(t, first, q.once("key", addTodo, with), "another process")
-	same := input{"include": []string{"calls", "changes"}, "args": json.RawMessage(`{"b": [2], "a": 1}`), "correlationId": "x", "limits": input{"timeoutMs": 9000}}
+	same := input{"include": []string{"calls", "changes"}, "args": json.RawMessage(`{"b": [2.0], "a": 1.0}`), "correlationId": "x", "limits": input{"timeoutMs": 9000}}
 	require.Equal(t, first, q.once("key", addTodo, same), "what does not change the meaning may differ")
 	for name, other := range map[string]input{
 		"args": {"args": 1}, "set": {"set": "tenant-x"}, "atomic": {"atomic": false}, "only": {"only": []string{"Todo"}}, "include": {"include": []string{}}, "entry": {"entryFunction": "f"},
