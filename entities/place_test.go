@@ -31,14 +31,25 @@ func place(tb testing.TB) string {
 // beside opens a set of a place past the app.
 func beside(tb testing.TB, place, set string) *sql.DB {
 	tb.Helper()
+	return past(tb, place, set+".db", "."+set)
+}
+
+// besideLedger opens the ledger of a place past the app.
+func besideLedger(tb testing.TB, place string) *sql.DB {
+	tb.Helper()
+	return past(tb, place, "koan.ledger", "")
+}
+
+func past(tb testing.TB, place, file, schema string) *sql.DB {
+	tb.Helper()
 	var db *sql.DB
 	var err error
 	if folder, ok := strings.CutPrefix(place, "sqlite://"); ok {
-		db, err = sql.Open("sqlite3", "file:"+filepath.Join(folder, set+".db")+"?_busy_timeout=5000")
+		db, err = sql.Open("sqlite3", "file:"+filepath.Join(folder, file)+"?_busy_timeout=5000")
 	} else {
 		server, prefix, _ := strings.Cut(place, "&schema_prefix=")
 		prefix, _, _ = strings.Cut(prefix, "&")
-		db, err = sql.Open("pgx", server+"&search_path=%22"+prefix+"."+set+"%22")
+		db, err = sql.Open("pgx", server+"&search_path=%22"+prefix+schema+"%22")
 	}
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })

@@ -111,7 +111,8 @@ func At(place string, err error, trouble error) error {
 
 // Owner is a Backend that has a place for what is the app's and no set's.
 type Owner interface {
-	// Own opens that place, making with the statements what is missing in it. Its
+	// Own opens that place, making with the statements what is missing in it; an ALTER
+	// TABLE that adds a column which is there, or drops one which is not, does nothing. Its
 	// connections are none of the sets', so that who holds one of those never waits
 	// for another here; its transactions begin with the write lock where there is one
 	// for all. What is committed there outlives a loss of power. The caller closes it.

@@ -14,7 +14,8 @@ import (
 // bySubject is who called, as a column of the journal.
 const bySubject = "COALESCE(record ->> 'subject', '')"
 
-// Excess is by how many bytes the runs of one caller pass its share of the journal.
+// Excess is by how many bytes the runs of one caller pass its share, of the journal or of
+// what is kept for replays.
 type Excess struct {
 	Subject string
 	Bytes   int64

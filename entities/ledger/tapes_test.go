@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,4 +104,47 @@ func TestASyncedBatchFollowsOthers(t *testing.T) {
 	require.Equal(t, full, level())
 	require.NoError(t, j.Write(t.Context(), ledger.Batch{Ended: []journal.Record{{Run: "b"}}, Synced: true}))
 	require.Equal(t, full, level())
+}
+
+// Beyond the room each caller keeps its newest runs, up to its share; what is too old goes
+// whoever made it.
+func TestTapesAboveShareGo(t *testing.T) {
+	db := database(t)
+	j, shelf := ledger.NewJournal(db, sqltext.SQLite{}, "", 0), ledger.NewTapes(db, sqltext.SQLite{})
+	now := time.Now().UTC()
+	var tapes []run.KeptTape
+	for n := range 60 {
+		k := run.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Subject: "flood", Body: make([]byte, 100)}
+		if n%10 == 0 {
+			k.Subject = "little"
+		}
+		tapes = append(tapes, k)
+	}
+	tapes[59].Subject = strings.Repeat("s", 10_000)
+	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: tapes}))
+	kept := func() map[string]int {
+		out := map[string]int{}
+		rows, err := db.Query("SELECT substr(subject, 1, 6), COUNT(*) FROM koan_tapes GROUP BY 1")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, rows.Close()) }()
+		for rows.Next() {
+			var subject string
+			var n int
+			require.NoError(t, rows.Scan(&subject, &n))
+			out[subject] = n
+		}
+		require.NoError(t, rows.Err())
+		return out
+	}
+	require.NoError(t, shelf.Trim(t.Context(), now, 6000))
+	require.Equal(t, map[string]int{"flood": 53, "little": 6, "ssssss": 1}, kept())
+	require.NoError(t, shelf.Trim(t.Context(), now, 2000))
+	require.Equal(t, map[string]int{"flood": 13, "little": 6, "ssssss": 1}, kept())
+	k, err := shelf.Get(t.Context(), "run-058")
+	require.NoError(t, err)
+	require.Equal(t, "flood", k.Subject, "the newest stay")
+	require.NoError(t, shelf.Trim(t.Context(), now.Add(20*time.Minute), 2000))
+	require.Equal(t, map[string]int{"flood": 13, "little": 4, "ssssss": 1}, kept())
+	require.NoError(t, shelf.Trim(t.Context(), now, 300))
+	require.Equal(t, map[string]int{"flood": 1, "little": 1, "ssssss": 1}, kept())
 }

@@ -81,17 +81,24 @@ func (f *Folder) createOwn(ctx context.Context, file string) error {
 	return os.Rename(draft, file)
 }
 
-// executed runs statements in one transaction.
+// executed runs statements in one transaction. A column that is to be added and there, or
+// to be dropped and gone, is no error: SQLite has no condition for either.
 func executed(ctx context.Context, db *sql.DB, statements []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	for _, s := range statements {
-		if _, err := tx.ExecContext(ctx, s); err != nil {
+		if _, err := tx.ExecContext(ctx, s); err != nil && !changedAlready(s, err) {
 			_ = tx.Rollback()
 			return err
 		}
 	}
 	return tx.Commit()
+}
+
+// changedAlready reports whether a statement failed since the table is as it makes it.
+func changedAlready(statement string, err error) bool {
+	return strings.HasPrefix(statement, "ALTER TABLE ") &&
+		(strings.HasPrefix(err.Error(), "duplicate column name: ") || strings.HasPrefix(err.Error(), "no such column: "))
 }

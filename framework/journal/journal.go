@@ -95,17 +95,20 @@ const (
 // Bounded returns the record with its texts cut to what is kept of them.
 func (r Record) Bounded() Record {
 	for _, name := range []*string{&r.CorrelationID, &r.Subject, &r.Set, &r.Approval.By} {
-		*name = clip(*name, MaxName)
+		*name = BoundedName(*name)
 	}
 	r.Message = clip(r.Message, MaxMessage)
 	for i := range r.Trail {
 		c := &r.Trail[i]
 		for _, name := range []*string{&c.Operation, &c.Tool, &c.Entity, &c.Set} {
-			*name = clip(*name, MaxName)
+			*name = BoundedName(*name)
 		}
 	}
 	return r
 }
+
+// BoundedName returns a name as it is kept of a run.
+func BoundedName(name string) string { return clip(name, MaxName) }
 
 // clip returns a text, or its beginning and a mark that it is cut, of at most so many
 // bytes.

@@ -46,7 +46,7 @@ func (t *Taken) Size() int {
 // Pack gives the run as a shelf has it. It is called once; p belongs to one
 // goroutine.
 func (t *Taken) Pack(p *Packer) KeptTape {
-	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}
+	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Subject: t.kept.Subject, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}
 	if t.size > t.most {
 		out.Why = fmt.Sprintf("what it took and gave has more than replay.maxRunBytes (%d)", t.most)
 		return out

@@ -36,7 +36,7 @@ func (k Kept) keeps(script, failed bool) bool {
 type TapeOptions struct {
 	Keep        Kept          // "" is KeepNone
 	MaxRunBytes int           // of one run, uncompressed; 0 is 1 MiB
-	MaxBytes    int64         // of all, compressed, the oldest go first; 0 is 64 MiB
+	MaxBytes    int64         // of all, compressed, shared by callers; 0 is 64 MiB
 	Retention   time.Duration // 0 is a week
 }
 
@@ -56,6 +56,7 @@ func (o *TapeOptions) fill() {
 type KeptTape struct {
 	Run       string
 	At        time.Time // its start
+	Subject   string    // who called
 	Operation string
 	Outcome   string // "ok" or a fault's code
 	Bytes     int    // uncompressed
@@ -68,12 +69,13 @@ type KeptTape struct {
 // Shelf keeps tapes, where the journal is. It is safe for concurrent use.
 type Shelf interface {
 	// Bound says that tapes are going to come, how long each is kept, and how many bytes
-	// of bodies are at most, the oldest going first. It is called once, before Take.
+	// of bodies are at most. Beyond that the oldest go, of those callers who have more than
+	// an even share: no caller's runs push out another's. It is called once, before Take.
 	Bound(retention time.Duration, most int64)
 	// Take has a tape written beside the runs. It neither waits nor fails: what comes
 	// while too much waits already is left out, and said in the log.
 	Take(t *Taken)
-	// Get gives the tape of a run that was taken before, nil where there is none.
+	// Get returns the tape of a run that was taken before, nil where there is none.
 	Get(ctx context.Context, run string) (*KeptTape, error)
 }
 
