@@ -57,6 +57,7 @@ func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
 type shown struct {
 	PlanID    string           `json:"planId"`
 	State     run.PlanState    `json:"state"`
+	Replaces  string           `json:"replaces,omitempty"`
 	Tool      string           `json:"tool"`
 	Subject   string           `json:"subject"`
 	ExpiresAt string           `json:"expiresAt"`
@@ -72,14 +73,14 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 	}
 	if in.DryRun {
 		about, err := wire.Marshal(shown{
-			PlanID: plan.ID, State: plan.State, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
+			PlanID: plan.ID, State: plan.State, Replaces: plan.Replaces, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
 			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: run.PlanText(ctx, plan),
 		})
 		if err != nil {
 			return nil, err
 		}
 		changes := orEmpty(run.Disclosed(plan.Changes))
-		return wire.Marshal(succeeded{Success: true, RunID: plan.ID, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
+		return wire.Marshal(succeeded{Success: true, RunID: plan.Run, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
 	}
 	out, outcome, err := run.ApprovePlan(ctx, plan)
 	switch {
@@ -89,7 +90,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		return planFailure(call, outcome, err)
 	}
 	// A tool of its own, or another face: what it gave is the result.
-	reply := succeeded{Success: true, RunID: plan.ID, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
+	reply := succeeded{Success: true, RunID: plan.Run, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
 	if outcome != nil {
 		reply.RunID = outcome.Run
 		reply.ChangeCounts = run.Counts(run.Disclosed(outcome.Changes))

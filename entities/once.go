@@ -49,11 +49,12 @@ func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
 	if k.opened != nil {
 		return k.opened, nil
 	}
-	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables, ledger.PlanTables))
+	d := k.store.backend.Dialect()
+	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d)))
 	if err != nil {
 		return nil, k.verdict(err)
 	}
-	k.opened = ledger.NewKeys(db, k.store.backend.Dialect())
+	k.opened = ledger.NewKeys(db, d)
 	return k.opened, nil
 }
 
@@ -190,8 +191,8 @@ func (k *keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
 }
 
 // Commits implements run.Ledger.
-func (k *keys) Commits(ctx context.Context, h run.Hold, sets []string) error {
-	return k.with(ctx, func(l *ledger.Keys) error { return l.Commits(ctx, h, sets) })
+func (k *keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.Commits(ctx, h, sets, scope) })
 }
 
 // End implements run.Ledger.

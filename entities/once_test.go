@@ -296,8 +296,8 @@ type slowCommit struct {
 
 func (s *slowCommit) Renew(context.Context, run.Hold) error { return errDead }
 
-func (s *slowCommit) Commits(ctx context.Context, h run.Hold, sets []string) error {
-	err := s.Ledger.Commits(ctx, h, sets)
+func (s *slowCommit) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+	err := s.Ledger.Commits(ctx, h, sets, scope)
 	s.once.Do(func() {
 		close(s.reached)
 		<-s.goOn

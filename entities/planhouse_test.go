@@ -108,6 +108,19 @@ func (o *desk) planned(outcome *run.Outcome, err error) string {
 	return details["planId"].(string)
 }
 
+// find returns a plan as it is kept now.
+func (o *desk) find(id string) *run.Plan {
+	o.Helper()
+	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	require.NoError(o, err)
+	return p
+}
+
+func detailsOf(err error) map[string]any {
+	details, _ := fault.From(err).Details.(map[string]any)
+	return details
+}
+
 // approve applies a plan as somebody.
 func (o *desk) approve(id string, by auth.Principal) (string, *run.Outcome, error) {
 	p, err := o.engine.FindPlan(context.Background(), id, by)

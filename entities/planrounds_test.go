@@ -185,6 +185,21 @@ func TestWhoAppliesAPlanIsAsked(t *testing.T) {
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":4}}`)
 	require.NoError(t, apply(answers(yes)))
 	require.EqualValues(t, 8, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+
+	// Each yes is to what was asked, however often the data changes in between.
+	id = o.plan("doubles")
+	c = &caller{}
+	for _, effort := range []string{"5", "6"} {
+		free.call("Todo.patch", `{"id":"t","changes":{"effort":`+effort+`}}`)
+		c.answer(t, apply(c), yes)
+	}
+	require.Contains(t, c.asked[0], "5 -> 10")
+	require.Contains(t, c.asked[1], "6 -> 12")
+	require.NoError(t, apply(c))
+	require.EqualValues(t, 12, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+	require.NoError(t, apply(c), "the same answers once more are no second run")
+	require.EqualValues(t, 12, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+	require.Equal(t, fault.PlanStale, fault.CodeOf(apply(nil)))
 }
 
 // Calls outside that a script makes at once are agreed to one after the other, and

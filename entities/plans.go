@@ -58,9 +58,9 @@ func (p plans) WidenPlan(ctx context.Context, plan *run.Plan) (widened bool, err
 }
 
 // MovePlan implements run.Plans.
-func (p plans) MovePlan(ctx context.Context, plan *run.Plan, from []run.PlanState, to run.PlanState, by string) (moved bool, err error) {
+func (p plans) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (moved bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		moved, err = l.MovePlan(ctx, plan, from, to, by)
+		moved, err = l.MovePlan(ctx, id, from, to, by)
 		return err
 	})
 	return moved, err

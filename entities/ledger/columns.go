@@ -9,11 +9,16 @@ import (
 )
 
 // withColumn returns the statement that adds a column to a table which an earlier
-// version made without it. Where there is nothing to do PostgreSQL takes no lock, which
-// would wait for whoever reads the table at length. SQLite knows no condition: whoever executes it takes the error for what it means
+// version made without it, and withoutColumn one that drops it. Where there is nothing to
+// do PostgreSQL takes no lock, which would wait for whoever reads the table at length.
+// SQLite knows no condition: whoever executes it takes the error for what it means
 // (backend.Owner).
 func withColumn(d sqltext.Dialect, table, column, definition string) string {
 	return altered(d, table, column, "NOT EXISTS", "ADD COLUMN "+column+" "+definition)
+}
+
+func withoutColumn(d sqltext.Dialect, table, column string) string {
+	return altered(d, table, column, "EXISTS", "DROP COLUMN "+column)
 }
 
 func altered(d sqltext.Dialect, table, column, condition, change string) string {

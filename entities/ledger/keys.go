@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,11 @@ import (
 // KeyTables make the tables of runs with an idempotency key, where they are
 // missing. They are the app's and stand in no set. Times are milliseconds since
 // 1970 by the database's clock, the same for all processes.
-var KeyTables = []string{
+func KeyTables(d sqltext.Dialect) []string {
+	return append(slices.Clone(keyTables), withColumn(d, "koan_keys", "scope", "TEXT"))
+}
+
+var keyTables = []string{
 	`CREATE TABLE IF NOT EXISTS koan_keys (
 	run TEXT NOT NULL PRIMARY KEY,
 	subject TEXT NOT NULL,
@@ -120,14 +125,14 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	if k.dialect.Name() != dialect.SQLite {
 		lock = " FOR UPDATE"
 	}
-	b := k.statement("SELECT run, fingerprint, holder, lease_until < " + k.clock() + ", ended, claimed_at, tape_now, tape_seed, sets, reply, fault FROM koan_keys WHERE subject = ").
+	b := k.statement("SELECT run, fingerprint, holder, lease_until < " + k.clock() + ", ended, claimed_at, tape_now, tape_seed, sets, scope, reply, fault FROM koan_keys WHERE subject = ").
 		Arg(c.Subject).Raw(" AND operation = ").Arg(c.Operation).Raw(" AND idempotency_key = ").Arg(c.Key).Raw(lock)
 	var fingerprint, holder, seed, sets string
-	var reply, failed sql.NullString
+	var scope, reply, failed sql.NullString
 	var over bool
 	var ended int
 	var claimed, now int64
-	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&st.Run, &fingerprint, &holder, &over, &ended, &claimed, &now, &seed, &sets, &reply, &failed)
+	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&st.Run, &fingerprint, &holder, &over, &ended, &claimed, &now, &seed, &sets, &scope, &reply, &failed)
 	if err != nil {
 		return st, err
 	}
@@ -142,6 +147,11 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	}
 	if err := json.Unmarshal([]byte(sets), &st.Sets); err != nil {
 		return st, err
+	}
+	if scope.Valid {
+		if err := json.Unmarshal([]byte(scope.String), &st.Scope); err != nil {
+			return st, err
+		}
 	}
 	if ended != 0 {
 		st.State, st.Reply = run.Ended, raw(reply)
@@ -233,13 +243,17 @@ func (k *Keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
 }
 
 // Commits implements run.Ledger.
-func (k *Keys) Commits(ctx context.Context, h run.Hold, sets []string) error {
+func (k *Keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
 	names, err := json.Marshal(sets)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
+	known, err := scopeText(scope)
+	if err != nil {
+		return err
+	}
 	return k.in(ctx, func(tx *sql.Tx) error {
-		return held(ctx, tx, k.renewal(h).Raw(", sets = ").Arg(string(names)), h)
+		return held(ctx, tx, k.renewal(h).Raw(", sets = ").Arg(string(names)).Raw(", scope = ").Arg(known), h)
 	})
 }
 
@@ -248,6 +262,10 @@ func (k *Keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
 	failed, err := faultText(e.Fault)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
+	}
+	scope, err := scopeText(e.Scope)
+	if err != nil {
+		return err
 	}
 	return k.in(ctx, func(tx *sql.Tx) error {
 		var err error
@@ -258,7 +276,7 @@ func (k *Keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
 			err = held(ctx, tx, k.statement("DELETE FROM koan_keys"), h)
 		case run.Keep:
 			err = held(ctx, tx, k.statement("UPDATE koan_keys SET ended = 1, holder = '', touched_at = "+k.clock()+", reply = ").
-				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed), h)
+				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed).Raw(", scope = COALESCE(CAST(").Arg(scope).Raw(" AS TEXT), scope)"), h)
 		}
 		if err != nil {
 			return err
@@ -335,6 +353,18 @@ func text(j json.RawMessage) any {
 		return nil
 	}
 	return string(j)
+}
+
+// scopeText binds a list of sets, null where it is not known.
+func scopeText(sets []string) (any, error) {
+	if sets == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(sets)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return string(b), nil
 }
 
 func faultText(f *fault.Fault) (any, error) {

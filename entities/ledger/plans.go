@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/koan-go/koan/entities/sqltext"
@@ -14,13 +15,20 @@ import (
 
 // PlanTables make the table of plans, where it is missing. It stands beside KeyTables.
 // What decides about a plan has columns of its own; the rest is JSON.
-var PlanTables = []string{
+func PlanTables(d sqltext.Dialect) []string {
+	return append(slices.Clone(planTables),
+		withColumn(d, "koan_plans", "replaced_by", "TEXT NOT NULL DEFAULT ''"),
+		withoutColumn(d, "koan_plans", "about"), // of what a plan asked, while that could change
+	)
+}
+
+var planTables = []string{
 	`CREATE TABLE IF NOT EXISTS koan_plans (
 	id TEXT NOT NULL PRIMARY KEY,
 	subject TEXT NOT NULL,
 	state TEXT NOT NULL,
-	about TEXT NOT NULL,
 	decided_by TEXT NOT NULL,
+	replaced_by TEXT NOT NULL DEFAULT '',
 	made_at BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL,
 	head TEXT NOT NULL,
@@ -30,8 +38,7 @@ var PlanTables = []string{
 	`CREATE INDEX IF NOT EXISTS koan_plans_subject ON koan_plans (subject, state)`,
 }
 
-// KeepPlan implements run.Plans. A plan that is replaced was made anew by its run,
-// which somebody had agreed to, and waits again.
+// KeepPlan implements run.Plans.
 func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) error {
 	raw, err := head(p)
 	if err != nil {
@@ -41,21 +48,47 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
 			return err
 		}
-		var waiting int
-		b := k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(p.Request.Principal.Subject).Raw(" AND state = ").Arg(string(run.PlanWaiting))
-		if err := tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&waiting); err != nil {
+		if err := k.admitPlan(ctx, tx, p); err != nil {
 			return err
 		}
-		if waiting >= run.MaxWaiting {
-			return run.ErrManyPlans
-		}
-		b = k.statement("INSERT INTO koan_plans (id, subject, state, about, decided_by, made_at, expires_at, head, tape) VALUES (").
-			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", ").Arg(p.About()).Raw(", '', ").Arg(p.Created.UnixMilli()).
-			Raw(", " + k.clock() + " + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).
-			Raw(") ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, about = EXCLUDED.about, decided_by = '', expires_at = EXCLUDED.expires_at, head = EXCLUDED.head, tape = EXCLUDED.tape")
-		_, err := exec(ctx, tx, b)
+		_, err := exec(ctx, tx, k.statement("INSERT INTO koan_plans (id, subject, state, decided_by, made_at, expires_at, head, tape) VALUES (").
+			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", '', ").Arg(p.Created.UnixMilli()).
+			Raw(", "+k.clock()+" + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).Raw(")"))
 		return err
 	})
+}
+
+// admitPlan makes room for a plan: it counts those of the same subject, or takes the
+// place of the one that it replaces. That may be gone, since its time was over.
+func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *run.Plan) error {
+	subject := p.Request.Principal.Subject
+	if p.Replaces == "" {
+		waiting, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(run.PlanWaiting)))
+		if err == nil && waiting >= run.MaxWaiting {
+			err = run.ErrManyPlans
+		}
+		return err
+	}
+	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(run.PlanReplaced)).Raw(", replaced_by = ").Arg(p.ID).
+		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		there, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE id = ").Arg(p.Replaces))
+		if err == nil && there > 0 {
+			err = run.ErrPlanOver
+		}
+		return err
+	}
+	_, err = exec(ctx, tx, k.statement("UPDATE koan_plans SET replaced_by = ").Arg(p.ID).Raw(" WHERE subject = ").Arg(subject).
+		Raw(" AND state = ").Arg(string(run.PlanReplaced)).Raw(" AND replaced_by = ").Arg(p.Replaces))
+	return err
+}
+
+func count(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (n int, err error) {
+	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&n)
+	return n, err
 }
 
 // head is a plan as its column has it: without the tape.
@@ -69,7 +102,7 @@ func head(p *run.Plan) ([]byte, error) {
 	return raw, nil
 }
 
-const planColumns = "state, decided_by, expires_at, head"
+const planColumns = "state, decided_by, replaced_by, expires_at, head"
 
 // Plan implements run.Plans.
 func (k *Keys) Plan(ctx context.Context, id string) (*run.Plan, error) {
@@ -98,9 +131,9 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var state, by, head, tape string
+		var state, by, next, head, tape string
 		var expires int64
-		into := []any{&state, &by, &expires, &head}
+		into := []any{&state, &by, &next, &expires, &head}
 		if tapes {
 			into = append(into, &tape)
 		}
@@ -111,7 +144,10 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 		if err := json.Unmarshal([]byte(head), p); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
-		p.State, p.By, p.Expires, p.Tape = run.PlanState(state), by, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
+		if p.Run == "" { // of a version in which a run had one plan, with its id
+			p.Run = p.ID
+		}
+		p.State, p.By, p.ReplacedBy, p.Expires, p.Tape = run.PlanState(state), by, next, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
 		out = append(out, p)
 	}
 	return out, rows.Err()
@@ -123,29 +159,22 @@ func (k *Keys) WidenPlan(ctx context.Context, p *run.Plan) (ok bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	err = k.in(ctx, func(tx *sql.Tx) error {
-		n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
-			Raw(" WHERE id = ").Arg(p.ID).Raw(" AND about = ").Arg(p.About()).Raw(" AND state = ").Arg(string(run.PlanApproved)))
-		ok = n == 1
-		return err
-	})
-	return ok, err
+	return k.change(ctx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
+		Raw(" WHERE id = ").Arg(p.ID).Raw(" AND state = ").Arg(string(run.PlanApproved)))
 }
 
 // MovePlan implements run.Plans.
-func (k *Keys) MovePlan(ctx context.Context, p *run.Plan, from []run.PlanState, to run.PlanState, by string) (ok bool, err error) {
+func (k *Keys) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (ok bool, err error) {
+	return k.change(ctx, k.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
+		Raw(" WHERE id = ").Arg(id).Raw(" AND state = ").Arg(string(from)))
+}
+
+// change runs a change of one plan, and reports whether there was one to change.
+func (k *Keys) change(ctx context.Context, b *sqltext.Builder) (changed bool, err error) {
 	err = k.in(ctx, func(tx *sql.Tx) error {
-		b := k.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
-			Raw(" WHERE id = ").Arg(p.ID).Raw(" AND about = ").Arg(p.About()).Raw(" AND state IN (")
-		for i, s := range from {
-			if i > 0 {
-				b.Raw(", ")
-			}
-			b.Arg(string(s))
-		}
-		n, err := exec(ctx, tx, b.Raw(")"))
-		ok = n == 1
+		n, err := exec(ctx, tx, b)
+		changed = n == 1
 		return err
 	})
-	return ok, err
+	return changed, err
 }

@@ -38,8 +38,8 @@ func (c *command) approve() *cobra.Command {
 		Use:   "approve PLAN",
 		Short: "Show what a run wants to change, and keep it or drop it",
 		Long: "Shows a plan: a run that was rolled back until somebody agrees to it. After a yes it is run again on what\n" +
-			"was generated and fetched for it, and kept if it changes the same as shown; else it asks again. The result is\n" +
-			"one line of JSON, as `run` prints it; everything for people goes to standard error.",
+			"was generated and fetched for it, and kept if it changes the same as shown; else another plan takes its place,\n" +
+			"and is asked about. The result is one line of JSON, as `run` prints it; everything for people goes to standard error.",
 		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.list {
@@ -114,8 +114,13 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	if err != nil {
 		return failed(explain(err))
 	}
+	verdict, start := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}, time.Now()
+	if !f.deny {
+		if err := i.Engine().Admit(ctx, verdict); err != nil { // nobody is asked in vain
+			return c.printApproved(i, plan, nil, nil, err, time.Since(start))
+		}
+	}
 	c.showPlan(i.Engine(), plan)
-	verdict := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}
 	here := terminal{bufio.NewReader(c.app.Stdin), c.app.Stderr}
 	yes := f.yes
 	if !f.yes && !f.deny {
@@ -127,7 +132,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 			}
 		}
 	}
-	start := time.Now()
+	start = time.Now()
 	if !yes {
 		return c.deny(ctx, i, verdict, start)
 	}
@@ -141,7 +146,7 @@ func (c *command) deny(ctx context.Context, i Instance, v run.Verdict, start tim
 	if err != nil {
 		return failed(explain(err))
 	}
-	l, err := c.line(codeOf(v.Plan), nil, &run.Outcome{Run: v.Plan.ID, Trace: trace}, nil, time.Since(start))
+	l, err := c.line(codeOf(v.Plan), nil, &run.Outcome{Run: v.Plan.Run, Trace: trace}, nil, time.Since(start))
 	if err != nil {
 		return failed(err)
 	}
@@ -183,10 +188,8 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 	if err != nil {
 		return failed(err)
 	}
-	l.ToolName, l.PlanID = plan.Request.Tool, plan.ID
-	if l.RunID == "" { // another run may have been applied under the plan's idempotency key
-		l.RunID = plan.ID
-	}
+	l.ToolName = plan.Request.Tool
+	l.name(plan)
 	switch {
 	case l.ApprovalState != notRequired:
 	case callErr == nil, o != nil && o.Approved:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -146,12 +147,16 @@ func fewer(details any) any {
 	return append(slices.Clone(list[:few]), fault.Detail{Message: fmt.Sprintf("and %d more", len(list)-few)})
 }
 
+// name names the plan that the line is about, unless a fault names the one that has
+// replaced it, and the plan's run, unless another one was applied under its idempotency
+// key.
+func (l *line) name(p *run.Plan) {
+	l.PlanID, l.RunID = cmp.Or(l.PlanID, p.ID), cmp.Or(l.RunID, p.Run)
+}
+
 // of names the plan that the line is about, which was applied unless it was only shown.
 func (l *line) of(p *run.Plan, shown bool) {
-	l.PlanID = p.ID
-	if l.RunID == "" {
-		l.RunID = p.ID
-	}
+	l.name(p)
 	switch {
 	case !l.Result.OK: // the fault says it
 	case shown && p.State == run.PlanWaiting:
@@ -224,7 +229,7 @@ func approvalOf(f *fault.Fault) (state, plan string) {
 		_ = json.Unmarshal(raw, &details) // a list of details names no plan
 	}
 	switch f.Code {
-	case fault.ApprovalRequired:
+	case fault.ApprovalRequired, fault.PlanStale: // a yes that was given was not taken
 		return required, details.PlanID
 	case fault.ApprovalDenied:
 		return denied, details.PlanID

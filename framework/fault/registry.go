@@ -146,7 +146,7 @@ func init() {
 	entry(RateLimited, "Too many calls in a short time.", "Wait for the time that the message names.", Safe, 429, rpcOverload, classCall)
 	entry(ApprovalRequired, "A person has to approve what this run changes.", "Have the plan approved, then call again with its id.", Fix, 403, rpcInternal, classCall)
 	entry(ApprovalDenied, "A person refused what this run changes.", "Ask the person what they would rather have.", Never, 403, rpcInternal, classCall)
-	entry(PlanStale, "The plan was made for another version of the app.", "Make the plan again.", Fix, 409, rpcInternal, classCall)
+	entry(PlanStale, "The plan is over: another one stands in its place, or it was made for another version of the app.", "Decide about the plan that the details name, or make the plan again.", Fix, 409, rpcInternal, classCall)
 	entry(ReplayDiffers, "The replay goes another way than the run that was kept.", "See the difference that the replay tells.", Never, 409, rpcInternal, classBase, endsRun)
 	entry(InputRequired, "The client has to answer a question first.", "Call again with the answers, as protocol version 2026-07-28 says.", Safe, 428, rpcInternal, classCall, endsRun)
 	entry(InProgress, "A run with this idempotency key is still going on.", "Wait, then ask again with the same key.", Safe, 409, rpcInternal, classCall)

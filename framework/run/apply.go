@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -28,25 +30,29 @@ func (e *Engine) KeepPlans(p Plans) { e.plans = p }
 // KeepsPlans tells whether runs can be approved here.
 func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
 
-// FindPlan gives a plan to somebody who may decide about it, and to who made it. For
+// FindPlan returns a plan to somebody who may decide about it, and to who made it. For
 // others there is none.
 func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
 	if !e.KeepsPlans() {
 		return nil, noPlan(id)
 	}
-	p, err := e.plans.Plan(ctx, id)
-	switch {
-	case errors.Is(err, ErrNoPlan):
+	p, err := e.plan(ctx, id)
+	if err == nil && !p.own(by) && !(mayApprove(by) && p.visible(by)) {
 		return nil, noPlan(id)
-	case err != nil:
-		return nil, unplanned(err)
-	case mayApprove(by) && p.visible(by), p.own(by):
-		return p, nil
 	}
-	return nil, noPlan(id)
+	return p, err
 }
 
-// WaitingPlans gives the plans that a principal may decide about, the oldest first,
+// plan reads a plan, whoever asks.
+func (e *Engine) plan(ctx context.Context, id string) (*Plan, error) {
+	p, err := e.plans.Plan(ctx, id)
+	if errors.Is(err, ErrNoPlan) {
+		return nil, noPlan(id)
+	}
+	return p, unplanned(err)
+}
+
+// WaitingPlans returns the plans that a principal may decide about, the oldest first,
 // without their tapes.
 func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
 	if !mayApprove(by) {
@@ -65,7 +71,7 @@ func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, 
 
 // Verdict is a decision about a plan.
 type Verdict struct {
-	Plan    *Plan // as FindPlan gave it: what was agreed to
+	Plan    *Plan // as FindPlan returned it
 	By      auth.Principal
 	Surface string
 	// Snapshot is the catalog now. A plan of another one is plan_stale.
@@ -73,22 +79,20 @@ type Verdict struct {
 }
 
 // Approve applies a plan: the next attempt of its run, on its tape, with the rights
-// of who made it. It commits if its changes are those of the plan; else whoever
-// approves is asked again, through the client in ctx. A plan applies once: later
-// calls give what the first one gave. Who made the plan and may not approve it is told
-// that it waits (approval_required), and gets its result once somebody has.
+// of who made it. It commits if its changes are those of the plan; else another plan
+// takes its place, about which whoever approves is asked through the client in ctx. A run
+// is applied once: later calls return what the first one returned. Who made the plan and
+// may not approve it gets approval_required while it waits, and its result once somebody
+// has agreed to it.
 func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outcome, error) {
+	v.Plan = e.answered(ctx, v)
+	if err := e.Admit(ctx, v); err != nil {
+		return nil, nil, err
+	}
 	p := v.Plan
 	id, err := catalog.ParseID(p.Request.Operation)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, nil, fault.New(fault.Internal, "").Because(err)
-	case p.State == PlanDenied:
-		return nil, nil, denied(p, "somebody refused it before")
-	case p.State == PlanWaiting && !mayApprove(v.By):
-		return nil, nil, required(p, "", true) // who asks has called koan.code.execute
-	case p.Request.CatalogVersion != v.Snapshot.Version() && p.State != PlanApplied:
-		return nil, nil, stale(p)
 	}
 	return e.Invoke(ctx, Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
@@ -96,17 +100,79 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	})
 }
 
+// Admit returns why Approve would not apply a plan, as far as that is known beforehand:
+// so nobody is asked in vain.
+func (e *Engine) Admit(ctx context.Context, v Verdict) error {
+	p := v.Plan
+	if err := e.admitYes(ctx, p, v.By); err != nil {
+		return err
+	}
+	switch {
+	case p.State == PlanWaiting && !mayApprove(v.By):
+		return required(p, "", true) // who asks has called koan.code.execute
+	case p.State != PlanApplied:
+		return p.admitCatalog(v.Snapshot)
+	}
+	return nil
+}
+
+// admitYes returns why a yes to a plan stands for nothing any more.
+func (e *Engine) admitYes(ctx context.Context, p *Plan, by auth.Principal) error {
+	switch p.State {
+	case PlanDenied:
+		return denied(p, "somebody refused this plan before")
+	case PlanReplaced:
+		return e.replaced(ctx, p, by)
+	}
+	return nil
+}
+
+// replaced is the fault of a decision about a plan in whose place another one stands. It
+// names that one to whoever may see it.
+func (e *Engine) replaced(ctx context.Context, p *Plan, by auth.Principal) error {
+	f := fault.Newf(fault.PlanStale, "plan %s is over: when it was applied, its run had something else to ask, or more", p.ID).
+		WithHint("Make the plan again.").WithDetails(map[string]any{"replaced": p.ID})
+	next, err := e.FindPlan(ctx, p.ReplacedBy, by)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return f
+	case err != nil:
+		return err
+	}
+	return f.WithHint("Plan %s stands in its place: look at that one, and decide about it under its own id.", next.ID).
+		WithDetails(map[string]any{"replaced": p.ID, "planId": next.ID, "state": next.State})
+}
+
+// answered is the plan of a verdict, or the one that has replaced it where the client has
+// an answer about that: it was asked while it applied the first.
+func (e *Engine) answered(ctx context.Context, v Verdict) *Plan {
+	if v.Plan.State != PlanReplaced || !slices.Contains(ask.Answered(ctx), questionKey(v.Plan.ReplacedBy)) {
+		return v.Plan
+	}
+	if next, err := e.FindPlan(ctx, v.Plan.ReplacedBy, v.By); err == nil {
+		return next
+	}
+	return v.Plan
+}
+
 // Deny refuses a plan. It returns the trace under which the journal has who did.
 func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) {
-	ok, err := e.plans.MovePlan(ctx, v.Plan, []PlanState{PlanWaiting}, PlanDenied, v.By.Subject)
+	moved, err := e.plans.MovePlan(ctx, v.Plan.ID, PlanWaiting, PlanDenied, v.By.Subject)
 	if err != nil {
 		return "", unplanned(err)
 	}
-	if !ok {
-		return "", fault.New(fault.Conflict, "this plan does not wait for an answer any more").
-			WithDetails(map[string]any{"planId": v.Plan.ID, "state": v.Plan.State})
+	if moved {
+		return e.recordDenied(ctx, v), nil
 	}
-	return e.recordDenied(ctx, v), nil
+	now, err := e.plan(ctx, v.Plan.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case now.State == PlanReplaced:
+		return "", e.replaced(ctx, now, v.By)
+	}
+	return "", fault.New(fault.Conflict, "this plan does not wait for an answer any more").
+		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
 }
 
 // adopt makes the run go on where a plan stands: one that is applied, or one about
@@ -119,7 +185,7 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 			return err
 		}
 	}
-	r.ID, out.Run = p.ID, p.ID
+	r.ID, out.Run = p.Run, p.Run
 	r.guard.kept, r.guard.calls, r.guard.last = p, p.Agreed, r.shape(p.Changes)
 	tape, err := Thaw(p.Tape)
 	if err != nil {
@@ -127,11 +193,11 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	}
 	r.use(tape)
 	r.outside, r.sets = p.Made, slices.Clone(p.Request.Sets)
-	asked := slices.Contains(ask.Answered(ctx), r.question(p).Key)
+	asked := slices.Contains(ask.Answered(ctx), questionKey(p.ID))
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
 		err = r.ask(ctx, p)
-	} else { // whoever applies a plan agrees to it as it stands
-		err = r.agree(ctx, p, r.approver())
+	} else { // whoever applies a plan agrees to it
+		err = r.agree(ctx, p, r.approver().Subject)
 	}
 	if !errors.Is(err, errAgreed) {
 		return err
@@ -139,46 +205,54 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	return nil
 }
 
-// resumed gives the plan that the client of this call brings an answer for, nil for
-// none. The surface vouches that the client was asked, and for the same call; whose
-// the plan is, and of what, is looked at nevertheless.
+// resumed returns the plan that the client of this call brings an answer for, nil for
+// none; where another plan has replaced that, the client is asked about it. The surface
+// vouches that the client was asked, and for the same call; whose the plan is, and of
+// what, is looked at nevertheless.
 func (r *Run) resumed(ctx context.Context) (*Plan, error) {
 	if r.guard == nil {
 		return nil, nil
 	}
-	for _, key := range ask.Answered(ctx) {
-		word, rest, _ := strings.Cut(key, ":")
-		id, _, plan := strings.Cut(rest, ":")
-		if word != planOperation || !plan {
+	for _, key := range slices.Backward(ask.Answered(ctx)) { // the last plan first
+		id, ok := strings.CutPrefix(key, questionKey(""))
+		if !ok {
 			continue
 		}
-		p, err := r.engine.plans.Plan(ctx, id)
+		p, err := r.engine.plan(ctx, id)
+		if err == nil && p.State == PlanReplaced {
+			p, err = r.engine.plan(ctx, p.ReplacedBy)
+		}
 		switch {
-		case errors.Is(err, ErrNoPlan):
-			return nil, noPlan(id)
 		case err != nil:
-			return nil, unplanned(err)
+			return nil, err
 		case !p.own(r.principal) || p.Request.Operation != r.op.ID.String() || !sameJSON(p.Request.Input, r.request.Input):
 			return nil, noPlan(id)
-		case p.State == PlanDenied:
-			return nil, denied(p, "it was refused before")
-		case p.Request.CatalogVersion != r.request.View.Snapshot().Version() && p.State != PlanApplied:
-			return nil, stale(p)
+		case p.State != PlanApplied && p.State != PlanDenied:
+			err = p.admitCatalog(r.request.View.Snapshot())
 		}
-		return p, nil
+		return p, cmp.Or(err, r.engine.admitYes(ctx, p, r.principal))
 	}
 	return nil, nil
 }
 
-func stale(p *Plan) error {
+// admitCatalog refuses a plan that was made for another catalog.
+func (p *Plan) admitCatalog(now *catalog.Snapshot) error {
+	if p.Request.CatalogVersion == now.Version() {
+		return nil
+	}
 	return fault.New(fault.PlanStale, "the plan was made for another catalog: by another version of the app, or under other settings of what it offers").
-		WithDetails(map[string]any{"planId": p.ID})
+		WithHint("Apply it with the build of the app and of its plugins that made it, and with the same codeMode.enabled, codeMode.faces, journal.expose and plugins.*; or make the plan again.").
+		WithDetails(map[string]any{"planId": p.ID, "madeFor": p.Request.CatalogVersion, "catalog": now.Version()})
 }
 
-// sameJSON tells whether two texts are the same JSON, however they are written.
+// sameJSON reports whether two texts are the same JSON, however they are written.
 func sameJSON(a, b json.RawMessage) bool {
-	var names names
-	return bytes.Equal(names.value(a, "", ""), names.value(b, "", ""))
+	one, err := exact.Canonical(a)
+	if err != nil {
+		return false
+	}
+	two, err := exact.Canonical(b)
+	return err == nil && bytes.Equal(one, two)
 }
 
 // FindPlan gives a plan to the caller of the code operation that ctx belongs to.

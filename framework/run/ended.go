@@ -74,3 +74,30 @@ func (c *call) nameOf(id catalog.ID) string {
 	}
 	return c.request.View.Snapshot().ToolName(id)
 }
+
+// restart ends an attempt so that the next one can begin.
+type restart struct {
+	why  string
+	free bool // it does not count
+}
+
+func (e *restart) Error() string { return "run: new attempt: " + e.why }
+
+func isRestart(err error) bool {
+	var r *restart
+	return errors.As(err, &r)
+}
+
+// Ends reports whether a call's error ends the attempt: a quota or limit that
+// must not be caught, or the need for a new attempt. An executor stops the
+// script at once and returns the error from its body.
+func Ends(err error) bool {
+	if err == nil {
+		return false
+	}
+	if goesOn(err) {
+		return true
+	}
+	var f *fault.Fault
+	return errors.As(err, &f) && f.EndsRun()
+}

@@ -47,6 +47,8 @@ type guard struct {
 	// is that of the whole run: anything else needs another answer.
 	agreed string
 	end    bool
+	noted  bool          // the yes, by this call: nobody else applies the plan for it
+	hidden bool          // the approver may not see what the run has come to
 	calls  []PlannedCall // outside, agreed to
 	last   shape         // of the changes that were asked about last
 	held   int64         // bytes that are counted for kept
@@ -92,6 +94,16 @@ func (*pause) Error() string { return "somebody has to agree first" } // stands 
 func isPause(err error) bool {
 	_, ok := err.(*pause) //nolint:errorlint // never wrapped
 	return ok
+}
+
+// on reports whether a tape has what came of the call.
+func (c PlannedCall) on(t Tape) bool {
+	digest, err := Intent{Digest: c.Digest}.digest()
+	if err != nil {
+		return false
+	}
+	_, _, made := t.Outside(c.Position, digest)
+	return made
 }
 
 // goesOn tells of an attempt's end that another attempt may follow.
@@ -185,5 +197,5 @@ func (a *Attempt) admitOutside(c *call, digest [32]byte, effect bool) error {
 	return a.finish(&pause{call: &planned})
 }
 
-// agreed tells whether somebody has agreed to anything of the run.
+// agreed reports whether somebody has agreed to anything of the run.
 func (r *Run) agreed() bool { return r.guard != nil && r.guard.agreed != "" }

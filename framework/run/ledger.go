@@ -38,8 +38,9 @@ type Ledger interface {
 	// Settle keeps how it ended.
 	Intend(ctx context.Context, h Hold, i Intent) error
 	Settle(ctx context.Context, h Hold, i Intent) error
-	// Commits keeps, before the commit, which sets will have the receipt.
-	Commits(ctx context.Context, h Hold, sets []string) error
+	// Commits keeps, before the commit, which sets will have the receipt, and from which
+	// ones what the run returns may come.
+	Commits(ctx context.Context, h Hold, sets, scope []string) error
 	// End gives the key up.
 	End(ctx context.Context, h Hold, e Ending) error
 	// Receipts gives the receipts of a run in some sets, with the replies that are
@@ -89,11 +90,23 @@ type Standing struct {
 	Now     time.Time
 	Seed    uint64
 	Intents []Intent // in the order of their making
+	// Scope are the sets that what the run returned may come from, nil where an earlier
+	// version kept it.
+	Scope []string
 
 	// Of a run that has ended: what it gave, nil where that stands in the receipt, and
 	// the fault that it ended in.
 	Reply json.RawMessage
 	Fault *fault.Fault
+}
+
+// heard are the sets that what the run returned may come from. An earlier version kept
+// those of the receipt alone.
+func (s Standing) heard() []string {
+	if s.Scope == nil {
+		return s.Sets
+	}
+	return s.Scope
 }
 
 // Hold is who holds a run.
@@ -131,4 +144,6 @@ type Ending struct {
 	Fate  Fate
 	Reply json.RawMessage // nil where it stands in the receipt
 	Fault *fault.Fault    // of a failed run
+	// Scope are the sets that what the run returns may come from; nil leaves what is known.
+	Scope []string
 }

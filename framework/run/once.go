@@ -27,6 +27,7 @@ type hold struct {
 	mu      sync.Mutex
 	noted   []string          // sets that are known to the ledger
 	visited map[Position]bool // calls of before that this holder came by
+	fresh   bool              // nobody held the key before
 	effects int               // calls that may have had an effect outside
 	size    int               // bytes of results that are kept
 	unsure  bool              // nobody knows how the commit ended
@@ -62,9 +63,16 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 		return true, fault.New(fault.Conflict, "this idempotency key stands for another script, other inputs or other rights").
 			WithRetry(fault.Fix).WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
 	case Running:
+		if r.agreed() && r.guard.noted && st.Run != r.ID { // the key's run is not the plan's
+			r.concluded(ctx, ErrLost)
+		}
 		out.Run, r.ID = st.Run, st.Run
 		return true, r.busy().WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
 	case Ended:
+		if err := r.admitHearing(st.heard()); err != nil {
+			r.concluded(ctx, err)
+			return true, err
+		}
 		out.Run, r.ID = st.Run, st.Run
 		if st.Reply == nil && st.Fault == nil {
 			return true, r.recall(ctx, l, st.Sets, out)
@@ -73,7 +81,7 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 	case Held:
 	}
 	r.hold = &hold{Hold: h, run: r, ledger: l, before: map[Position]Intent{}, visited: map[Position]bool{}}
-	if st.New {
+	if r.hold.fresh = st.New; st.New {
 		return false, nil
 	}
 	h.Run = st.Run
@@ -129,6 +137,10 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
 			h.giveUp(ctx, Ending{Fate: Keep})
+			if err := r.admitHearing(st.heard()); err != nil {
+				r.concluded(ctx, err)
+				return true, err
+			}
 			return true, repeat(out, receipt.Reply, nil)
 		}
 	}
@@ -338,7 +350,7 @@ func (h *hold) commits(ctx context.Context, sets []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
-	if err := h.ledger.Commits(ctx, h.Hold, h.noted); err != nil {
+	if err := h.ledger.Commits(ctx, h.Hold, h.noted, h.run.scope()); err != nil {
 		if errors.Is(err, ErrLost) {
 			return err
 		}
@@ -367,6 +379,10 @@ func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
 	if !errors.Is(err, ErrCommitted) && !errors.Is(err, ErrLost) {
 		return err
 	}
+	if p := h.run.request.plan; p != nil && !p.own(h.run.request.approver) {
+		h.unsure = true
+		return h.run.busy() // the other may have come to other sets: the next call finds out
+	}
 	told := h.run.recall(ctx, h.ledger, h.noted, out)
 	switch {
 	case out.Repeated:
@@ -387,25 +403,32 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 		return nil // the receipt decides, when the lease is over
 	}
 	if f == nil {
-		e := Ending{Fate: Keep, Reply: out.Reply}
-		if out.Committed && h.run.spec.Atomic || out.Repeated {
+		e := Ending{Fate: Keep, Reply: out.Reply, Scope: h.run.scope()}
+		if out.Committed && h.run.spec.Atomic {
 			e.Reply = nil
+		}
+		if out.Repeated { // another holder kept both
+			e.Reply, e.Scope = nil, nil
 		}
 		if err := h.giveUp(ctx, e); errors.Is(err, ErrLost) && e.Reply != nil {
 			return h.superseded(ctx, out, err)
 		}
 		return nil
 	}
-	transient := f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired
 	switch {
-	case out.Committed, h.effects > 0 && !transient:
-		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f})
+	case out.Committed, h.effects > 0 && !h.transient(f):
+		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f, Scope: h.run.scope()})
 	case h.effects > 0, len(h.earlier) > 0:
 		h.giveUp(ctx, Ending{Fate: Resume})
 	default:
 		h.giveUp(ctx, Ending{Fate: Free})
 	}
 	return nil
+}
+
+// transient reports whether a run may end otherwise when it is gone on with.
+func (h *hold) transient(f *fault.Fault) bool {
+	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.hidden()
 }
 
 // giveUp ends the hold. Where the ledger cannot be written, the lease runs out.

@@ -14,25 +14,33 @@ import (
 type PlanState string
 
 // The states. A plan that was approved is being applied, or was cut off in that: its
-// run's key and receipt tell.
+// run's key and receipt say which. One is replaced when its run, applied, had more to ask
+// or something else: that is another plan.
 const (
 	PlanWaiting  PlanState = "waiting"
 	PlanApproved PlanState = "approved"
 	PlanApplied  PlanState = "applied"
 	PlanDenied   PlanState = "denied"
+	PlanReplaced PlanState = "replaced"
 )
 
 // Plan is a run that was rolled back until somebody agrees to what it does: the
 // request that it came of, its tape, and its changes. Applying it is the next
-// attempt of the same run, in any process.
+// attempt of the same run, in any process. What a plan asks never changes: who has read
+// it and agrees to its id agrees to what was there to read.
 type Plan struct {
-	ID      string    `json:"id"` // of its run
+	ID      string    `json:"id"`
+	Run     string    `json:"run"` // that it is a plan of; the first one has its id
 	State   PlanState `json:"state"`
 	By      string    `json:"by,omitempty"` // subject of who decided
 	Created time.Time `json:"created"`
-	Asked   time.Time `json:"asked"` // when it came to stand as it does
 	Expires time.Time `json:"expires"`
 	Request Planned   `json:"request"`
+
+	// Replaces is the plan of the same run that somebody had agreed to before, and
+	// ReplacedBy the last one of those that came after this one.
+	Replaces   string `json:"replaces,omitempty"`
+	ReplacedBy string `json:"replacedBy,omitempty"`
 
 	Tape    json.RawMessage `json:"tape"`
 	Changes []Change        `json:"changes"`
@@ -44,7 +52,7 @@ type Plan struct {
 	Agreed []PlannedCall `json:"agreed,omitempty"`
 	// Made are calls outside that had their effect already, agreed to or not.
 	Made []CallRecord `json:"made,omitempty"`
-	// Differs says what became different since somebody agreed to it.
+	// Differs says what became different since somebody agreed to the plan before.
 	Differs []string `json:"differs,omitempty"`
 }
 
@@ -83,19 +91,9 @@ func (c PlannedCall) effect() string {
 	return ", which has an effect outside"
 }
 
-// same tells whether two are one call.
+// same reports whether two are one call.
 func (c PlannedCall) same(o PlannedCall) bool {
 	return c.Position == o.Position && c.Digest == o.Digest
-}
-
-// About stands for what the plan asks: for its changes, and the call that it stands
-// before.
-func (p *Plan) About() string {
-	about := p.Shape
-	if p.Call != nil {
-		about += " " + string(p.Call.Position) + " " + p.Call.Digest
-	}
-	return Digest([]byte(about))
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.
@@ -108,27 +106,32 @@ var ErrManyPlans = errors.New("run: too many plans wait")
 // ErrNoPlan is what a keeper of plans returns where there is none, or none any more.
 var ErrNoPlan = errors.New("run: there is no such plan")
 
+// ErrPlanOver is what a keeper of plans returns where the plan that is to be replaced is
+// not one that is being applied.
+var ErrPlanOver = errors.New("run: the plan is not being applied any more")
+
 // MaxWaiting is how many plans of one subject may wait.
 const MaxWaiting = 1000
 
 // Plans keeps plans. It is the app's and no set's, it outlives the process, and all
 // processes of the app share it.
 type Plans interface {
-	// KeepPlan keeps a plan, waiting, for so long from now on; one with the same id is
-	// replaced. Plans that are older than their time are forgotten. It ends in
-	// ErrManyPlans where MaxWaiting of the same subject wait.
+	// KeepPlan keeps a new plan, waiting, for so long from now on. The approved plan that
+	// it replaces becomes that at the same moment; it ends in ErrPlanOver, and keeps
+	// nothing, where that is in another state. Plans that are older than their time are
+	// forgotten. It ends in ErrManyPlans where MaxWaiting of the same subject wait, and
+	// this one replaces none.
 	KeepPlan(ctx context.Context, p *Plan, life time.Duration) error
-	// Plan gives a plan, or ErrNoPlan.
+	// Plan returns a plan, or ErrNoPlan.
 	Plan(ctx context.Context, id string) (*Plan, error)
-	// WaitingPlans gives plans that nobody has decided about, the oldest first, at most
+	// WaitingPlans returns plans that nobody has decided about, the oldest first, at most
 	// so many, without tapes.
 	WaitingPlans(ctx context.Context, most int) ([]*Plan, error)
-	// WidenPlan keeps the sets of an approved plan that is still about the same. ok is
-	// false where there is none.
+	// WidenPlan keeps the sets of an approved plan. ok is false where there is none.
 	WidenPlan(ctx context.Context, p *Plan) (ok bool, err error)
-	// MovePlan changes the state of a plan that is in one of some states and still about
-	// the same (Plan.About). ok is false where it is not.
-	MovePlan(ctx context.Context, p *Plan, from []PlanState, to PlanState, by string) (ok bool, err error)
+	// MovePlan changes the state of a plan that is in another one. ok is false where it
+	// is not.
+	MovePlan(ctx context.Context, id string, from, to PlanState, by string) (ok bool, err error)
 }
 
 // PlanKeeper is a provider that keeps plans. Plans is called once it has started;

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
@@ -36,7 +38,10 @@ func (r *Run) consult(ctx context.Context, a *Attempt, p *pause) error {
 	a.drop() // what it held is in the plan
 	r.holdPlan(plan)
 	if err := r.engine.keepPlan(ctx, plan); err != nil {
-		return err
+		if errors.Is(err, ErrPlanOver) {
+			return cmp.Or(r.admitYes(ctx, plan.Replaces), error(r.busy()))
+		}
+		return unplanned(err)
 	}
 	r.guard.kept, r.guard.last = plan, r.shape(p.changes)
 	return r.ask(ctx, plan)
@@ -62,9 +67,10 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, err
 	}
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
+	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.on(r.tape) })
 	is := r.shape(p.changes)
 	plan := &Plan{
-		ID: r.ID, State: PlanWaiting, Created: now, Asked: now, Expires: now.Add(r.engine.approvals().Life),
+		ID: newRunID(), Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{
 			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.scope(), Surface: r.request.Surface, Listed: r.request.Listed,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
@@ -74,8 +80,14 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 	r.mu.Lock()
 	plan.Made = slices.Clone(r.outside)
 	r.mu.Unlock()
-	if g.agreed != "" && g.kept != nil && g.end {
-		plan.Created, plan.Differs = g.kept.Created, g.last.differences(is)
+	switch {
+	case g.kept != nil:
+		plan.Replaces = g.kept.ID
+		if g.end {
+			plan.Differs = g.last.differences(is)
+		}
+	case r.ID == r.fresh: // not a run that others began under its idempotency key
+		plan.ID = r.ID
 	}
 	raw, err := json.Marshal(plan)
 	if err != nil {
@@ -101,7 +113,7 @@ func planTooLarge(n int64, most int) *fault.Fault {
 func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
-	return unplanned(e.plans.KeepPlan(ctx, p, e.approvals().Life))
+	return e.plans.KeepPlan(ctx, p, e.approvals().Life)
 }
 
 // unplanned says that plans cannot be kept or read.
@@ -115,19 +127,21 @@ func unplanned(err error) error {
 	return fault.New(fault.ServiceUnavailable, "the plans cannot be read or written").Because(err)
 }
 
-// question is what is asked about a plan. Its key is another one whenever what is
-// asked is.
+// questionKey is that of the question about a plan, which never changes.
+func questionKey(plan string) string { return planOperation + ":" + plan }
+
+// question is what is asked about a plan.
 func (r *Run) question(p *Plan) ask.Question {
-	q := ask.FormQuestion(planOperation+":"+p.ID+":"+p.About(), p.Text(r.Redact), form)
+	q := ask.FormQuestion(questionKey(p.ID), p.Text(r.Redact), form)
 	q.Life = r.engine.approvals().Life // a late answer is heard, and is no yes any more
 	q.Status = "waiting for a person to decide about plan " + p.ID
 	return q
 }
 
-// late tells of a client that calls again with its answer that a person took too long
-// for it. One that is asked while its call waits is never late: the wait ends.
+// late reports whether a person took too long for the answer that a client calls again
+// with. One that is asked while its call waits is never late: the wait ends.
 func (r *Run) late(ctx context.Context, p *Plan, q ask.Question) bool {
-	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Asked) > r.engine.approvals().Wait
+	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Created) > r.engine.approvals().Wait
 }
 
 // ask asks whoever made the call, and does what the answer says. Where there is none,
@@ -160,7 +174,7 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 	case r.late(ctx, p, q):
 		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
 	}
-	return r.agree(ctx, p, r.approver())
+	return r.agree(ctx, p, r.approver().Subject)
 }
 
 // undecided ends a run that nobody agreed to in time. Its plan goes on waiting.
@@ -194,22 +208,24 @@ func (r *Run) unasked(ctx context.Context, p *Plan, err error) error {
 
 var errNoAnswer = errors.New("run: nobody answered")
 
-// approver is the subject of who decides about the run's plan: of who makes the
-// call, unless somebody else applies the plan.
-func (r *Run) approver() string {
+// approver is who decides about the run's plan: who makes the call, unless somebody else
+// applies the plan.
+func (r *Run) approver() auth.Principal {
 	if r.request.plan != nil {
-		return r.request.approver.Subject
+		return r.request.approver
 	}
-	return r.principal.Subject
+	return r.principal
 }
 
 // agree notes that somebody agreed to what a plan has. errAgreed asks for the run's
 // key.
 func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
-	if err := r.move(ctx, p, PlanApproved, by); err != nil {
+	moved, err := r.move(ctx, p, PlanApproved, by)
+	if err != nil {
 		return err
 	}
 	g := r.guard
+	g.noted = moved
 	g.agreed, g.end = p.Shape, p.Call == nil
 	if p.Call != nil {
 		g.calls = append(g.calls, *p.Call)
@@ -223,42 +239,62 @@ func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
 
 // deny gives the plan up. Somebody said no, or nobody said anything.
 func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
-	if err := r.move(ctx, p, PlanDenied, r.approver()); err != nil {
+	by := r.approver().Subject
+	if _, err := r.move(ctx, p, PlanDenied, by); err != nil {
 		return err
 	}
-	r.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: r.approver()})
+	r.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: by})
 	return denied(p, why)
 }
 
 // move decides about a plan, unless somebody else was faster and decided otherwise.
-func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) error {
+// moved is false where somebody else decided the same.
+func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
-	ok, err := r.engine.plans.MovePlan(ctx, p, []PlanState{PlanWaiting}, to, by)
-	if err != nil || ok {
-		return unplanned(err)
+	moved, err = r.engine.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
+	if err != nil || moved {
+		return moved, unplanned(err)
 	}
-	now, err := r.engine.plans.Plan(ctx, p.ID)
-	switch {
-	case errors.Is(err, ErrNoPlan):
-		return noPlan(p.ID)
-	case err != nil:
-		return unplanned(err)
-	case now.State == PlanDenied:
-		return denied(now, "somebody else refused it")
-	case now.About() != p.About():
-		return fault.New(fault.Conflict, "this plan has changed since it was looked at").
-			WithRetry(fault.Fix).WithHint("Look at it again, and decide then.").WithDetails(map[string]any{"planId": p.ID})
-	case to == PlanDenied:
-		return fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID, "state": now.State})
+	err = r.admitYes(ctx, p.ID)
+	if err == nil && to == PlanDenied {
+		err = fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID})
 	}
-	return nil // it was agreed to: its key says who applies it
+	return false, err // what was agreed to: its key says who applies it
+}
+
+// admitYes returns why a yes to a plan, as it is kept now, stands for nothing any more;
+// nil where the plan waits, or somebody has agreed to it.
+func (r *Run) admitYes(ctx context.Context, id string) error {
+	p, err := r.engine.plan(ctx, id)
+	if err != nil {
+		return err
+	}
+	return r.engine.admitYes(ctx, p, r.approver())
+}
+
+// confirm notes once more that the plan is applied, now that the run holds its key: since
+// the yes somebody else may have tried and failed, replaced the plan, or refused it.
+func (r *Run) confirm(ctx context.Context) error {
+	if !r.agreed() {
+		return nil
+	}
+	_, err := r.move(ctx, r.guard.kept, PlanApproved, r.approver().Subject)
+	if err != nil {
+		fate := Resume
+		if r.hold.fresh {
+			fate = Free
+		}
+		_ = r.hold.giveUp(ctx, Ending{Fate: fate})
+		r.NoteApproval(journal.Approval{State: journal.Required, Plan: r.guard.kept.ID}) // the yes was not taken
+	}
+	return err
 }
 
 // concluded notes in the ledger how the applying of a plan ended. A failure leaves
 // it to be approved again; what has been done of it its key and its receipt know.
 func (r *Run) concluded(ctx context.Context, err error) {
-	if r.guard == nil || r.guard.kept == nil || r.guard.agreed == "" {
+	if !r.agreed() || r.guard.kept == nil {
 		return
 	}
 	to := PlanApplied
@@ -267,8 +303,8 @@ func (r *Run) concluded(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
-	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept, []PlanState{PlanApproved}, to, r.approver()); err != nil {
-		r.engine.opts.Log.WarnContext(ctx, "the end of a plan is not in the ledger", "plan", r.ID, "error", err)
+	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept.ID, PlanApproved, to, r.approver().Subject); err != nil {
+		r.engine.opts.Log.WarnContext(ctx, "the end of a plan is not in the ledger", "plan", r.guard.kept.ID, "error", err)
 	}
 }
 
@@ -290,9 +326,13 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
 		message = "a person has to agree to the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been kept yet"
 	}
+	if p.Replaces != "" {
+		details["replaces"] = p.Replaces
+		message = "plan " + p.Replaces + " was agreed to, and this plan takes its place: " + message
+	}
 	if len(p.Differs) > 0 {
 		details["differs"] = p.Differs[:min(len(p.Differs), dialogBounds.differs)]
-		message = "the data has changed since somebody agreed to this plan, and it would do something else now"
+		message = "the data has changed since plan " + p.Replaces + " was made, and its run would do something else now; this plan takes its place, and nothing has been kept yet"
 	}
 	if why != "" {
 		message += " (" + why + ")"

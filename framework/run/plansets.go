@@ -58,10 +58,31 @@ func (a *Attempt) enter(ctx context.Context, set string) error {
 			return a.finish(err)
 		}
 	}
-	if p := r.request.plan; p != nil && !p.own(r.request.approver) && !r.request.approver.MayName(set) {
-		return a.finish(noPlan(p.ID))
+	if err := r.admitHearing([]string{set}); err != nil {
+		return a.finish(err)
 	}
 	return nil
+}
+
+// admitHearing refuses an approver who may not name one of the sets that what the run
+// returns may come from. Who made the plan may: the run is made with its rights.
+func (r *Run) admitHearing(sets []string) error {
+	p := r.request.plan
+	if p == nil || p.own(r.request.approver) || !slices.ContainsFunc(sets, func(set string) bool { return !r.request.approver.MayName(set) }) {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.guard.hidden = true
+	return noPlan(p.ID)
+}
+
+// hidden reports whether the run was stopped since its approver may not see what it has
+// come to.
+func (r *Run) hidden() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.guard != nil && r.guard.hidden
 }
 
 // widenPlan has the ledger keep the sets that the run has entered with its plan.

@@ -177,7 +177,10 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	}
 	if errors.Is(err, errAgreed) { // or the run had a key from the start
 		done, cerr := r.claim(ctx, out)
-		if done {
+		if !done {
+			cerr = r.confirm(ctx)
+		}
+		if done || cerr != nil {
 			return r.spared(ctx, out, cerr)
 		}
 		var stop func()
@@ -201,6 +204,9 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 		}
 		err = r.failed(out, err)
 	}
+	if err != nil && !lost && (r.hold == nil || !r.hold.unsure) {
+		r.concluded(ctx, err) // while nobody else applies the plan
+	}
 	if r.hold != nil {
 		if e := r.hold.end(ctx, out, lost, fault.From(err)); e != nil {
 			err = r.failed(out, e)
@@ -212,7 +218,9 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 		}
 	}
 	r.finished, r.failure = out, err
-	r.concluded(ctx, err)
+	if err == nil {
+		r.concluded(ctx, nil)
+	}
 	r.record(ctx, r.ID, out, err)
 	return out, err
 }
@@ -463,36 +471,9 @@ func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) c
 	return context.WithValue(ctx, beforeCommitKey{}, check)
 }
 
-// restart ends an attempt so that the next one can begin.
-type restart struct {
-	why  string
-	free bool // it does not count
-}
-
-func (e *restart) Error() string { return "run: new attempt: " + e.why }
-
-func isRestart(err error) bool {
-	var r *restart
-	return errors.As(err, &r)
-}
-
 func isFault(err error) bool {
 	var f *fault.Fault
 	return errors.As(err, &f)
-}
-
-// Ends tells whether a call's error ends the attempt: a quota or limit that
-// must not be caught, or the need for a new attempt. An executor stops the
-// script at once and returns the error from its body.
-func Ends(err error) bool {
-	if err == nil {
-		return false
-	}
-	if goesOn(err) {
-		return true
-	}
-	var f *fault.Fault
-	return errors.As(err, &f) && f.EndsRun()
 }
 
 func unknownOperation(name string) error {

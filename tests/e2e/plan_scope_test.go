@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
@@ -72,6 +73,77 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 			require.EqualValues(t, 1, call("agent", "todo.count", input{})["count"])
 		})
 	}
+}
+
+// Two people read a plan over MCP; the yes of the one makes another plan of it, and the yes
+// of the other, to what is not asked any more, commits nothing.
+func TestReplacedPlanOverMCP(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestReplacedPlanOverMCP) {
+		return
+	}
+	a := newApp(t)
+	if pgtest.Here(t) {
+		a = onPostgres(t)
+	}
+	token := func(subject, scopes, sets string) string {
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+	}
+	tokens := a.script("tokens.yaml", "tokens:\n"+token("agent", `"*"`, `"*"`)+token("ann", `"*", "koan:approve"`, `"*"`)+token("ben", `"koan:approve"`, `"*"`)+token("clerk", `"koan:approve"`, "default"))
+	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive")
+	type answer struct {
+		Success bool
+		RunID   string
+		Result  struct{ Text, State, Replaces string }
+		Answer  any
+		Error   struct {
+			Code, Message, Hint string
+			Details             map[string]any
+		}
+	}
+	call := func(who string, in input) (out answer) {
+		raw, err := json.Marshal(in)
+		require.NoError(t, err)
+		_, body := w.call("koan.code.execute", string(raw), "Authorization", "Bearer "+who+"-token")
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &out), string(text))
+		return out
+	}
+	fill := func(id string) {
+		require.True(t, call("agent", input{"code": `SDK.Entities.Todo.upsert({ id: SDK.args, title: SDK.args }); null`, "args": id}).Success)
+	}
+	fill("a")
+	first := call("agent", input{"code": `SDK.Entities.Todo.count({}, "tenant-p"); SDK.Out.answer(SDK.Entities.Todo.deleteByQuery({ id: { $in: ["a", "b"] } }, { all: true }))`}).Error.Details["planId"].(string)
+	read := call("ben", input{"planId": first, "dryRun": true})
+	require.NotContains(t, read.Result.Text, "delete Todo b")
+	fill("b")
+
+	asked := call("ann", input{"planId": first})
+	require.Equal(t, string(fault.ApprovalRequired), asked.Error.Code)
+	require.Contains(t, asked.Error.Message, first)
+	next := asked.Error.Details["planId"].(string)
+	require.NotEqual(t, first, next)
+	require.Equal(t, []any{first, first}, []any{asked.Error.Details["replaces"], asked.RunID})
+	for _, who := range []string{"ben", "ann", "agent"} {
+		late := call(who, input{"planId": first})
+		require.Equal(t, string(fault.PlanStale), late.Error.Code, who)
+		require.Equal(t, map[string]any{"replaced": first, "planId": next, "state": "waiting"}, late.Error.Details)
+		require.Contains(t, late.Error.Hint, next)
+	}
+	require.Equal(t, 2.0, call("agent", input{"code": `SDK.Out.answer(SDK.Entities.Todo.count({ id: { $in: ["a", "b"] } }))`}).Answer)
+	again := call("ben", input{"planId": first, "dryRun": true})
+	require.Equal(t, []string{"replaced", read.Result.Text}, []string{again.Result.State, again.Result.Text}, "what was read is what it was")
+	shown := call("ben", input{"planId": next, "dryRun": true})
+	require.Contains(t, shown.Result.Text, "also: delete Todo b")
+	require.Equal(t, first, shown.Result.Replaces)
+	for _, who := range []string{"ben", "agent", "ann"} {
+		done := call(who, input{"planId": next})
+		require.True(t, done.Success, "%s: %v", who, done.Error)
+		require.Equal(t, []any{first, 2.0}, []any{done.RunID, done.Answer})
+	}
+	require.Equal(t, "applied", call("ben", input{"planId": first}).Error.Details["state"])
+	require.Equal(t, string(fault.NotFound), call("clerk", input{"planId": first}).Error.Code, "who may not see the plan hears nothing of the next")
 }
 
 // Who may name one set only runs scripts there, whether the request or each call names

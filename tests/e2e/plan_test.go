@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,6 +132,63 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	r = a.exec("", "run", file)
 	require.Zero(t, r.status, "its plugin may come later")
 	require.Contains(t, r.stderr, "about an operation that is not there")
+}
+
+// A yes to a plan commits what the plan says, or nothing: where the data has changed
+// another plan takes its place.
+func TestReplacedPlanOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestReplacedPlanOnTheCommandLine) {
+		return
+	}
+	a := newApp(t)
+	if pgtest.Here(t) {
+		a = onPostgres(t)
+	}
+	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{operation: delete, mode: writes}]`)
+	a.exec(`SDK.Entities.Todo.upsert({ id: "a", title: "seen" })`, "run", "-")
+	first := a.lineOf(a.exec(`SDK.Out.answer(SDK.Entities.Todo.deleteByQuery({ id: { $in: ["a", "b"] } }, { all: true }))`, "run", "-"))
+	a.exec(`SDK.Entities.Todo.upsert({ id: "b", title: "precious" })`, "run", "-")
+
+	// Of three who say yes at once, one makes the plan that is asked about now.
+	lines := make([]runLine, 3)
+	var g sync.WaitGroup
+	for n := range lines {
+		g.Go(func() {
+			for lines[n].Result.Error.Code = string(fault.InProgress); lines[n].Result.Error.Code == string(fault.InProgress); {
+				if json.Unmarshal([]byte(a.exec("", "approve", first.PlanID, "--yes").stdout), &lines[n]) != nil {
+					return
+				}
+			}
+		})
+	}
+	g.Wait()
+	codes := map[string]int{}
+	next := lines[0].PlanID
+	for _, l := range lines {
+		codes[l.Result.Error.Code]++
+		require.Equal(t, []string{"REQUIRED", next}, []string{l.ApprovalState, l.PlanID})
+	}
+	require.Equal(t, map[string]int{string(fault.ApprovalRequired): 1, string(fault.PlanStale): 2}, codes)
+	require.NotEqual(t, first.PlanID, next)
+	list := a.exec("", "approve", "--list").stdout
+	require.Contains(t, list, next)
+	require.NotContains(t, list, first.PlanID)
+	require.EqualValues(t, 2, a.lineOf(a.exec(`SDK.Entities.Todo.count({ id: { $in: ["a", "b"] } })`, "run", "-")).Result.Data)
+	no := a.exec("", "approve", first.PlanID, "--deny")
+	require.Equal(t, 1, no.status)
+	require.Contains(t, no.stderr, next)
+
+	shown := a.exec("", "approve", next, "--yes")
+	require.Zero(t, shown.status, shown.stderr)
+	require.Contains(t, shown.stderr, "also: delete Todo b")
+	done := a.lineOf(shown)
+	require.Equal(t, []string{"APPROVED", next, first.RunID}, []string{done.ApprovalState, done.PlanID, done.RunID}, "it is the same run")
+	over := a.lineOf(a.exec("", "approve", first.PlanID, "--yes"))
+	require.Equal(t, string(fault.PlanStale), over.Result.Error.Code)
+	require.Equal(t, "applied", over.Result.Error.Details.(map[string]any)["state"])
+	kept := a.exec(`SDK.Entities.KoanRun.all({ filter: { id: SDK.args }, fields: "planId,approval,outcome" })`, "run", "-", "--journal.expose", "--args", `"`+first.RunID+`"`)
+	require.Contains(t, kept.stdout, `"outcome":"ok","approval":"approved","planId":"`+next+`"`)
 }
 
 func TestTheOfficialTypeScriptClientApproves(t *testing.T) {

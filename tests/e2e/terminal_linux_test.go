@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,8 +55,8 @@ func TestLongPlanIsPagedOnATerminal(t *testing.T) {
 	require.Contains(t, refused.Result.Metrics, "duration_ms")
 }
 
-// A yes to what a person saw is not taken for what the plan has become meanwhile, and the
-// line does not say that it was.
+// A yes to what a person saw is not taken for the plan that has replaced it meanwhile, and
+// the line does not say that it was.
 func TestPlanThatChangesBeforeTheYes(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -66,11 +67,65 @@ func TestPlanThatChangesBeforeTheYes(t *testing.T) {
 	a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
 	other := a.lineOf(a.exec("", "approve", made.PlanID, "--yes"))
 	require.Equal(t, []string{string(fault.ApprovalRequired), "REQUIRED"}, []string{other.Result.Error.Code, other.ApprovalState}, "it is another plan now")
+	require.NotEqual(t, made.PlanID, other.PlanID)
 	r := answer("yes")
 	require.Equal(t, 1, r.status)
 	late := a.lineOf(r)
-	require.Equal(t, []string{string(fault.Conflict), "REQUIRED"}, []string{late.Result.Error.Code, late.ApprovalState})
+	require.Equal(t, []string{string(fault.PlanStale), "REQUIRED", other.PlanID}, []string{late.Result.Error.Code, late.ApprovalState, late.PlanID})
 	require.Contains(t, a.exec(`SDK.Entities.Todo.getById("a").title`, "run", "-").stdout, "precious")
+}
+
+// A person is asked anew about the plan that takes the place of the one that was agreed to.
+func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.env = append(a.env, "KOAN_APPROVAL_MODE=destructive", "PAGER=cat")
+	for word, want := range map[string]string{"yes": "APPROVED", "no": "DENIED"} {
+		a.exec(`SDK.Entities.Todo.upsert({ id: "a", title: "seen" })`, "run", "-")
+		made := a.lineOf(a.exec(`SDK.Entities.Todo.delete("a")`, "run", "-"))
+		_, answer := a.asked("approve", made.PlanID)
+		a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
+		ended := a.lineOf(answer("yes\n" + word))
+		require.Equal(t, want, ended.ApprovalState)
+		count := a.lineOf(a.exec(`SDK.Entities.Todo.count({ id: "a" })`, "run", "-"))
+		require.Equal(t, word == "no", count.Result.Data == 1.0)
+		require.NotContains(t, a.exec("", "approve", "--list").stdout, "-")
+	}
+}
+
+// Nobody is asked about a plan that could not be applied whatever the answer is.
+func TestTerminalAsksNothingInVain(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.env = append(a.env, "KOAN_APPROVAL_MODE=writes", "PAGER=cat")
+	made := a.lineOf(a.exec(addPlanned, "run", "-"))
+	replaced := a.lineOf(a.exec(addPlanned, "run", "-"))
+	require.Zero(t, a.exec("", "approve", replaced.PlanID, "--deny").status)
+	for _, c := range []struct {
+		code fault.Code
+		args []string
+	}{
+		{fault.PlanStale, []string{made.PlanID, "--journal.expose"}},
+		{fault.PlanStale, []string{made.PlanID, "--codeMode.faces", "[codemode]"}},
+		{fault.ApprovalDenied, []string{replaced.PlanID}},
+	} {
+		person, program := openTerminal(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		cmd := a.command(ctx, append([]string{"approve"}, c.args...)...)
+		var out, shown bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = program, &out, &shown
+		require.Error(t, cmd.Run())
+		cancel()
+		require.NoError(t, person.Close())
+		l := a.lineOf(result{stdout: out.String(), stderr: shown.String()})
+		require.Equal(t, string(c.code), l.Result.Error.Code, shown.String())
+		require.NotContains(t, shown.String(), "Approve?")
+		if c.code == fault.PlanStale {
+			require.Contains(t, l.Result.Error.Hint, "codeMode.faces")
+			require.Contains(t, l.Result.Error.Hint, "plugins.*")
+		}
+	}
+	require.Zero(t, a.exec("", "approve", made.PlanID, "--deny", "--journal.expose").status, "a no needs no catalog")
 }
 
 // asked runs a command on a terminal until it asks. It returns what is shown there, and a
