@@ -59,7 +59,8 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 }
 
 // admitPlan makes room for a plan: it counts those of the same subject, or takes the
-// place of the one that it replaces. That may be gone, since its time was over.
+// place of the one that it replaces, which is not applied again and needs no tape. That may
+// be gone, since its time was over.
 func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *run.Plan) error {
 	subject := p.Request.Principal.Subject
 	if p.Replaces == "" {
@@ -69,7 +70,7 @@ func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *run.Plan) error {
 		}
 		return err
 	}
-	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(run.PlanReplaced)).Raw(", replaced_by = ").Arg(p.ID).
+	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(run.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
 		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(run.PlanApproved)))
 	if err != nil {
 		return err
