@@ -74,6 +74,8 @@ var (
 	dry      = input{"dryRun": true}
 	recorded = input{"include": []string{"changes"}}
 	tooMuch  = []fault.Code{fault.MemoryExceeded}
+	// refusedValue is what an aggregate of texts that are too long ends in.
+	refusedValue = []fault.Code{fault.InvalidPayload}
 	// overflow is what a script may end in that has the data in its own memory too.
 	overflow = []fault.Code{"", fault.MemoryExceeded, fault.JavaScriptError}
 )
@@ -86,6 +88,15 @@ var stocked = []string{
 	`SDK.Entities.Person.upsert({id: "p", name: "p", email: "p"}); SDK.Entities.Todo.upsertMany(Array.from({length: 4000}, (_, i) => ({id: "r" + i, title: "r", assignedUserId: "p"}))); 1`,
 	`SDK.Entities.Todo.upsert({id: "c", title: "c"}); for (let i = 0; i < 2; i++) SDK.Entities.Step.upsertMany(Array.from({length: 10000}, () => ({text: "x", todo: "c"}))); 1`,
 	`for (let i = 0; i < 2; i++) SDK.Entities.Label.upsertMany(Array.from({length: 10000}, (_, j) => ({name: "l" + i + "-" + j}))); 1`,
+}
+
+// widest are scripts that make 60 todos of one to two megabytes, of which 40 differ at
+// their start.
+func widest() (out []string) {
+	for first := 0; first < 60; first += 10 {
+		out = append(out, fmt.Sprintf(`for (let i = %d; i < %d; i++) SDK.Entities.Todo.upsert({id: "v" + i, title: "v", notes: i %% 40 + "v v ".repeat(2e5 + i * 5000)}); 1`, first, first+10))
+	}
+	return out
 }
 
 var ways = []way{
@@ -108,6 +119,15 @@ var ways = []way{
 	{name: "all wide rows", code: `SDK.Entities.Todo.all({filter: {title: "w"}})`, ends: overflow},
 	{name: "relations of relations", data: true, code: `SDK.Entities.Todo.collection({filter: {title: "r"}, pageSize: 200, fields: "id", with: {assignedUser: {fields: "id", with: {todos: {fields: "id"}}}}})`, ends: overflow},
 	{name: "aggregates of many groups", code: `for (let i = 0; i < 3; i++) SDK.Entities.Step.aggregate({groupBy: ["id", "text"], count: true, limit: 10000})`, ends: overflow},
+	{name: "aggregate by wide texts", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "notes", limit: 1})`, ends: refusedValue},
+	{name: "aggregate of different wide texts", data: true, code: `SDK.Entities.Todo.aggregate({count: {distinct: "notes"}})`, ends: refusedValue},
+	{name: "aggregate of different wide texts in groups", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "priority", count: {distinct: "notes"}})`, ends: refusedValue},
+	{name: "aggregate of the first wide text in groups", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "priority", min: "notes"})`, ends: refusedValue},
+	{name: "aggregate of the last wide text", data: true, code: `SDK.Entities.Todo.aggregate({max: "notes"})`},
+	{name: "ids sorted by wide texts", data: true, code: `SDK.Entities.Todo.collection({filter: {title: "v"}, sort: "-notes", pageSize: 30, fields: "id"})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "wide rows sorted by another field", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes"})`, ends: overflow},
+	{name: "wide rows with sorted relations", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes", with: {labels: {sort: "-name"}}})`, ends: overflow},
+	{name: "wide rows behind one another", data: true, code: `SDK.Entities.Todo.collection({filter: {title: {$in: ["v", "w"]}}, sort: "title", page: 3, pageSize: 40, fields: "notes"})`, ends: overflow},
 	{name: "plugin results, one after the other", code: `for (let i = 0; i < 300; i++) SDK.Bulk.give({size: 1e6})`, ends: tooMuch},
 	{name: "plugin results, in parallel", code: modules + `await Promise.all(Array.from({length: 60}, () => give({size: 1e6})))`, ends: tooMuch},
 	{name: "plugin results, not awaited", code: modules + `for (let i = 0; i < 60; i++) give({size: 4e6}); await soon()`, ends: tooMuch},
@@ -139,7 +159,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 			withBulk(t, a)
 			a.env = append(a.env, env(t)...)
 			p := a.serve("--codeMode.maxSdkCalls", "0", "--sandbox.cpuMs", "20000")
-			for _, code := range stocked {
+			for _, code := range slices.Concat(stocked, widest()) {
 				e := p.execute(code)
 				require.True(t, e.Success, "%+v", e.Error)
 			}
