@@ -232,6 +232,21 @@ func TestHostBudgetFault(t *testing.T) {
 	require.EqualValues(t, 3, p.execute(`SDK.Entities.Todo.deleteMany(["t0", "t1", "t2"])`).Result, "without images it has room")
 }
 
+// A rule of approval records what a run changes, so that a batch may be too large for it
+// which is within the bounds of one call.
+func TestHostBudgetFaultOfABatch(t *testing.T) {
+	t.Parallel()
+	const batch = `SDK.Entities.Label.upsertMany(Array.from({length: 2000}, (_, i) => ({name: "l" + i}))).length`
+	e := newApp(t).serve("--run.maxBytes", "2097152", "--approval.mode", "destructive").execute(batch)
+	require.False(t, e.Success)
+	require.Equal(t, string(fault.MemoryExceeded), e.Error.Code)
+	require.Equal(t, "fix", e.Error.Retry)
+	require.Contains(t, e.Error.Hint, "smaller batches")
+	require.Contains(t, e.Error.Hint, "approval")
+	e = newApp(t).serve("--run.maxBytes", "2097152").execute(batch)
+	require.True(t, e.Success, "%+v", e.Error)
+}
+
 // A run's time holds also where the host reads what the run has changed.
 func TestTimeLimitWhileChangesAreRead(t *testing.T) {
 	p := newApp(t).serve("--run.maxBytes", "1073741824")
