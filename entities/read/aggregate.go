@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,10 +19,6 @@ const (
 	DefaultRows = 1000   // where no limit is given; more of them end in a fault
 	MaxGroupBy  = 8      // columns to group by
 	MaxMeasures = 32     // columns that are computed
-	// MaxValue is how many bytes a text may take that groups are made by, that is counted
-	// as a different value, or that is compared within groups. A database keeps such
-	// values beside each other to sort them, however many and large they are.
-	MaxValue = 4 << 10
 )
 
 // Aggregate is a checked input of the operation aggregate (CONTRACT section 2).
@@ -153,7 +148,7 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		a.columns[i].expression(b, t)
 		if a.groups == 0 && a.columns[i].call == distinct && a.columns[i].of.long {
 			b.Raw(" FILTER (WHERE ")
-			a.columns[i].bound(b, t)
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
 			b.Raw("=0)")
 		}
 		b.Raw(" AS ").Name(a.columns[i].inner.Name)
@@ -169,7 +164,7 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 	for i := range a.columns {
 		if a.groups > 0 && a.columns[i].of.long && a.columns[i].by == "" {
 			b.Raw(",") // one value, so it makes no other groups, and it is made before a row is sorted
-			a.columns[i].bound(b, t)
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
 		}
 	}
 	b.Raw(") AS ").Alias(g)
@@ -215,12 +210,6 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 		}
 		c.over(b, t)
 	}
-}
-
-// bound appends an expression that refuses values which are too long.
-func (c *column) bound(b *sqltext.Builder, t sqltext.Alias) {
-	binary := c.of.column.Storage == descriptor.Bytes
-	b.Dialect.Bound(b, func(b *sqltext.Builder) { b.Column(t, c.of.column.Name) }, binary, MaxValue, longMark+c.inner.Name+" ")
 }
 
 func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
@@ -281,17 +270,11 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	return dest
 }
 
-// longMark is what the database's error says of a value that is too long, before the
-// name of its column and its length.
-const longMark = "koan too long "
-
-var tooLong = regexp.MustCompile(longMark + `c(\d+) (\d+)`)
-
 // trouble names what data can do to an aggregate: sums that nothing holds, and values
 // that are too long to be put in order.
 func (a *Aggregate) trouble(err error) error {
-	if found := tooLong.FindStringSubmatch(err.Error()); found != nil {
-		return a.longValue(found[1], found[2], err)
+	if i, size, ok := longValue(err); ok {
+		return a.columns[i].tooLong(size, err)
 	}
 	switch {
 	case strings.Contains(err.Error(), errSum.Error()):
@@ -304,13 +287,11 @@ func (a *Aggregate) trouble(err error) error {
 	return err
 }
 
-func (a *Aggregate) longValue(column, bytes string, err error) error {
-	i, _ := strconv.Atoi(column) // as it was written into the statement
-	c := &a.columns[i]
+func (c *column) tooLong(size int, err error) error {
 	path := map[call]string{group: "/groupBy", distinct: "/count/distinct"}[c.call]
 	if path == "" {
 		path = "/" + string(c.call)
 	}
-	return fault.Newf(fault.InvalidPayload, "a value of %s takes %s bytes; an aggregate groups and compares values of at most %d", filter.Quote(c.of.name), bytes, MaxValue).
+	return fault.Newf(fault.InvalidPayload, "a value of %s takes %d bytes; an aggregate groups and compares values of at most %d", filter.Quote(c.of.name), size, MaxValue).
 		WithPath(path).WithHint("Aggregate a shorter field, or narrow the filter to rows with shorter values.").Because(err)
 }

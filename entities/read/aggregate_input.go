@@ -219,20 +219,15 @@ func (in *input) source(name, at string, c call) (source, bool) {
 	return of, true
 }
 
-// long reports whether nothing keeps the values of a field within MaxValue.
+// long reports whether nothing keeps the values of a field within MaxValue. Those of a
+// reference are what the keys are that it refers to.
 func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
-	switch c.Storage {
-	case descriptor.Text, descriptor.Bytes, descriptor.Held:
-	case descriptor.Int, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.UUID, descriptor.Decimal:
-		return false
-	}
-	most := f.MaxLength
 	if c.Refers != "" {
 		if target := in.graph.Entity(c.Refers); target != nil {
-			most = target.Resource.Key.MaxLength
+			f = &target.Resource.Key
 		}
 	}
-	return len(f.Enum) == 0 && (most == nil || *most*utf8.UTFMax > MaxValue)
+	return unbounded(f, c, MaxValue)
 }
 
 // sources are the names that columns can be made of.

@@ -85,7 +85,7 @@ var (
 var stocked = []string{
 	`SDK.Entities.Todo.upsertMany(Array.from({length: 200}, (_, i) => ({id: "t" + i, title: "t"}))); SDK.Bulk.give({size: 1}); 1`,
 	`for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({id: "w" + i, title: "w", notes: "y".repeat(5e5)}); 1`,
-	`SDK.Entities.Person.upsert({id: "p", name: "p", email: "p"}); SDK.Entities.Todo.upsertMany(Array.from({length: 4000}, (_, i) => ({id: "r" + i, title: "r", assignedUserId: "p"}))); 1`,
+	`SDK.Entities.Person.upsert({id: "q", name: "q", email: "q"}); SDK.Entities.Person.upsert({id: "p", name: "p", email: "p"}); SDK.Entities.Todo.upsertMany(Array.from({length: 4000}, (_, i) => ({id: "r" + i, title: "r", assignedUserId: "p"}))); 1`,
 	`SDK.Entities.Todo.upsert({id: "c", title: "c"}); for (let i = 0; i < 2; i++) SDK.Entities.Step.upsertMany(Array.from({length: 10000}, () => ({text: "x", todo: "c"}))); 1`,
 	`for (let i = 0; i < 2; i++) SDK.Entities.Label.upsertMany(Array.from({length: 10000}, (_, j) => ({name: "l" + i + "-" + j}))); 1`,
 }
@@ -94,7 +94,7 @@ var stocked = []string{
 // their start.
 func widest() (out []string) {
 	for first := 0; first < 60; first += 10 {
-		out = append(out, fmt.Sprintf(`for (let i = %d; i < %d; i++) SDK.Entities.Todo.upsert({id: "v" + i, title: "v", notes: i %% 40 + "v v ".repeat(2e5 + i * 5000)}); 1`, first, first+10))
+		out = append(out, fmt.Sprintf(`for (let i = %d; i < %d; i++) SDK.Entities.Todo.upsert({id: "v" + i, title: "v", assignedUserId: "q", notes: i %% 40 + "v v ".repeat(2e5 + i * 5000)}); 1`, first, first+10))
 	}
 	return out
 }
@@ -128,6 +128,11 @@ var ways = []way{
 	{name: "wide rows sorted by another field", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes"})`, ends: overflow},
 	{name: "wide rows with sorted relations", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes", with: {labels: {sort: "-name"}}})`, ends: overflow},
 	{name: "wide rows behind one another", data: true, code: `SDK.Entities.Todo.collection({filter: {title: {$in: ["v", "w"]}}, sort: "title", page: 3, pageSize: 40, fields: "notes"})`, ends: overflow},
+	{name: "relation of wide rows", data: true, code: `SDK.Entities.Person.getById("q", {with: "todos"})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "relation of wide rows by another field", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-title"}}})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "relation sorted by wide texts", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-notes", fields: "id"}}})`},
+	{name: "first of a relation sorted by wide texts", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-notes", fields: "id", limit: 3}}})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "first wide rows of a relation", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {limit: 60}}})`, ends: []fault.Code{fault.CallTooLarge}},
 	{name: "plugin results, one after the other", code: `for (let i = 0; i < 300; i++) SDK.Bulk.give({size: 1e6})`, ends: tooMuch},
 	{name: "plugin results, in parallel", code: modules + `await Promise.all(Array.from({length: 60}, () => give({size: 1e6})))`, ends: tooMuch},
 	{name: "plugin results, not awaited", code: modules + `for (let i = 0; i < 60; i++) give({size: 4e6}); await soon()`, ends: tooMuch},
