@@ -26,8 +26,8 @@ const (
 
 // bound says in words which limit a value breaks that a validator of ent refused,
 // "" where it cannot be found. It asks the validator about other values.
-func (e *engine) bound(t *tx, k *kind, m *model, f *fieldValue, why string) string {
-	refuses := e.validator(t, k, m, f, why)
+func (e *engine) bound(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) string {
+	refuses := e.validator(tx, k, m, f, why)
 	if refuses == nil {
 		return ""
 	}
@@ -56,13 +56,13 @@ func (e *engine) bound(t *tx, k *kind, m *model, f *fieldValue, why string) stri
 // validator returns a function that reports whether ent refuses another value of a
 // field for the same reason; nil where it does not refuse the model's own value
 // that way, since something else did. Nothing is stored.
-func (e *engine) validator(t *tx, k *kind, m *model, f *fieldValue, why string) func(v any) bool {
+func (e *engine) validator(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) func(v any) bool {
 	same := func(err error) bool {
 		trait := e.app.Trait(err)
 		return trait.Invalid && trait.Field == f.column.Ent && reason(err) == why
 	}
 	creating := func(v any) bool {
-		w := k.Create(t.ent)
+		w := k.Create(tx)
 		other := *m
 		other.fields = slices.Clone(m.fields)
 		for i := range other.fields {
@@ -74,7 +74,7 @@ func (e *engine) validator(t *tx, k *kind, m *model, f *fieldValue, why string) 
 	}
 	if id, err := k.ParseID(fmt.Sprint(exampleID(k))); err == nil { // a builder needs one
 		updating := func(v any) bool {
-			w := k.Update(t.ent, id)
+			w := k.Update(tx, id)
 			return k.Set(w.Mutation, f.column.Name, v) != nil || same(w.Check())
 		}
 		if updating(f.value) {
@@ -94,7 +94,7 @@ func checked(w shim.Write) error {
 }
 
 // idBound says how long an id may be that is longer; "" where that cannot be found.
-func (e *engine) idBound(t *tx, k *kind, m *model) string {
+func (e *engine) idBound(tx shim.Tx, k *kind, m *model) string {
 	if !k.SettableID {
 		return ""
 	}
@@ -103,7 +103,7 @@ func (e *engine) idBound(t *tx, k *kind, m *model) string {
 		if err != nil {
 			return n > 0
 		}
-		w := k.Create(t.ent)
+		w := k.Create(tx)
 		if m.apply(k, w, true) != nil || k.SetID(w.Mutation, id) != nil {
 			return true
 		}

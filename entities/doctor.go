@@ -37,7 +37,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		}
 		return p.scans(data, p.noJournal())
 	}
-	out := []catalog.Check{data, p.checkTables(ctx, checked, len(sets))}
+	out := []catalog.Check{data, p.checkTables(ctx, p.store, checked, len(sets))}
 	if p.tapes != nil {
 		out = append(out, p.tapes.check(ctx))
 	}
@@ -45,6 +45,26 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		return append(out, p.noJournal())
 	}
 	return append(out, p.journal.check(ctx))
+}
+
+// Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the
+// same.
+func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
+	f := fault.From(plainly(defaultSet, failure))
+	const unstarted = "not looked at, since the database did not start"
+	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
+	if p.opts.Open != nil {
+		return out
+	}
+	schema := catalog.Check{Name: "schema", Detail: unstarted}
+	s := &store{app: p.app, engine: p.engine}
+	if err := p.open(ctx, host, s); err == nil {
+		defer func() { _ = s.backend.Close() }() // nothing was written
+		if sets, err := s.backend.Sets(ctx); err == nil {
+			schema = p.checkTables(ctx, s, sets[:min(len(sets), maxChecked)], len(sets))
+		}
+	}
+	return append(out, schema, catalog.Check{Name: "replay", Detail: unstarted}, catalog.Check{Name: "journal", Detail: unstarted})
 }
 
 // Ready implements catalog.Readier.
@@ -75,9 +95,9 @@ func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
 }
 
 // checkTables says how the sets stand to the app's schema.
-func (p *Provider) checkTables(ctx context.Context, checked []string, all int) catalog.Check {
+func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, all int) catalog.Check {
 	c := catalog.Check{Name: "schema"}
-	standings, err := look(ctx, p.store.backend, p.store.way, checked)
+	standings, err := look(ctx, s.backend, s.way, checked)
 	if err != nil {
 		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
 		return c

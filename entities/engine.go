@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/read"
@@ -12,16 +13,17 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// engine is what all operations share. Once started it is immutable.
+// engine is what all operations share. Once started it is immutable, but for client.
 type engine struct {
 	base   *engine        // with all that there is; nil where this is it
 	sight  *catalog.Sight // what is seen; nil for all
 	app    *shim.App
 	opts   Options
-	reader *read.Engine     // from the start on
-	writer *write.Writer    // likewise
-	byType map[string]*kind // by ent type: all
-	byName map[string]*kind // by resource: the exposed ones
+	reader *read.Engine                // from the start on
+	writer *write.Writer               // likewise
+	byType map[string]*kind            // by ent type: all
+	byName map[string]*kind            // by resource: the exposed ones
+	client atomic.Pointer[shim.Client] // of some set, once one was opened
 }
 
 // kind is one ent type with what is looked up often.

@@ -108,6 +108,7 @@ func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	in.ifVersion = d.version(members)
 	if v, ok := d.need(members, "model"); ok {
 		in.model = d.model(v, "/model", true)
+		d.askValidators(in.model)
 		if in.ifVersion == nil { // else it is a conflict
 			d.complete(in.model, v, in.replace)
 		}
@@ -123,6 +124,7 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	}
 	for i, v := range d.list(members, "models") {
 		m := d.model(v, fmt.Sprintf("/models/%d", i), true)
+		d.askValidators(m)
 		d.complete(m, v, false)
 		in.models = append(in.models, m)
 	}
@@ -133,7 +135,7 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 // without the key that an entity is found by. One that replaces an entity lacks the
 // same. The handler says so too, together with what else is wrong then.
 func (d *decoder) complete(m *model, given any, replaces bool) {
-	if !d.ahead || m == nil || d.full() {
+	if d.ahead == nil || m == nil || d.full() {
 		return
 	}
 	members, _ := given.(map[string]any)
@@ -175,6 +177,7 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 	}
 	if v, ok := d.need(members, "changes"); ok {
 		in.changes = d.model(v, "/changes", true)
+		d.askValidators(in.changes)
 		d.sameID(in)
 	}
 	in.ifVersion = d.version(members)

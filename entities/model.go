@@ -94,7 +94,7 @@ type decoder struct {
 	graph   filter.Graph // what a reading operation may be about
 	details []fault.Detail
 	refused error    // of a reading operation, with its details
-	ahead   bool     // nothing is stored: what the handler would refuse in any case is reported
+	ahead   *engine  // not nil: nothing is stored, and what the handler would refuse in any case is reported
 	set     string   // that the input names, else the run's
 	keys    []string // ids of the kind's own entities that it names
 }

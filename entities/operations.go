@@ -240,7 +240,7 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 	}
 	if o.decode != nil {
 		op.Check = func(in json.RawMessage) error {
-			d := &decoder{kind: k, graph: e.app.Graph, ahead: true}
+			d := &decoder{kind: k, graph: e.app.Graph, ahead: e}
 			o.decode(d, in)
 			return d.err()
 		}

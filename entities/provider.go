@@ -77,6 +77,7 @@ var (
 	_ catalog.Provider     = (*Provider)(nil)
 	_ catalog.Configurable = (*Provider)(nil)
 	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Diagnoser    = (*Provider)(nil)
 	_ catalog.Commander    = (*Provider)(nil)
 	_ catalog.Reporter     = (*Provider)(nil)
 	_ catalog.Readier      = (*Provider)(nil)

@@ -33,7 +33,13 @@ var (
 
 // open opens a backend. Sets are opened at their first use.
 func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err error) {
-	schema := backend.Schema{Attach: func(d backend.Database) (any, error) { return s.app.Connect(d.Driver(), s.engine.hook) }}
+	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
+		client, err := s.app.Connect(d.Driver(), s.engine.hook)
+		if err == nil {
+			s.engine.attached(client)
+		}
+		return client, err
+	}}
 	if s.way != nil {
 		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
 		for _, e := range s.app.Graph.Entities {

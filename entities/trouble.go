@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/filter"
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -43,7 +44,7 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 	trait := e.app.Trait(err)
 	switch {
 	case trait.Invalid:
-		return fault.Invalid(e.refusals(t, k, m, at, err)...)
+		return fault.Invalid(e.refusals(t.ent, k, m, at, err)...)
 	case trait.Constraint:
 		if m != nil {
 			if details := e.dangling(ctx, t, k, m); len(details) > 0 {
@@ -90,28 +91,14 @@ func (m *model) taken(k *kind) *fault.Fault {
 
 // refusals are what ent's validators say of a model. ent stops at the first of them;
 // the others are asked about one field at a time.
-func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fault.Detail {
-	say := func(err error) fault.Detail {
-		name := k.jsonName(e.app.Trait(err).Field)
-		return fault.Detail{Path: at + "/" + filter.Escape(name), Message: name + e.refusal(t, k, m, name, err)}
-	}
-	out := []fault.Detail{say(first)}
-	id, err := k.ParseID(fmt.Sprint(exampleID(k))) // a builder needs one, and nothing is stored
-	if m == nil || !k.Plain || err != nil {        // a hook may change what is refused before it is checked
+func (e *engine) refusals(tx shim.Tx, k *kind, m *model, at string, first error) []fault.Detail {
+	out := []fault.Detail{e.refusedField(tx, k, m, at, first)}
+	if m == nil || !k.Plain { // a hook may change what is refused before it is checked
 		return out
 	}
-	for _, f := range m.fields {
-		if f.value == nil || f.field.Immutable {
-			continue
-		}
-		w := k.Update(t.ent, id)
-		if k.Set(w.Mutation, f.column.Name, f.value) != nil {
-			continue
-		}
-		if err := w.Check(); err != nil && e.app.Trait(err).Invalid {
-			if d := say(err); d.Path != out[0].Path {
-				out = append(out, d)
-			}
+	for _, d := range e.refusedFields(tx, k, m, at) {
+		if d.Path != out[0].Path {
+			out = append(out, d)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b fault.Detail) int { return strings.Compare(a.Path, b.Path) })
@@ -119,13 +106,13 @@ func (e *engine) refusals(t *tx, k *kind, m *model, at string, first error) []fa
 }
 
 // refusal says why a validator refused a field, as what follows the field's name.
-func (e *engine) refusal(t *tx, k *kind, m *model, name string, err error) string {
+func (e *engine) refusal(tx shim.Tx, k *kind, m *model, name string, err error) string {
 	why := reason(err)
 	if m == nil {
 		return ": " + why
 	}
 	if name == k.key().Name && why == tooLong {
-		if words := e.idBound(t, k, m); words != "" {
+		if words := e.idBound(tx, k, m); words != "" {
 			return " " + words
 		}
 		return fmt.Sprintf(": is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
@@ -135,7 +122,7 @@ func (e *engine) refusal(t *tx, k *kind, m *model, name string, err error) strin
 		return ": " + why
 	}
 	f := &m.fields[i]
-	if words := e.bound(t, k, m, f, why); words != "" {
+	if words := e.bound(tx, k, m, f, why); words != "" {
 		return " " + words
 	}
 	if why == doesNotMatch {

@@ -114,13 +114,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := i.values
-	i.engine = run.NewEngine(run.Options{
-		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
-		Redactor: i.hiding, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
-		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
-		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
-	})
+	i.engine = i.newEngine()
 	err = i.start(ctx)
 	if err == nil {
 		err = i.watch(ctx)
@@ -129,6 +123,16 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
 	}
 	return i, nil
+}
+
+func (i *Instance) newEngine() *run.Engine {
+	values := i.values
+	return run.NewEngine(run.Options{
+		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+		Redactor: i.hiding, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
+		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
+		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
+	})
 }
 
 // configured is an app that has read its configuration, and does nothing yet.
@@ -159,31 +163,45 @@ func configured(app App, o Options) (*Instance, error) {
 
 func (i *Instance) start(ctx context.Context) error {
 	for _, p := range i.app.parts {
-		if err := p.Start(ctx, host{i, p.Name()}); err != nil {
+		if err := i.startProvider(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
-		i.started = append(i.started, p)
-		if k, ok := p.(run.TapeKeeper); ok {
-			if s := k.Shelf(); s != nil {
-				i.engine.KeepTapes(s)
-			}
-		}
-		if k, ok := p.(run.LedgerKeeper); ok {
-			if l := k.Ledger(); l != nil {
-				i.engine.KeepKeys(l)
-			}
-		}
-		if k, ok := p.(run.PlanKeeper); ok {
-			if plans := k.Plans(); plans != nil {
-				i.engine.KeepPlans(plans)
-			}
-		}
-		if k, ok := p.(run.JournalKeeper); ok {
-			if s := k.Journal(); s != nil {
-				i.engine.KeepJournal(s)
-			}
+	}
+	return i.complete(ctx)
+}
+
+// startProvider starts one provider, and gives the engine what that keeps for it.
+func (i *Instance) startProvider(ctx context.Context, p Provider) error {
+	if err := p.Start(ctx, host{i, p.Name()}); err != nil {
+		return err
+	}
+	i.started = append(i.started, p)
+	if k, ok := p.(run.TapeKeeper); ok {
+		if s := k.Shelf(); s != nil {
+			i.engine.KeepTapes(s)
 		}
 	}
+	if k, ok := p.(run.LedgerKeeper); ok {
+		if l := k.Ledger(); l != nil {
+			i.engine.KeepKeys(l)
+		}
+	}
+	if k, ok := p.(run.PlanKeeper); ok {
+		if plans := k.Plans(); plans != nil {
+			i.engine.KeepPlans(plans)
+		}
+	}
+	if k, ok := p.(run.JournalKeeper); ok {
+		if s := k.Journal(); s != nil {
+			i.engine.KeepJournal(s)
+		}
+	}
+	return nil
+}
+
+// complete makes the first catalog of the providers that have started, and checks what
+// the configuration says of it.
+func (i *Instance) complete(ctx context.Context) error {
 	if err := i.offer(); err != nil {
 		return err
 	}
@@ -331,17 +349,6 @@ func (i *Instance) Report() []string {
 	for _, p := range i.started {
 		if r, ok := p.(catalog.Reporter); ok {
 			out = append(out, r.Report(boot)...)
-		}
-	}
-	return out
-}
-
-// Checks is what `doctor` prints.
-func (i *Instance) Checks(ctx context.Context) []catalog.Check {
-	var out []catalog.Check
-	for _, p := range i.started {
-		if c, ok := p.(catalog.Checker); ok {
-			out = append(out, c.Checks(ctx)...)
 		}
 	}
 	return out

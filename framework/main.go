@@ -26,6 +26,9 @@ func Run(app App, args []string) int {
 			}
 			return i, nil
 		},
+		Diagnose: func(ctx context.Context, src config.Source) ([]catalog.Check, error) {
+			return diagnose(ctx, app, Options{Config: src})
+		},
 		Commands:  app.commands(),
 		Configure: app.configure,
 	}, args)

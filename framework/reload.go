@@ -48,10 +48,11 @@ func (i *Instance) Reload(context.Context) error {
 	for _, key := range later {
 		i.log.Warn("a changed key of the configuration waits for the next start", "key", key)
 	}
-	if len(live) == 0 {
-		live = []string{"no key"} // but tokens, perhaps, or a certificate: those are read again as well
+	var changed []any // none where only tokens or a certificate are others: whoever takes those logs it
+	if len(live) > 0 {
+		changed = []any{"changed", strings.Join(live, " ")}
 	}
-	i.log.Info("the configuration was read again", "changed", strings.Join(live, " "))
+	i.log.Info("the configuration was read again", changed...)
 	return nil
 }
 

@@ -28,4 +28,9 @@ func TestOverdueSaysWhatWasUsed(t *testing.T) {
 	require.Contains(t, f.Hint, "less is running")
 	require.Equal(t, fault.Safe, f.Retry, "the same script may pass another time")
 	require.Equal(t, map[string]any{"limit": "cpu", "limitMs": int64(1000)}, f.Details)
+	f = worker.Overdue(time.Second, 900*time.Millisecond)
+	require.Contains(t, f.Message, "got 900 ms")
+	require.Equal(t, fault.Fix, f.Retry, "a script that used nearly all of its limit would pass it again")
+	require.Equal(t, fault.Fix, worker.Overdue(time.Second, 500*time.Millisecond).Retry)
+	require.Equal(t, fault.Safe, worker.Overdue(time.Second, 499*time.Millisecond).Retry)
 }

@@ -137,15 +137,19 @@ func wallExceeded() *fault.Fault {
 	return fault.New(fault.Timeout, "the run took longer than it may by the clock").WithDetails(map[string]any{"limit": "wall"})
 }
 
-// Overdue is the fault of a script that passed its CPU limit: by what it used, or
-// by the time in which something outside kept the CPU from it. Then it is not told
-// that it used what it did not.
+// Overdue is the fault of a script that passed its CPU limit: by what it used, or by
+// the time in which something outside kept the CPU from it. A script that used most of
+// its limit all the same may not be expected to pass another time; only one that mainly
+// waited for the machine is safe to run again.
 func Overdue(limit, used time.Duration) *fault.Fault {
 	f := CPUExceeded(limit)
 	if used >= limit {
 		return f
 	}
 	f.Message = fmt.Sprintf("the machine is busy: in the time of %d ms of CPU (sandbox.cpuMs) the script got %d ms", limit.Milliseconds(), used.Milliseconds())
+	if used >= limit/2 {
+		return f
+	}
 	return f.WithRetry(fault.Safe).WithHint("Run it again when less is running; if that does not help, do less in one run.")
 }
 

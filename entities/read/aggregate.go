@@ -60,6 +60,8 @@ type source struct {
 	// other counts as none.
 	target *descriptor.Entity
 	rule   *filter.Rule
+	// long says that nothing keeps its values from being longer than MaxValue.
+	long bool
 }
 
 // call is what is computed over the rows of a group.
@@ -144,6 +146,11 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 			b.Raw(",")
 		}
 		a.columns[i].expression(b, t)
+		if a.groups == 0 && a.columns[i].call == distinct && a.columns[i].of.long {
+			b.Raw(" FILTER (WHERE ")
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+			b.Raw("=0)")
+		}
 		b.Raw(" AS ").Name(a.columns[i].inner.Name)
 	}
 	b.Raw(" FROM ").Name(a.Entity.Table).Raw(" AS ").Alias(t)
@@ -153,6 +160,12 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 	}
 	for i := range a.groups {
 		b.Raw(separator(i, " GROUP BY ")).Raw(strconv.Itoa(i + 1))
+	}
+	for i := range a.columns {
+		if a.groups > 0 && a.columns[i].of.long && a.columns[i].by == "" {
+			b.Raw(",") // one value, so it makes no other groups, and it is made before a row is sorted
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+		}
 	}
 	b.Raw(") AS ").Alias(g)
 	if !a.having.Empty() {
@@ -257,9 +270,12 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	return dest
 }
 
-// trouble names the one thing that data can do to an aggregate: sums that nothing
-// holds.
+// trouble names what data can do to an aggregate: sums that nothing holds, and values
+// that are too long to be put in order.
 func (a *Aggregate) trouble(err error) error {
+	if i, size, ok := longValue(err); ok {
+		return a.columns[i].tooLong(size, err)
+	}
 	switch {
 	case strings.Contains(err.Error(), errSum.Error()):
 		return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
@@ -269,4 +285,13 @@ func (a *Aggregate) trouble(err error) error {
 			WithHint("Narrow the filter, or group more finely; an avg sums, too.").Because(err)
 	}
 	return err
+}
+
+func (c *column) tooLong(size int, err error) error {
+	path := map[call]string{group: "/groupBy", distinct: "/count/distinct"}[c.call]
+	if path == "" {
+		path = "/" + string(c.call)
+	}
+	return fault.Newf(fault.InvalidPayload, "a value of %s takes %d bytes; an aggregate groups and compares values of at most %d", filter.Quote(c.of.name), size, MaxValue).
+		WithPath(path).WithHint("Aggregate a shorter field, or narrow the filter to rows with shorter values.").Because(err)
 }

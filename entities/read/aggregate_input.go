@@ -188,7 +188,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		missing.field.Type = catalog.TypeFloat
 	}
 	if f, column := in.entity.Resource.Field(name), in.entity.Column(name); filter.Readable(f) && column != nil {
-		of := source{name: name, field: *f, column: *column}
+		of := source{name: name, field: *f, column: *column, long: in.long(f, column)}
 		if name == in.entity.Resource.Key.Name {
 			of.field.Type = catalog.TypeID
 		}
@@ -210,12 +210,24 @@ func (in *input) source(name, at string, c call) (source, bool) {
 	of := source{
 		name: name, field: catalog.Field{Type: catalog.TypeID, Nullable: true}, target: target, rule: filter.RuleOf(in.graph, target),
 		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Form: target.Key.Form, Nullable: true},
+		long:   in.long(&target.Resource.Key, &target.Key),
 	}
 	if why := unfit(&of.field, c); why != "" {
 		in.fail(at, "the relationship "+filter.Quote(name)+" "+why)
 		return missing, false
 	}
 	return of, true
+}
+
+// long reports whether nothing keeps the values of a field within MaxValue. Those of a
+// reference are what the keys are that it refers to.
+func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
+	if c.Refers != "" {
+		if target := in.graph.Entity(c.Refers); target != nil {
+			f = &target.Resource.Key
+		}
+	}
+	return unbounded(f, c, MaxValue)
 }
 
 // sources are the names that columns can be made of.

@@ -3,6 +3,7 @@ package read_test
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -202,6 +203,42 @@ func TestAggregatesAreNeverCutSilently(t *testing.T) {
 	require.Contains(t, aggregate(t, db, e, books, `{"groupBy":"id","filter":{"id":{"$ne":"b1970-01-01T00:00:00Z"}}}`), `"truncated":false`)
 	e.MaxBytes = 2000
 	fails(fault.CallTooLarge, `{"groupBy":"id","limit":1000}`)
+}
+
+// The database sorts such values beside each other, however large they are.
+func TestAggregateRejectsLongValues(t *testing.T) {
+	if pgtest.ForEach(t, TestAggregateRejectsLongValues) {
+		return
+	}
+	text := func(bytes int) *string { return new(strings.Repeat("é", bytes/2) + strings.Repeat("x", bytes%2)) }
+	db, e := open(t, library.Data{Books: []library.Book{
+		{ID: "a", Title: "short", Blurb: text(read.MaxValue), Cover: make([]byte, read.MaxValue)},
+		{ID: "b", Title: "long", Blurb: text(read.MaxValue + 1), Cover: make([]byte, read.MaxValue+1)},
+		{ID: "c", Title: "none"},
+	}})
+	for _, c := range []struct{ input, path, field string }{
+		{`{"groupBy":"blurb"}`, "/groupBy", "blurb"},
+		{`{"groupBy":["title","cover"]}`, "/groupBy", "cover"},
+		{`{"groupBy":"title","min":"blurb"}`, "/min", "blurb"},
+		{`{"groupBy":"title","max":["sold","blurb"]}`, "/max", "blurb"},
+		{`{"groupBy":"title","count":{"distinct":"blurb"}}`, "/count/distinct", "blurb"},
+		{`{"count":{"distinct":"blurb,cover","all":true}}`, "/count/distinct", "blurb"},
+		{`{"count":{"distinct":"title,cover"}}`, "/count/distinct", "cover"},
+	} {
+		a, err := read.DecodeAggregate([]byte(c.input), books, graph)
+		require.NoError(t, err)
+		_, err = e.Aggregate(ctx, db, a)
+		f := fault.From(err)
+		require.Equal(t, fault.InvalidPayload, f.Code, "%s: %v", c.input, err)
+		require.Equal(t, c.path, f.Path, c.input)
+		require.Contains(t, f.Message, fmt.Sprintf("a value of %q takes %d bytes", c.field, read.MaxValue+1), c.input)
+
+		within := strings.Replace(c.input, "{", `{"filter":{"title":{"$ne":"long"}},`, 1)
+		aggregate(t, db, e, books, within)
+	}
+	require.Contains(t, aggregate(t, db, e, books, `{"max":"blurb"}`), "é", "one value at a time")
+	require.JSONEq(t, `{"rows":[{"distinctBlurb":1,"distinctCover":1}],"truncated":false}`, aggregate(t, db, e, books, `{"filter":{"title":{"$ne":"long"}},"count":{"distinct":"blurb,cover"}}`))
+	require.JSONEq(t, `{"rows":[{"distinctBlurb":0}],"truncated":false}`, aggregate(t, db, e, books, `{"filter":{"title":"nothing"},"count":{"distinct":"blurb"}}`))
 }
 
 func TestSumsBeyondIntegers(t *testing.T) {

@@ -128,17 +128,26 @@ func readCursor(s string) (*tagged, error) {
 	return &tagged{p, raw[1 : 1+tagSize]}, nil
 }
 
-// cursor gives the cursor of a place in the query. It ends in call_too_large
-// where the values are too long for one.
+// cursor returns the cursor of a place in the query. It ends in call_too_large where the
+// values are too long for one.
 func (c *Collection) cursor(p place) (string, error) {
+	for _, v := range p.values {
+		if size, ok := v.(longPlace); ok {
+			return "", longSort(base64.RawURLEncoding.EncodedLen(int(size)))
+		}
+	}
 	payload := p.encode()
 	raw := slices.Concat([]byte{cursorVersion}, c.tag(payload), payload)
 	s := base64.RawURLEncoding.EncodeToString(raw)
 	if len(s) > MaxCursor {
-		return "", fault.Newf(fault.CallTooLarge, "the fields of this sort are too long for a cursor: %d characters, at most %d", len(s), MaxCursor).
-			WithPath("/sort").WithHint("Sort by shorter fields.")
+		return "", longSort(len(s))
 	}
 	return s, nil
+}
+
+func longSort(length int) error {
+	return fault.Newf(fault.CallTooLarge, "the fields of this sort are too long for a cursor: %d characters, at most %d", length, MaxCursor).
+		WithPath("/sort").WithHint("Sort by shorter fields.")
 }
 
 // tag is the digest of a query and of a place in it.

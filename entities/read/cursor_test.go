@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,6 +263,32 @@ func TestSortTooLongForACursor(t *testing.T) {
 }
 
 // The next page starts at an index instead of reading what went before.
+// What a page keeps of its rows for a cursor counts as what it answers does.
+func TestPageOfLongSortValuesIsCut(t *testing.T) {
+	if pgtest.ForEach(t, TestPageOfLongSortValuesIsCut) {
+		return
+	}
+	db, e := shelf(t, 50)
+	_, err := db.Exec(pgtest.Marks(t, "UPDATE books SET blurb=? || id"), strings.Repeat("x", 10_000))
+	require.NoError(t, err)
+	e.MaxBytes = 64 << 10
+	query := map[string]any{"sort": "blurb", "fields": []string{"id"}, "pageSize": 50}
+	var ids []string
+	for range 20 {
+		p, err := ask(db, e, query, "")
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(p.Items), 7)
+		ids = append(ids, p.ids()...)
+		if p.NextCursor == nil {
+			break
+		}
+		require.Equal(t, len(p.Items) < 50, p.Truncated)
+		query["cursor"] = *p.NextCursor
+	}
+	require.Len(t, ids, 50)
+	require.True(t, slices.IsSorted(ids))
+}
+
 func TestNextPageStartsAtAnIndex(t *testing.T) {
 	db, _ := shelf(t, 10)
 	graph := library.Graph()

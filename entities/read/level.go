@@ -20,7 +20,8 @@ type level struct {
 	cut      bool // there were more rows than the budget had room for
 
 	order  []term // of the root of a collection
-	places []any  // of each row, its values in the order
+	places []any  // of each row, its values in the order, or longPlace
+	placed int    // bytes of places
 }
 
 type row struct {
@@ -146,7 +147,7 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 		if err := rows.Scan(r.dest...); err != nil {
 			return err
 		}
-		if len(l.buf) > budget || parent && l.size() > budget {
+		if len(l.buf)+l.placed > budget || parent && l.size() > budget {
 			l.buf, l.cut = l.buf[:start], true
 			return nil
 		}
@@ -155,11 +156,37 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 		}
 		l.rows = append(l.rows, row{start: start, end: len(l.buf), key: r.key, parent: r.parent})
 		l.refs = append(l.refs, r.refs...)
-		for _, v := range r.places {
-			l.places = append(l.places, *v)
-		}
+		l.keepPlace(r.places)
 	}
 	return rows.Err()
+}
+
+// longPlace stands for the values of a row in an order that take more bytes than a cursor
+// may have: how many.
+type longPlace int
+
+// keepPlace keeps the values of a row in the order. Most rows of a page are not the last
+// one, so what no cursor could name is not kept.
+func (l *level) keepPlace(values []*any) {
+	size := 0
+	for _, v := range values {
+		switch v := (*v).(type) {
+		case string:
+			size += len(v)
+		case blob:
+			size += len(v)
+		}
+	}
+	for _, v := range values {
+		if size > MaxCursor {
+			l.places = append(l.places, longPlace(size))
+			continue
+		}
+		l.places = append(l.places, *v)
+	}
+	if size <= MaxCursor {
+		l.placed += size
+	}
 }
 
 // wideRows is how long the first two rows of a level are together that have room made for

@@ -3,6 +3,7 @@ package read
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,4 +88,35 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	require.Equal(t, all.bytes, kept)
 	require.Positive(t, kept)
+}
+
+// A relationship with a limit has all rows of its parents put in order by the database.
+func TestLimitedRelationRejectsLongSortValues(t *testing.T) {
+	if pgtest.ForEach(t, TestLimitedRelationRejectsLongSortValues) {
+		return
+	}
+	db, e := shelf(t, 3)
+	with := func(options string) (string, error) {
+		c, err := DecodeCollection([]byte(`{"fields":"id","with":{"books":`+options+`}}`), library.Graph().Entity("Author"), library.Graph())
+		require.NoError(t, err)
+		out, err := e.Collection(t.Context(), db, c)
+		return string(out), err
+	}
+	set := func(bytes int) {
+		_, err := db.Exec(pgtest.Marks(t, "UPDATE books SET blurb=? WHERE id='b00001'"), strings.Repeat("x", bytes))
+		require.NoError(t, err)
+	}
+	set(MaxCursor)
+	out, err := with(`{"sort":"-title,-blurb","fields":"id","limit":1}`)
+	require.NoError(t, err)
+	require.Contains(t, out, "b00002")
+	set(MaxCursor + 1)
+	_, err = with(`{"sort":"-title,-blurb","fields":"id","limit":1}`)
+	f := fault.From(err)
+	require.Equal(t, fault.CallTooLarge, f.Code, "%v", err)
+	require.Contains(t, f.Message, fmt.Sprintf(`"blurb" takes %d bytes`, MaxCursor+1))
+	for _, options := range []string{`{"sort":"blurb","fields":"id"}`, `{"sort":"title","fields":"id","limit":1}`, `{"sort":"blurb","filter":{"title":"Title 0"},"fields":"id","limit":1}`} {
+		_, err = with(options)
+		require.NoError(t, err, options)
+	}
 }

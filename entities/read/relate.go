@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/koan-go/koan/entities/filter"
 	"github.com/koan-go/koan/entities/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // maxParents is how many parents one statement reads relations for, so that the
@@ -37,7 +39,7 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 			some := parents[:min(len(parents), maxParents)]
 			parents = parents[len(some):]
 			if err := e.read(ctx, q, e.related(r, some), c.level, true, *budget); err != nil {
-				return err
+				return r.trouble(err)
 			}
 			if c.level.cut {
 				return errOverflow
@@ -50,6 +52,16 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 		}
 	}
 	return nil
+}
+
+// trouble names what data can do to a relation: values that are too long to be put in order.
+func (r *relation) trouble(err error) error {
+	i, size, ok := longValue(err)
+	if !ok {
+		return err
+	}
+	return fault.Newf(fault.CallTooLarge, "a value of %s takes %d bytes; a relationship with a limit is sorted by values of at most %d", filter.Quote(r.order[i].column.Field), size, MaxCursor).
+		WithPath("/with").WithHint("Sort the relationship by a shorter field, or leave its limit out.").Because(err)
 }
 
 // parents are the distinct values that a relation is read for: keys of the rows,
@@ -107,7 +119,7 @@ func (e *Engine) related(r *relation, parents []any) *sqltext.Builder {
 	references(b, t, r.reads)
 	if r.limit > 0 {
 		ranked(b, t, r, parents)
-		return b
+		return e.bounded(b)
 	}
 	j := t
 	if r.edge.JoinTable != "" {
@@ -116,7 +128,14 @@ func (e *Engine) related(r *relation, parents []any) *sqltext.Builder {
 	b.Raw(",").Column(j, r.parentColumn())
 	r.from(b, t, j, parents)
 	orderBy(b, t, r.order)
-	return b
+	return e.bounded(b)
+}
+
+// bounded ends a statement for a relation: more rows would not fit a call anyway. SQLite
+// keeps what it sorts in a tree that goes to a file where there is a limit; without one it
+// merges runs, and holds a row of each of them.
+func (e *Engine) bounded(b *sqltext.Builder) *sqltext.Builder {
+	return b.Raw(" LIMIT ").Arg(int64(relationsFactor*e.limit()/rowBytes + 1))
 }
 
 // ranked reads at most limit rows per parent: ranks by key first, so that the
@@ -130,6 +149,12 @@ func ranked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
 	b.Raw(",").Alias(w).Raw(".p FROM (SELECT ").Column(inner, r.reads.entity.Key.Name).Raw(" AS k,")
 	b.Column(j, r.parentColumn()).Raw(" AS p,row_number() OVER (PARTITION BY ").Column(j, r.parentColumn())
 	orderBy(b, inner, r.order)
+	for i, o := range r.order { // whose values stand beside each other, as in groups
+		if c := o.column; c != nil && unbounded(r.reads.entity.Resource.Field(c.Field), c, MaxCursor) {
+			b.Raw(",")
+			bound(b, inner, c, MaxCursor, i)
+		}
+	}
 	b.Raw(") AS n")
 	r.from(b, inner, j, parents)
 	b.Raw(") AS ").Alias(w).Raw(" JOIN ").Name(r.reads.entity.Table).Raw(" AS ").Alias(t)

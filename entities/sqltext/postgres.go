@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -75,6 +76,23 @@ func (PostgreSQL) Computed() []string { return postgresComputed }
 
 // Integers implements Dialect: they are summed as numerics, and read as integers.
 func (PostgreSQL) Integers() []string { return []string{"sum(", ")"} }
+
+// Bound implements Dialect: what is no integer ends the statement.
+func (PostgreSQL) Bound(b *Builder, value func(*Builder), binary bool, most int, mark string) {
+	length := func() {
+		b.Raw("octet_length(")
+		value(b)
+		if !binary {
+			b.Raw("::text")
+		}
+		b.Raw(")")
+	}
+	b.Raw("CASE WHEN ")
+	length()
+	b.Raw(">" + strconv.Itoa(most) + " THEN CAST('" + mark + "'||")
+	length()
+	b.Raw(" AS integer) ELSE 0 END")
+}
 
 // NullsFirst implements Dialect.
 func (PostgreSQL) NullsFirst() bool { return false }

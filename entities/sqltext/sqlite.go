@@ -89,6 +89,16 @@ func (SQLite) Computed() []string { return sqliteComputed }
 // Bucket implements Dialect.
 func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
 
+// Bound implements Dialect. The length stands in the header of a row, so that the value
+// is not read; what is no path of JSON ends the statement.
+func (SQLite) Bound(b *Builder, value func(*Builder), _ bool, most int, mark string) {
+	b.Raw("CASE WHEN octet_length(")
+	value(b)
+	b.Raw(")>" + strconv.Itoa(most) + " THEN json_extract('{}','" + mark + "'||octet_length(")
+	value(b)
+	b.Raw(")) ELSE 0 END")
+}
+
 // NullsFirst implements Dialect.
 func (SQLite) NullsFirst() bool { return true }
 

@@ -52,6 +52,10 @@ type Dialect interface {
 	// whatever the order of rows; one that no integer holds ends the statement. The
 	// expression stands between each two pieces.
 	Integers() []string
+	// Bound appends an expression that is 0, and that ends the statement where a value
+	// takes more than so many bytes. The error names mark and, behind it, how many bytes
+	// there are; binary says that the value is no text.
+	Bound(b *Builder, value func(*Builder), binary bool, most int, mark string)
 	// NullsFirst tells that an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.
 	NullsFirst() bool

@@ -147,5 +147,8 @@ func (c *Callers) Reload(next catalog.Values) (apply func(), err error) {
 	if len(problems) == 0 && t.Same(c.tokens.Load()) {
 		return nil, nil
 	}
-	return func() { c.tokens.Store(t) }, errors.Join(problems...)
+	return func() {
+		c.tokens.Store(t)
+		c.log.Info("the tokens were read again", "tokens", t.Len())
+	}, errors.Join(problems...)
 }

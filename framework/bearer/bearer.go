@@ -135,6 +135,14 @@ func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 // Same tells whether others are the same tokens, with the same rights.
 func (t *Tokens) Same(others *Tokens) bool { return reflect.DeepEqual(t, others) }
 
+// Len returns how many tokens there are.
+func (t *Tokens) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.entries)
+}
+
 // Has tells whether a token has this subject.
 func (t *Tokens) Has(subject string) bool {
 	return slices.ContainsFunc(t.entries, func(e entry) bool { return e.principal.Subject == subject })

@@ -141,6 +141,12 @@ type Checker interface {
 	Checks(ctx context.Context) []Check
 }
 
+// Diagnoser is a Checker that can say more of a Start that failed than its error. The
+// first of the checks says what failed.
+type Diagnoser interface {
+	Diagnose(ctx context.Context, host Host, failure error) []Check
+}
+
 // Readier is a provider that cannot serve at all times, since what it needs may be
 // away. Ready says why calls would end in service_unavailable now, as a fault or several
 // joined, in words for everybody: paths and addresses stand in their causes. nil where

@@ -51,7 +51,6 @@ type Instance interface {
 	MCP() (*mcpserver.Server, error)
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	Report() []string
-	Checks(ctx context.Context) []catalog.Check
 	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
@@ -67,6 +66,8 @@ type App struct {
 	Description string
 	Settings    []catalog.Setting
 	Boot        func(ctx context.Context, src config.Source) (Instance, error)
+	// Diagnose returns the checks of `doctor`, also of an app that does not start.
+	Diagnose func(ctx context.Context, src config.Source) ([]catalog.Check, error)
 	// Commands are the providers' own; Configure gives them the checked configuration
 	// without starting the app.
 	Commands  []*catalog.Command
@@ -215,8 +216,11 @@ func (c *command) unknown(cmd *cobra.Command, err error) error {
 // once starts the app for a command that prints one thing and ends: it logs
 // warnings only, unless the configuration asks for more.
 func (c *command) once(ctx context.Context) (Instance, func(), error) {
-	return c.boot(ctx, map[string]string{"log.level": "warn"})
+	return c.boot(ctx, warnings)
 }
+
+// warnings are the defaults of commands that print one thing and end.
+var warnings = map[string]string{"log.level": "warn"}
 
 // running makes a command out of work that a started app does once.
 func (c *command) running(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
@@ -242,12 +246,8 @@ func (c *command) source(defaults map[string]string) config.Source {
 // boot starts the app with the configuration that the command line gave.
 func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
 	i, err := c.app.Boot(ctx, c.source(defaults))
-	var problems config.Problems
-	if errors.As(err, &problems) {
-		return nil, nil, usage(err)
-	}
 	if err != nil {
-		return nil, nil, failed(hinted(err))
+		return nil, nil, unstarted(err)
 	}
 	stop := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
@@ -257,6 +257,16 @@ func (c *command) boot(ctx context.Context, defaults map[string]string) (Instanc
 		}
 	}
 	return i, stop, nil
+}
+
+// unstarted is the exit of an app that does not start: of wrong use where its
+// configuration is refused.
+func unstarted(err error) error {
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		return usage(err)
+	}
+	return failed(hinted(err))
 }
 
 // readScript reads a FILE argument, "-" for standard input.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -140,7 +142,11 @@ func encrypted(i Instance, first *tls.Certificate) *tls.Config {
 		if err == nil && renewed == nil {
 			err = errors.New("server.tlsCert: to go without TLS needs a restart")
 		}
-		return func() { now.Store(renewed) }, err
+		return func() {
+			if last := now.Swap(renewed); !slices.EqualFunc(last.Certificate, renewed.Certificate, bytes.Equal) {
+				i.Log().Info("the certificate was read again")
+			}
+		}, err
 	})
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

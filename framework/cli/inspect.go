@@ -116,30 +116,39 @@ func (c *command) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what holds on this machine: isolation, limits, database, plugins",
 		Args:  cobra.NoArgs,
-		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
-			paint := painter(c.app.Stdout)
-			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
-			bad := 0
-			for _, check := range i.Checks(cmd.Context()) {
-				mark := paint(green, "ok  ")
-				if !check.OK {
-					bad++
-					mark = paint(red, "FAIL")
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", mark, check.Name, check.Detail)
-				if !check.OK && check.Hint != "" {
-					fmt.Fprintf(w, "\t\t%s\n", check.Hint)
-				}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
+			if err != nil {
+				return unstarted(err)
 			}
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			if bad > 0 {
-				return failed(fmt.Errorf("%d of the checks failed", bad))
-			}
-			return nil
-		}),
+			return c.printChecks(checks)
+		},
 	}
+}
+
+// printChecks prints what `doctor` found, and fails where one of the checks did.
+func (c *command) printChecks(checks []catalog.Check) error {
+	paint := painter(c.app.Stdout)
+	w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
+	bad := 0
+	for _, check := range checks {
+		mark := paint(green, "ok  ")
+		if !check.OK {
+			bad++
+			mark = paint(red, "FAIL")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", mark, check.Name, check.Detail)
+		if !check.OK && check.Hint != "" {
+			fmt.Fprintf(w, "\t\t%s\n", check.Hint)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return failed(fmt.Errorf("%d of the checks failed", bad))
+	}
+	return nil
 }
 
 func (c *command) keys() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func Once(text []byte) error {
 		return json.Unmarshal(text, &v)
 	}
 	s := scanner{text: text}
-	s.value(nil)
+	s.value()
 	if s.repeated != nil {
 		return &Repeated{pointer(s.repeated)}
 	}
@@ -61,6 +62,7 @@ func Once(text []byte) error {
 type scanner struct {
 	text     []byte
 	at       int
+	way      []string // to where it is
 	repeated []string // the way to the first name that stands twice
 }
 
@@ -75,21 +77,18 @@ func (s *scanner) next() byte {
 	}
 }
 
-func (s *scanner) value(way []string) {
+func (s *scanner) value() {
 	switch s.next() {
 	case '{':
-		s.object(way)
+		s.object()
 	case '[':
 		s.at++
 		for i := 0; s.next() != ']'; i++ {
-			s.value(append(way, strconv.Itoa(i)))
-			if s.next() == ',' {
-				s.at++
-			}
+			s.step(strconv.Itoa(i))
 		}
 		s.at++
 	case '"':
-		s.string()
+		s.quoted()
 	default:
 		for s.at < len(s.text) && bytes.IndexByte([]byte(" \n\r\t,]}"), s.text[s.at]) < 0 {
 			s.at++
@@ -97,40 +96,80 @@ func (s *scanner) value(way []string) {
 	}
 }
 
-func (s *scanner) object(way []string) {
-	names := map[string]bool{}
+// step passes a member's value or an element, and the comma behind it.
+func (s *scanner) step(name string) {
+	s.way = append(s.way, name)
+	s.value()
+	s.way = s.way[:len(s.way)-1]
+	if s.next() == ',' {
+		s.at++
+	}
+}
+
+func (s *scanner) object() {
+	var seen names
 	for s.at++; s.next() != '}'; {
 		name := s.string()
-		way := append(way, name)
-		if names[name] && s.repeated == nil {
-			s.repeated = append([]string(nil), way...)
+		if seen.add(name) && s.repeated == nil {
+			s.repeated = append(append([]string(nil), s.way...), name)
 		}
-		names[name] = true
 		s.next()
 		s.at++ // the colon
-		s.value(way)
-		if s.next() == ',' {
-			s.at++
-		}
+		s.step(name)
 	}
 	s.at++
 }
 
-// string passes a string, and returns what it says.
-func (s *scanner) string() string {
-	start, plain := s.at, true
+// names are those of one object. Few are compared one by one.
+type names struct {
+	few  [8]string
+	n    int
+	many map[string]bool // instead of few, where there are more
+}
+
+// add adds a name, and reports whether it is there already.
+func (o *names) add(name string) (again bool) {
+	if o.many != nil {
+		again = o.many[name]
+		o.many[name] = true
+		return again
+	}
+	if slices.Contains(o.few[:o.n], name) {
+		return true
+	}
+	if o.n < len(o.few) {
+		o.few[o.n] = name
+		o.n++
+		return false
+	}
+	o.many = map[string]bool{name: true}
+	for _, one := range o.few {
+		o.many[one] = true
+	}
+	return false
+}
+
+// quoted passes a string, and returns it as it stands there.
+func (s *scanner) quoted() (raw []byte, escaped bool) {
+	start := s.at
 	for s.at++; s.text[s.at] != '"'; s.at++ {
 		if s.text[s.at] == '\\' {
 			s.at++
-			plain = false
+			escaped = true
 		}
 	}
 	s.at++
-	if inner := s.text[start+1 : s.at-1]; plain && utf8.Valid(inner) {
+	return s.text[start:s.at], escaped
+}
+
+// string passes a string, and returns what it says.
+func (s *scanner) string() string {
+	raw, escaped := s.quoted()
+	if inner := raw[1 : len(raw)-1]; !escaped && utf8.Valid(inner) {
 		return string(inner)
 	}
 	var out string
-	_ = json.Unmarshal(s.text[start:s.at], &out) // the text is valid JSON
+	_ = json.Unmarshal(raw, &out) // the text is valid JSON
 	return out
 }
 

@@ -27,12 +27,15 @@ func TestOnceFindsNamesThatStandTwice(t *testing.T) {
 		`{"a":[{},{"b":1,"c":{"d":1,"d":1}}]}`: "/a/1/c/d",
 		`[{"x/y":1,"x/y":2}]`:                  "/0/x~1y",
 		`{"":1,"":2}`:                          "/",
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"a":1}`:                    "/a",
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"h":1}`:              "/h",
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":{"x":1},"i":[]}`: "/i",
 	} {
 		var twice *Repeated
 		require.ErrorAs(t, Once([]byte(text)), &twice, text)
 		require.Equal(t, path, twice.Path, text)
 	}
-	for _, text := range []string{`{"a":1,"A":2}`, `[{"a":1},{"a":1}]`, `{"a":{"a":{"a":1}}}`, `1`, `"a"`, `[]`, ` {} `, `{"a":"\"","b":"{\"a\":1,\"a\":2}"}`} {
+	for _, text := range []string{`{"a":1,"A":2}`, `[{"a":1},{"a":1}]`, `{"a":{"a":{"a":1}}}`, `1`, `"a"`, `[]`, ` {} `, `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":{"a":1,"i":2},"j":1}`, `{"a":"\"","b":"{\"a\":1,\"a\":2}"}`} {
 		require.NoError(t, Once([]byte(text)), text)
 	}
 }

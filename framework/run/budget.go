@@ -71,7 +71,7 @@ func (c *account) free() int64 {
 
 func runHoldsTooMuch(most int64) *fault.Fault {
 	return fault.Newf(fault.MemoryExceeded, "the server would have to hold more than %d bytes for this run (run.maxBytes)", most).
-		WithHint("Work in smaller steps: change fewer or narrower rows in one run, leave out `dryRun` and `include: [\"changes\"]`, which keep each row before and after, and fetch less from plugins.").
+		WithHint("Send smaller batches, each in a run of its own: change fewer or narrower rows at once, and fetch less from plugins. `dryRun`, `include: [\"changes\"]` and rules of approval keep each row before and after.").
 		WithDetails(map[string]any{"limit": "host", "limitBytes": most})
 }
 

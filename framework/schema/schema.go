@@ -69,7 +69,7 @@ func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, er
 	if err != nil {
 		return []fault.Detail{{Message: "must be JSON: " + err.Error()}}, nil
 	}
-	if path, bad := hugeNumber(value, ""); bad {
+	if path, bad := hugeNumber(value); bad {
 		return []fault.Detail{{Path: path, Message: "the number is out of range"}}, nil
 	}
 	err = compiled.Validate(value)
@@ -85,22 +85,22 @@ func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, er
 const maxExponent = 400
 
 // hugeNumber finds a number that no float64 can hold, and where it stands.
-func hugeNumber(v any, at string) (path string, bad bool) {
+func hugeNumber(v any) (path string, bad bool) {
 	switch v := v.(type) {
 	case json.Number:
 		mantissa, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
 		e, err := strconv.Atoi(exponent)
-		return at, len(mantissa) > maxExponent || exponent != "" && (err != nil || e > maxExponent || e < -maxExponent)
+		return "", len(mantissa) > maxExponent || exponent != "" && (err != nil || e > maxExponent || e < -maxExponent)
 	case []any:
 		for i, item := range v {
-			if path, bad = hugeNumber(item, at+"/"+strconv.Itoa(i)); bad {
-				return path, bad
+			if path, bad = hugeNumber(item); bad {
+				return "/" + strconv.Itoa(i) + path, true
 			}
 		}
 	case map[string]any:
 		for key, item := range v {
-			if path, bad = hugeNumber(item, at+pointer([]string{key})); bad {
-				return path, bad
+			if path, bad = hugeNumber(item); bad {
+				return pointer([]string{key}) + path, true
 			}
 		}
 	}

@@ -153,6 +153,9 @@ func TestReload(t *testing.T) {
 		s.eventually(func() bool { return knows("eve") }, "a new token")
 		require.True(t, knows("ann"))
 		require.False(t, knows("bob"), "one that was taken back")
+		s.eventually(func() bool { return s.logged("the tokens were read again") == 1 }, "what was taken is logged")
+		s.eventually(func() bool { return s.logged("the configuration was read again") == 1 }, "once")
+		require.NotContains(t, s.stderr.String(), "changed=", "no key of the configuration has changed")
 	})
 	t.Run("what is broken changes nothing, and is said in full", func(t *testing.T) {
 		write(t, dir, "koan.yaml", "server: {tokensFile: tokens.yaml, queueMax: many, tolTimeoutMs: 1}\nexposure: loud\n")

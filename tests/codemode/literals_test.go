@@ -80,6 +80,37 @@ func TestLiteralsAreRejectedAsTheRunRejectsThem(t *testing.T) {
 	require.Greater(t, ran, 100)
 }
 
+// The validators of an ent schema hold their limits in Go, where no declaration shows them.
+func TestLiteralsAreAskedOfEntsValidators(t *testing.T) {
+	k := koantest.New(t, fixture.App())
+	const todo = `SDK.Entities.Todo.upsert({id: "t", title: "t"}); `
+	for code, path := range map[string]string{
+		todo + `SDK.Entities.Step.upsert({todo: "t", text: ""})`:                                                     "/model/text",
+		todo + `SDK.Entities.Step.upsert({id: "s", todo: "t", text: ""}, {replace: true})`:                           "/model/text",
+		todo + `SDK.Entities.Step.upsertMany([{todo: "t", text: "a"}, {todo: "t", text: ""}])`:                       "/models/1/text",
+		todo + `SDK.Entities.Step.upsert({id: "s", todo: "t", text: "a"}); SDK.Entities.Step.patch("s", {text: ""})`: "/changes/text",
+	} {
+		v := validated(t, k, code)
+		require.False(t, v.Valid, code)
+		require.Len(t, v.Diagnostics, 1, code)
+		require.Equal(t, path, v.Diagnostics[0].Path, code)
+		require.Contains(t, v.Diagnostics[0].Message, "cannot be empty", code)
+		r := k.Try(code, koantest.Input{DryRun: true})
+		require.False(t, r.Success, code)
+		require.Equal(t, fault.InvalidPayload, r.Error.Code, "%s\n%+v", code, r.Error)
+		require.Contains(t, wrongPaths(t, r.Error), path, code)
+	}
+	for _, code := range []string{
+		todo + `SDK.Entities.Step.upsert({todo: "t", text: SDK.args.text})`,
+		`SDK.Entities.Step.updateByQuery({text: "none"}, {text: ""})`, // changes nothing
+	} {
+		v := validated(t, k, code)
+		require.True(t, v.Valid, "%s\n%+v", code, v)
+		r := k.Try(code, koantest.Input{DryRun: true, Args: map[string]any{"text": "a"}})
+		require.True(t, r.Success, "%s\n%+v", code, r.Error)
+	}
+}
+
 // calls writes calls of Todo, right ones and wrong ones.
 type calls struct {
 	*rand.Rand

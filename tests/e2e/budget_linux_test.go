@@ -74,6 +74,8 @@ var (
 	dry      = input{"dryRun": true}
 	recorded = input{"include": []string{"changes"}}
 	tooMuch  = []fault.Code{fault.MemoryExceeded}
+	// refusedValue is what an aggregate of texts that are too long ends in.
+	refusedValue = []fault.Code{fault.InvalidPayload}
 	// overflow is what a script may end in that has the data in its own memory too.
 	overflow = []fault.Code{"", fault.MemoryExceeded, fault.JavaScriptError}
 )
@@ -83,9 +85,18 @@ var (
 var stocked = []string{
 	`SDK.Entities.Todo.upsertMany(Array.from({length: 200}, (_, i) => ({id: "t" + i, title: "t"}))); SDK.Bulk.give({size: 1}); 1`,
 	`for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({id: "w" + i, title: "w", notes: "y".repeat(5e5)}); 1`,
-	`SDK.Entities.Person.upsert({id: "p", name: "p", email: "p"}); SDK.Entities.Todo.upsertMany(Array.from({length: 4000}, (_, i) => ({id: "r" + i, title: "r", assignedUserId: "p"}))); 1`,
+	`SDK.Entities.Person.upsert({id: "q", name: "q", email: "q"}); SDK.Entities.Person.upsert({id: "p", name: "p", email: "p"}); SDK.Entities.Todo.upsertMany(Array.from({length: 4000}, (_, i) => ({id: "r" + i, title: "r", assignedUserId: "p"}))); 1`,
 	`SDK.Entities.Todo.upsert({id: "c", title: "c"}); for (let i = 0; i < 2; i++) SDK.Entities.Step.upsertMany(Array.from({length: 10000}, () => ({text: "x", todo: "c"}))); 1`,
 	`for (let i = 0; i < 2; i++) SDK.Entities.Label.upsertMany(Array.from({length: 10000}, (_, j) => ({name: "l" + i + "-" + j}))); 1`,
+}
+
+// widest are scripts that make 60 todos of one to two megabytes, of which 40 differ at
+// their start.
+func widest() (out []string) {
+	for first := 0; first < 60; first += 10 {
+		out = append(out, fmt.Sprintf(`for (let i = %d; i < %d; i++) SDK.Entities.Todo.upsert({id: "v" + i, title: "v", assignedUserId: "q", notes: i %% 40 + "v v ".repeat(2e5 + i * 5000)}); 1`, first, first+10))
+	}
+	return out
 }
 
 var ways = []way{
@@ -108,6 +119,20 @@ var ways = []way{
 	{name: "all wide rows", code: `SDK.Entities.Todo.all({filter: {title: "w"}})`, ends: overflow},
 	{name: "relations of relations", data: true, code: `SDK.Entities.Todo.collection({filter: {title: "r"}, pageSize: 200, fields: "id", with: {assignedUser: {fields: "id", with: {todos: {fields: "id"}}}}})`, ends: overflow},
 	{name: "aggregates of many groups", code: `for (let i = 0; i < 3; i++) SDK.Entities.Step.aggregate({groupBy: ["id", "text"], count: true, limit: 10000})`, ends: overflow},
+	{name: "aggregate by wide texts", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "notes", limit: 1})`, ends: refusedValue},
+	{name: "aggregate of different wide texts", data: true, code: `SDK.Entities.Todo.aggregate({count: {distinct: "notes"}})`, ends: refusedValue},
+	{name: "aggregate of different wide texts in groups", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "priority", count: {distinct: "notes"}})`, ends: refusedValue},
+	{name: "aggregate of the first wide text in groups", data: true, code: `SDK.Entities.Todo.aggregate({groupBy: "priority", min: "notes"})`, ends: refusedValue},
+	{name: "aggregate of the last wide text", data: true, code: `SDK.Entities.Todo.aggregate({max: "notes"})`},
+	{name: "ids sorted by wide texts", data: true, code: `SDK.Entities.Todo.collection({filter: {title: "v"}, sort: "-notes", pageSize: 30, fields: "id"})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "wide rows sorted by another field", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes"})`, ends: overflow},
+	{name: "wide rows with sorted relations", data: true, code: `SDK.Entities.Todo.collection({sort: "-title", pageSize: 200, fields: "notes", with: {labels: {sort: "-name"}}})`, ends: overflow},
+	{name: "wide rows behind one another", data: true, code: `SDK.Entities.Todo.collection({filter: {title: {$in: ["v", "w"]}}, sort: "title", page: 3, pageSize: 40, fields: "notes"})`, ends: overflow},
+	{name: "relation of wide rows", data: true, code: `SDK.Entities.Person.getById("q", {with: "todos"})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "relation of wide rows by another field", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-title"}}})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "relation sorted by wide texts", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-notes", fields: "id"}}})`},
+	{name: "first of a relation sorted by wide texts", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {sort: "-notes", fields: "id", limit: 3}}})`, ends: []fault.Code{fault.CallTooLarge}},
+	{name: "first wide rows of a relation", data: true, code: `SDK.Entities.Person.getById("q", {with: {todos: {limit: 60}}})`, ends: []fault.Code{fault.CallTooLarge}},
 	{name: "plugin results, one after the other", code: `for (let i = 0; i < 300; i++) SDK.Bulk.give({size: 1e6})`, ends: tooMuch},
 	{name: "plugin results, in parallel", code: modules + `await Promise.all(Array.from({length: 60}, () => give({size: 1e6})))`, ends: tooMuch},
 	{name: "plugin results, not awaited", code: modules + `for (let i = 0; i < 60; i++) give({size: 4e6}); await soon()`, ends: tooMuch},
@@ -139,7 +164,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 			withBulk(t, a)
 			a.env = append(a.env, env(t)...)
 			p := a.serve("--codeMode.maxSdkCalls", "0", "--sandbox.cpuMs", "20000")
-			for _, code := range stocked {
+			for _, code := range slices.Concat(stocked, widest()) {
 				e := p.execute(code)
 				require.True(t, e.Success, "%+v", e.Error)
 			}
@@ -210,6 +235,21 @@ func TestHostBudgetFault(t *testing.T) {
 	require.Contains(t, e.Error.Hint, "dryRun")
 	require.EqualValues(t, 4, p.execute(`SDK.Entities.Todo.count()`).Result)
 	require.EqualValues(t, 3, p.execute(`SDK.Entities.Todo.deleteMany(["t0", "t1", "t2"])`).Result, "without images it has room")
+}
+
+// A rule of approval records what a run changes, so that a batch may be too large for it
+// which is within the bounds of one call.
+func TestHostBudgetFaultOfABatch(t *testing.T) {
+	t.Parallel()
+	const batch = `SDK.Entities.Label.upsertMany(Array.from({length: 2000}, (_, i) => ({name: "l" + i}))).length`
+	e := newApp(t).serve("--run.maxBytes", "2097152", "--approval.mode", "destructive").execute(batch)
+	require.False(t, e.Success)
+	require.Equal(t, string(fault.MemoryExceeded), e.Error.Code)
+	require.Equal(t, "fix", e.Error.Retry)
+	require.Contains(t, e.Error.Hint, "smaller batches")
+	require.Contains(t, e.Error.Hint, "approval")
+	e = newApp(t).serve("--run.maxBytes", "2097152").execute(batch)
+	require.True(t, e.Success, "%+v", e.Error)
 }
 
 // A run's time holds also where the host reads what the run has changed.

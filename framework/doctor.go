@@ -1,0 +1,57 @@
+package framework
+
+import (
+	"context"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// stopTime bounds how long stopping may take once the checks are done.
+const stopTime = 10 * time.Second
+
+// diagnose returns what `doctor` prints: the checks of an app's providers, of those that
+// do not start as well. Nothing is left running. The error is about the configuration, or
+// about a catalog that cannot be made although all providers have started.
+func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, err error) {
+	i, err := configured(app, o)
+	if err != nil {
+		return nil, err
+	}
+	i.engine = i.newEngine()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if err := i.Stop(ctx); err != nil {
+			i.log.Warn("the app did not stop cleanly", "error", err)
+		}
+	}()
+	failures := map[string]error{}
+	for _, p := range i.app.parts {
+		if err := i.startProvider(ctx, p); err != nil {
+			failures[p.Name()] = err
+		}
+	}
+	if err := i.complete(ctx); err != nil && len(failures) == 0 { // else it may come of what is missing
+		return nil, err
+	}
+	for _, p := range i.app.parts {
+		checks = append(checks, i.checks(ctx, p, failures[p.Name()])...)
+	}
+	return checks, nil
+}
+
+// checks are those of one provider; failure is why it did not start, nil where it did.
+func (i *Instance) checks(ctx context.Context, p Provider, failure error) []catalog.Check {
+	if failure == nil {
+		if c, ok := p.(catalog.Checker); ok {
+			return c.Checks(ctx)
+		}
+		return nil
+	}
+	if d, ok := p.(catalog.Diagnoser); ok {
+		return d.Diagnose(ctx, host{i, p.Name()}, failure)
+	}
+	return []catalog.Check{{Name: p.Name(), Detail: failure.Error(), Hint: fault.From(failure).Hint}}
+}
