@@ -16,7 +16,7 @@ ONLY ?=
 # Packages whose tests share state between goroutines: they run under the race
 # detector as well. A test's process need not wait a second at its end for races yet
 # to come, nor each of the processes that it starts.
-RACY = ./plugins ./codemode ./framework/... $(shell $(GO) list ./entities/... | grep -v -e /internal/ -e /records/ -e /read$$ -e /entities$$ -e /filter$$ -e /sqltext$$ -e /entgen$$) ./plugins/kit
+RACY = ./plugins ./codemode ./framework/... $(shell $(GO) list ./entities/... | grep -v -e /library -e /office -e /specimen -e /records$$ -e /read$$ -e /engine$$ -e /filter$$ -e /sqltext$$ -e /entgen$$) ./plugins/kit
 RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 
 # Of the entities' own tests, those with several goroutines.
@@ -66,7 +66,7 @@ unit: ## All tests, with a count at the end
 
 race: ## The tests of what runs concurrently, under the race detector
 	$(RACE) $(RACY)
-	$(RACE) -run 'Concurrent|$(RACING)' ./entities ./entities/read # the others have one goroutine, and take minutes
+	$(RACE) -run 'Concurrent|$(RACING)' ./entities/internal/engine ./entities/internal/read # the others have one goroutine, and take minutes
 
 generate: setup ## Generate the committed generated code anew
 	$(GO) generate ./...

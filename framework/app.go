@@ -10,13 +10,13 @@ import (
 	"github.com/koan-go/koan/codemode"
 	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/mcpserver"
+	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/plugins"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/run"
 )
 

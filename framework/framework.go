@@ -17,18 +17,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/seal"
+	"github.com/koan-go/koan/framework/internal/telemetry"
+	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/mcpserver"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/seal"
-	"github.com/koan-go/koan/framework/telemetry"
-	"github.com/koan-go/koan/framework/toolset"
 )
 
 // Options are for embedding an app; Main fills them from the command line.

@@ -13,9 +13,9 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/config"
 )
 
 // part is a provider of one echoing operation that notes its life.

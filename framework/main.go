@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/cli"
-	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/internal/cli"
+	"github.com/koan-go/koan/framework/internal/config"
 )
 
 // Main runs an app's command line and never returns: serve, run, validate, sdk,

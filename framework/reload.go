@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/internal/config"
 )
 
 // Reload takes part in a change of the configuration: see catalog.Reloadable.

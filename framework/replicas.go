@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/config"
-	"github.com/koan-go/koan/framework/seal"
+	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/seal"
 )
 
 // askSettings are the keys about asking clients, which several replicas do together.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/config"
+	"github.com/koan-go/koan/framework/internal/config"
 )
 
 func TestReplicasNeedASecretThatTheyShare(t *testing.T) {

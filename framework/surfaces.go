@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/koan-go/koan/framework/access"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/mcpserver"
-	"github.com/koan-go/koan/framework/toolset"
+	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
 // MCP makes an MCP server over the app's catalog, which follows its changes. The

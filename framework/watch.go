@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/telemetry"
+	"github.com/koan-go/koan/framework/internal/telemetry"
 )
 
 // flushTime bounds the wait for a collector that does not answer at the end.

@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/plugins/wire"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 // call makes one call. It ends in the plugin's own fault, or in

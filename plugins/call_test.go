@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/plugins/wire"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 func TestFaults(t *testing.T) {

@@ -26,8 +26,8 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/plugins/internal/wire"
 	"github.com/koan-go/koan/plugins/kit"
-	"github.com/koan-go/koan/plugins/wire"
 )
 
 // The test binary is also every plugin of the tests: linked into a plugins'

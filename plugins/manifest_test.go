@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/plugins/wire"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 func manifest(change func(*wire.Manifest)) *wire.Manifest {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/plugins/wire"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 // holding is what a call counts of its run's budget until it ends.

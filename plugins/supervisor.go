@@ -11,7 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/plugins/wire"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 const (

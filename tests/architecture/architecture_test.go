@@ -121,22 +121,47 @@ func TestTheFrameworkKnowsNobody(t *testing.T) {
 	}
 }
 
+// public are the packages that others may import, and who needs them.
+var public = map[string]string{
+	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker",
+	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
+	"framework/run": "hooks of apps (AfterCommit), providers", "framework/ask": "operations that ask", "framework/patience": "providers",
+	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers",
+	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
+	"plugins": "package framework", "plugins/kit": "plugins",
+}
+
+func TestTheRestIsInternal(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		wing := under(s.pkg, "framework") || under(s.pkg, "entities") || under(s.pkg, "plugins") && !under(s.pkg, "plugins/vision")
+		if !wing || s.test || strings.Contains(s.pkg, "/internal/") {
+			continue
+		}
+		require.Contains(t, public, s.pkg, "%s: what nobody outside of its wing imports belongs into internal/", s.path)
+		seen[s.pkg] = true
+	}
+	for p := range public {
+		require.True(t, seen[p], "%s is public, and not there", p)
+	}
+}
+
 func TestTheGroundFloor(t *testing.T) {
 	allowed := map[string][]string{
-		"framework/fault":    {},
-		"framework/auth":     {},
-		"framework/exposure": {},
-		"framework/approval": {"framework/fault"},
-		"framework/journal":  {},
-		"framework/catalog":  {"framework/fault", "framework/auth", "framework/exposure"},
-		"framework/exact":    {},
-		"framework/schema":   {"framework/fault", "framework/exact"},
-		"framework/seal":     {},
-		"framework/patience": {},
-		"framework/ask":      {"framework/fault", "framework/schema", "framework/exact"},
-		"framework/run":      {"framework/ask", "framework/exact", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
-		"framework/toolset":  {"framework/fault", "framework/catalog"},
-		"framework/config":   {"framework/fault", "framework/catalog"},
+		"framework/fault":            {},
+		"framework/auth":             {},
+		"framework/exposure":         {},
+		"framework/approval":         {"framework/fault"},
+		"framework/journal":          {},
+		"framework/catalog":          {"framework/fault", "framework/auth", "framework/exposure"},
+		"framework/exact":            {},
+		"framework/schema":           {"framework/fault", "framework/exact"},
+		"framework/internal/seal":    {},
+		"framework/patience":         {},
+		"framework/ask":              {"framework/fault", "framework/schema", "framework/exact"},
+		"framework/run":              {"framework/ask", "framework/exact", "framework/patience", "framework/schema", "framework/fault", "framework/auth", "framework/exposure", "framework/catalog", "framework/journal", "framework/approval"},
+		"framework/internal/toolset": {"framework/fault", "framework/catalog"},
+		"framework/internal/config":  {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {
 		may, ok := allowed[s.pkg]
@@ -164,7 +189,7 @@ func TestOnlyAppsKnowTheWhole(t *testing.T) {
 
 func TestOneRoomKnowsOpenTelemetry(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "framework/telemetry" {
+		if s.test || s.pkg == "framework/internal/telemetry" {
 			continue
 		}
 		for _, i := range s.imports {

@@ -36,7 +36,7 @@ type row struct {
 }
 
 var suites = []suite{
-	{"./entities/read", "GetByID|Collection20|Aggregate|Search", []row{
+	{"./entities/internal/read", "GetByID|Collection20|Aggregate|Search", []row{
 		{"GetByID/SQLite", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
 		{"Collection20/SQLite", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
 		{"Collection20With2Edges/SQLite", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},

@@ -1,0 +1,59 @@
+package driven
+
+import (
+	"errors"
+	"fmt"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/postgres"
+	"github.com/koan-go/koan/entities/internal/sqlite"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// again reports whether an error means: the same once more, on newer data.
+func again(err error) bool { return sqlite.Stale(err) || postgres.Again(err) }
+
+// undecided is what a failed commit means: the database refused it, or nobody
+// knows.
+func undecided(d *Database, err error) error {
+	var answered interface{ SQLState() string }
+	switch {
+	case d.name == dialect.SQLite && again(err):
+		return fault.Newf(fault.SetBusy, "somebody else holds the set %q", d.set).Because(err)
+	case again(err):
+		return fmt.Errorf("%w: %w", run.ErrStale, err)
+	case d.name == dialect.SQLite, errors.As(err, &answered):
+		return err
+	}
+	return fault.New(fault.OutcomeUnknown, "the connection to the database broke while it committed").
+		WithHint("Read the data to see whether the change is there.").Because(err)
+}
+
+// Violation implements backend.Backend.
+func (s *Sets) Violation(err error) *backend.Violation {
+	if s.dialect.Name() == dialect.SQLite {
+		return sqlite.Violation(err)
+	}
+	return postgres.Violation(err)
+}
+
+// Trouble implements backend.Backend.
+func (s *Sets) Trouble(set string, err error) (error, bool) {
+	if s.dialect.Name() == dialect.SQLite {
+		return migratedByTheApp(set, err, sqlite.Incomplete, sqlite.Trouble)
+	}
+	return migratedByTheApp(set, err, postgres.Incomplete, postgres.Trouble)
+}
+
+// migratedByTheApp is the trouble of a database, of which missing tables and columns
+// are the app's own affair.
+func migratedByTheApp(set string, err error, incomplete func(error) bool, trouble func(string, error) (error, bool)) (error, bool) {
+	if incomplete(err) {
+		return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are not those of the app's ent schema: %v", set, err).
+			WithHint("Bring them there with the app's own migrations; koan does not change a database that the app opens.").Because(err), true
+	}
+	return trouble(set, err)
+}

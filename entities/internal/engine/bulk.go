@@ -1,0 +1,422 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// waiting bounds the rows that wait to be inserted together.
+const waiting = 512
+
+// maxStored bounds what one call gives back of what it stored, in bytes.
+const maxStored = 8 << 20
+
+// bulk is one call that stores many models. They are stored in their order as far
+// as it can make a difference: new rows wait for each other, and go in before
+// anything else is written. Whatever is wrong with any of them is found before the
+// call fails.
+type bulk struct {
+	*engine
+	t      *tx
+	k      *kind
+	call   catalog.Call
+	models []*model
+
+	ready    []*prepared     // by model; nil where a model goes its own way
+	there    map[string]bool // ids that exist, those of this call included
+	pending  []int           // models whose rows wait
+	items    [][]byte        // the answer, by model
+	size     int             // of the answer, in bytes
+	problems map[int]*fault.Fault
+}
+
+// upsertMany stores models in order.
+func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model, call catalog.Call) (json.RawMessage, error) {
+	b := &bulk{engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
+	if t.native(k) {
+		if err := b.prepareAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	// What refers to a model that is not stored would seem to lead nowhere.
+	if len(b.problems) == 0 || !k.pointsTo(k) {
+		if err := b.store(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(b.problems) > 0 {
+		return nil, b.failure()
+	}
+	out := make([]byte, 0, b.size+len(models)+len(`{"items":[]}`))
+	out = append(out, `{"items":[`...)
+	for i, item := range b.items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, `]}`...), nil
+}
+
+// prepareAll makes the rows of all plain models, and learns which of them exist.
+func (b *bulk) prepareAll(ctx context.Context) error {
+	late, err := b.findAll(ctx)
+	if err != nil {
+		return err
+	}
+	var keys []any
+	for _, m := range b.models {
+		if m.id != nil {
+			keys = append(keys, b.k.bound(m.id))
+		}
+	}
+	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
+	if err != nil {
+		return err
+	}
+	b.there = make(map[string]bool, len(b.models))
+	for _, key := range found {
+		id, err := b.k.ScanID(key)
+		if err != nil {
+			return err
+		}
+		b.there[b.k.FormatID(id)] = true
+	}
+	b.ready = make([]*prepared, len(b.models))
+	apart := map[string]bool{} // entities that models store which go their own way
+	for i, m := range b.models {
+		if late[i] || apart[m.shown] || !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
+			apart[m.shown] = m.id != nil
+			continue
+		}
+		p, err := b.prepareOne(ctx, m)
+		if err != nil {
+			if err := b.note(i, err); err != nil {
+				return err
+			}
+			continue
+		}
+		b.ready[i] = p
+	}
+	return nil
+}
+
+// findAll looks for the entities of models that name theirs by its unique key.
+// late are the models whose entity this very call stores, or renames, before them.
+func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
+	late, seen, renamed := map[int]bool{}, map[string]bool{}, false
+	for i, m := range b.models {
+		if !m.findable(b.k) {
+			renamed = renamed || m.id != nil && len(m.key) > 0
+			continue
+		}
+		key := string(encode(m.key))
+		if late[i] = renamed || seen[key]; late[i] {
+			continue
+		}
+		seen[key] = true
+		if err := b.find(ctx, b.t, b.k, m, false); err != nil {
+			return nil, err
+		}
+	}
+	return late, nil
+}
+
+func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {
+	if m.id != nil && b.there[m.shown] {
+		return b.revise(ctx, b.t, b.k, m.id, m)
+	}
+	if missing := m.missing(b.t.caller.of(b.k)); len(missing) > 0 {
+		return nil, fault.Invalid(missing...)
+	}
+	p, err := b.prepare(ctx, b.t, b.k, m)
+	if err == nil && m.id != nil {
+		b.there[m.shown] = true
+	}
+	return p, err
+}
+
+// store goes through the models in order.
+func (b *bulk) store(ctx context.Context) error {
+	for i := range b.models {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := b.storeOne(ctx, i); err != nil {
+			return err
+		}
+		if (i+1)%progressEvery == 0 || i+1 == len(b.models) {
+			b.call.Progress(float64(i+1), float64(len(b.models)), "")
+		}
+	}
+	return b.flush(ctx)
+}
+
+func (b *bulk) storeOne(ctx context.Context, i int) error {
+	if b.problems[i] != nil {
+		return nil
+	}
+	var p *prepared
+	if b.ready != nil {
+		p = b.ready[i]
+	}
+	if p != nil && p.fresh {
+		// A row that refers to another one of this call goes in behind it.
+		if n := len(b.pending); n == waiting || n > 0 && b.k.pointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
+			if err := b.flush(ctx); err != nil {
+				return err
+			}
+		}
+		b.pending = append(b.pending, i)
+		return nil
+	}
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	return b.alone(ctx, i)
+}
+
+// alone stores one model, or finds out what is wrong with it and leaves nothing
+// of it behind.
+func (b *bulk) alone(ctx context.Context, i int) error {
+	var p *prepared
+	if b.ready != nil {
+		p = b.ready[i]
+	}
+	end, err := b.t.Savepoint(ctx, false)
+	if err != nil {
+		return err
+	}
+	var out []byte
+	switch {
+	case p == nil:
+		out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
+	case p.fresh:
+		out, err = b.insert(ctx, b.t, b.k, p)
+	default:
+		out, err = b.renew(ctx, b.t, b.k, p, nil)
+		if err == nil && out == nil { // this very call should have stored it, and could not
+			out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
+		}
+	}
+	if serr := end(err == nil); serr != nil {
+		return errors.Join(err, serr)
+	}
+	if err != nil {
+		return b.note(i, err)
+	}
+	return b.keep(i, out)
+}
+
+// flush inserts the rows that wait. Where the database refuses one of them, each
+// goes in by itself, to find out which.
+func (b *bulk) flush(ctx context.Context) error {
+	pending := b.pending
+	b.pending = b.pending[:0]
+	if len(pending) == 0 {
+		return nil
+	}
+	done, err := b.t.together(ctx, func() error { return b.insertAll(ctx, pending) })
+	if done || err != nil {
+		return err
+	}
+	for _, i := range pending {
+		if err := b.alone(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertAll inserts rows, those of one shape together.
+func (b *bulk) insertAll(ctx context.Context, pending []int) error {
+	for rest := pending; len(rest) > 0; {
+		shape := b.ready[rest[0]].row
+		var some, other []int
+		for _, i := range rest {
+			if b.ready[i].row.SameShape(shape) {
+				some = append(some, i)
+			} else {
+				other = append(other, i)
+			}
+		}
+		if err := b.insertAlike(ctx, some); err != nil {
+			return err
+		}
+		rest = other
+	}
+	return nil
+}
+
+// insertAlike inserts rows of one shape and joins what comes back with their
+// models: by the ids, or, where the database has made them, by their order, which
+// is that of the rows.
+func (b *bulk) insertAlike(ctx context.Context, some []int) error {
+	rows, at := make([]write.Row, len(some)), make(map[string]int, len(some))
+	named := false
+	for n, i := range some {
+		p := b.ready[i]
+		rows[n] = p.row
+		named = named || p.model.id != nil
+		if p.id != nil {
+			at[b.k.FormatID(p.id)] = i
+		}
+	}
+	type stored struct {
+		id   any
+		json []byte
+	}
+	if err := b.t.holdNotes(len(some)); err != nil {
+		return err
+	}
+	back := make([]stored, 0, len(some))
+	err := b.writer.Insert(ctx, b.t.sql, b.k.Entity, rows, named, func(key any, row []byte) error {
+		id, err := b.k.ScanID(key)
+		back = append(back, stored{id, read.Own(row)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(back) != len(some) {
+		return b.t.unseenRow(b.k, b.ready[some[0]].model)
+	}
+	if len(at) == 0 {
+		slices.SortFunc(back, func(x, y stored) int { return compareIDs(x.id, y.id) })
+	}
+	for n, s := range back {
+		i := some[n]
+		if len(at) > 0 {
+			var known bool
+			if i, known = at[b.k.FormatID(s.id)]; !known {
+				return fmt.Errorf("entities: the database gave %s back, which was not stored", b.k.FormatID(s.id))
+			}
+		}
+		b.t.made(b.k, s.id)
+		if err := b.t.foresee(b.k, s.id, len(s.json)); err != nil {
+			return err
+		}
+		if err := b.keep(i, s.json); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep puts a stored entity into the answer.
+func (b *bulk) keep(i int, item []byte) error {
+	if err := b.t.pass(2 * len(item)); err != nil { // it is copied into the answer
+		return err
+	}
+	b.items[i] = item
+	if b.size += len(item); b.size > maxStored {
+		return fault.Newf(fault.CallTooLarge, "the stored %s entities are larger than an answer may be", b.k.name()).
+			WithHint("Store fewer in one call. Nothing was stored.").WithPath("/models")
+	}
+	return nil
+}
+
+// note keeps what is wrong with a model; what has nothing to do with it ends the
+// call.
+func (b *bulk) note(i int, err error) error {
+	f := itemFault(err)
+	if f == nil {
+		return err
+	}
+	b.problems[i] = f
+	return nil
+}
+
+// itemFault gives the fault of one item of many, nil where an error is about more.
+func itemFault(err error) *fault.Fault {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return nil
+	}
+	switch f.Code {
+	case fault.InvalidPayload, fault.Conflict, fault.NotFound, fault.Forbidden:
+		return f
+	default:
+		return nil
+	}
+}
+
+func (b *bulk) failure() error {
+	var all []*fault.Fault
+	for i, m := range b.models {
+		f := b.problems[i]
+		if f == nil {
+			continue
+		}
+		if f.Path == "" {
+			named := *f
+			f = named.WithPath(m.at)
+		}
+		all = append(all, f)
+	}
+	return joined(all)
+}
+
+// joined makes one fault of those of many items, with the code that they share.
+func joined(all []*fault.Fault) *fault.Fault {
+	if len(all) == 1 {
+		return all[0]
+	}
+	var details []fault.Detail
+	code := all[0].Code
+	for _, f := range all {
+		if f.Code != code {
+			code = fault.InvalidPayload
+		}
+		if several, ok := f.Details.([]fault.Detail); ok {
+			details = append(details, several...)
+			continue
+		}
+		details = append(details, fault.Detail{Path: f.Path, Message: f.Message})
+	}
+	out := fault.Invalid(details...)
+	if code != fault.InvalidPayload {
+		out = fault.New(code, out.Message).WithDetails(out.Details).WithRetry(all[0].Retry).WithHint("%s", all[0].Hint)
+	}
+	return out.Because(all[0])
+}
+
+// together runs statements that the database may refuse because of one row among
+// many. done is false where it did; then nothing of them is left.
+func (t *tx) together(ctx context.Context, statements func() error) (done bool, err error) {
+	end, err := t.Savepoint(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	err = statements()
+	if serr := end(err == nil); serr != nil {
+		return false, errors.Join(err, serr)
+	}
+	if err != nil && t.refused(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// refused tells whether an error means that the database refused what was to be
+// stored.
+func (t *tx) refused(err error) bool {
+	var v *backend.Violation
+	if v = t.store.backend.Violation(err); v != nil {
+		return true
+	}
+	if errors.Is(err, run.ErrStale) || t.sql.Stale(err) {
+		return false
+	}
+	return itemFault(err) != nil
+}

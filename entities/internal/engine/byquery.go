@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// The bounds of maxAffected. Ids are decided before anything is written, so what
+// a call keeps in memory is bounded by it too.
+const (
+	defaultAffected = 1000
+	mostAffected    = 100_000
+)
+
+// progressEvery is after how many rows a caller hears how far a call is.
+const progressEvery = 500
+
+// queryInput is the checked input of update-by-query and delete-by-query.
+type queryInput struct {
+	filter      *filter.Tree
+	changes     *model // nil for delete-by-query
+	maxAffected int
+}
+
+// decodeByQuery checks the input of update-by-query, or with changing false of
+// delete-by-query. A filter has to be given, and one without a condition only with
+// `all` or `maxAffected`: a query that forgets its condition would be about everything.
+func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
+	d := &decoder{kind: k}
+	in := &queryInput{maxAffected: defaultAffected}
+	known := []string{"filter", "changes", "maxAffected", "all", "set"}
+	if !changing {
+		known = slices.Delete(known, 1, 2)
+	}
+	members := d.open(raw, known...)
+	if members == nil {
+		return nil, d.err()
+	}
+	all := d.flag(members, "all")
+	if all {
+		in.maxAffected = mostAffected
+	}
+	most, bounded := members["maxAffected"]
+	if v, ok := members["filter"]; ok {
+		tree, details := filter.Check(v, k.Entity, g, "/filter")
+		in.filter = tree
+		d.details = append(d.details, details...)
+		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
+			d.fail("/filter", "the filter has no condition, so every %s is meant; say so with all: true, or say with maxAffected how many that may be at most", k.name())
+		}
+	} else {
+		d.fail("/filter", "filter is needed; {} with all: true means every %s", k.name())
+	}
+	if changing {
+		if v, ok := d.need(members, "changes"); ok {
+			before := len(d.details)
+			in.changes = d.model(v, "/changes", false)
+			if len(d.details) == before && in.changes.empty() {
+				d.fail("/changes", "there is nothing to change")
+			}
+		}
+	}
+	if bounded {
+		n, ok := filter.Integer(most)
+		if !ok || n < 1 || n > mostAffected {
+			d.wrong("/maxAffected", fmt.Sprintf("an integer from 1 to %d", mostAffected), most)
+		}
+		in.maxAffected = int(n)
+	}
+	return in, d.err()
+}
+
+// updateByQuery and deleteByQuery are the operations on what matches a filter.
+var (
+	updateByQuery = operation{
+		op: "update-by-query", title: verb("Change %s by filter"),
+		summary: verb("Changes the named fields of every %s that matches a filter; with more matches than maxAffected nothing is changed."),
+		effects: changing, writes: true, example: updateByQueryExample,
+		input: func(e *engine, k *kind) json.RawMessage {
+			changes := k.modelSchema(false)
+			changes["minProperties"] = 1
+			return queryInputSchema(e, k, object{"changes": changes}, "filter", "changes")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("updated") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := decodeByQuery(k, e.app.Graph, in, true)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			return e.byQuery(ctx, t, k, call, true, "updated", e.updateOne)
+		},
+	}
+	deleteByQuery = operation{
+		op: "delete-by-query", title: verb("Delete %s by filter"),
+		summary: verb("Deletes every %s that matches a filter; with more matches than maxAffected nothing is deleted."),
+		effects: changing, writes: true, example: deleteByQueryExample,
+		input: func(e *engine, k *kind) json.RawMessage {
+			return queryInputSchema(e, k, object{}, "filter")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := decodeByQuery(k, e.app.Graph, in, false)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			return e.byQuery(ctx, t, k, call, false, "deleted", e.deleteOne)
+		},
+	}
+)
+
+func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
+	matching := read.FilterByName(k.Entity, e.app.Graph)
+	p["filter"] = described(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
+	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
+	p["all"] = object{"type": "boolean", "default": false, "description": "Every match is meant, however many."}
+	p["set"] = read.SetSchema(&k.Entity.Resource)
+	return input(p, required...)
+}
+
+// each does something with one of the rows that matched, and tells whether it
+// counts.
+type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error)
+
+// byQuery decides first which rows match, then goes through them one by one, so
+// that hooks, versions, recorded changes and cascades are those of single writes,
+// and a change that makes other rows match changes nothing about which are meant.
+func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
+	in, err := decodeByQuery(t.caller.of(k), t.caller, call.Input(), changing)
+	if err == nil {
+		err = t.caller.refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := e.matching(ctx, t, k, in)
+	if err != nil {
+		return nil, err
+	}
+	affected, done, err := e.queriedTogether(ctx, t, k, ids, in, call)
+	if done || err != nil {
+		return answer(member, affected), err
+	}
+	for i, id := range ids {
+		yes, err := do(ctx, t, k, id, in.changes)
+		if err != nil {
+			return nil, e.unfinished(k, id, err)
+		}
+		if yes {
+			affected++
+		}
+		if (i+1)%progressEvery == 0 {
+			call.Progress(float64(i+1), float64(len(ids)), "")
+		}
+	}
+	return answer(member, affected), nil
+}
+
+// queriedTogether writes all rows in a few statements where that can be.
+func (e *engine) queriedTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
+	if in.changes != nil {
+		return e.changeMany(ctx, t, k, ids, in.changes, call)
+	}
+	return e.deleteMany(ctx, t, k, ids, call)
+}
+
+// answer is a number as the answer of an operation.
+func answer(member string, n int) json.RawMessage {
+	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
+}
+
+// matching gives the native ids of the rows that match, and refuses more than
+// the caller expects.
+func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) ([]any, error) {
+	ids, err := e.reader.Keys(ctx, t.sql, k.Entity, in.filter, in.maxAffected+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > in.maxAffected {
+		matched, err := e.reader.Matches(ctx, t.sql, k.Entity, in.filter)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fault.Newf(fault.InvalidPayload, "%d %s entities match, more than maxAffected %d; nothing was done", matched, k.name(), in.maxAffected).
+			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.maxAffected}).
+			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
+	}
+	return k.scanned(ids)
+}
+
+// updateOne changes a row. It counts if the change took place: a rule of the app
+// may do something else instead, or may have removed the row with an earlier one.
+func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
+	if t.hooked(k) {
+		if there, err := t.visible(ctx, k, id); err != nil || !there {
+			return false, err
+		}
+	}
+	mark, own := len(t.notes), *changes
+	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
+		return false, err
+	}
+	shown := k.FormatID(id)
+	return slices.ContainsFunc(t.notes[mark:], func(n note) bool {
+		return !n.void && n.action == run.Update && n.kind == k && k.FormatID(n.id) == shown
+	}), nil
+}
+
+// deleteOne deletes a row. It counts if the row is gone, be it with another one
+// that was deleted before.
+func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model) (bool, error) {
+	return e.remove(ctx, t, k, id)
+}
+
+// unfinished says which row stood in the way. What was done before it is undone
+// with the call.
+func (e *engine) unfinished(k *kind, id any, err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	named := *f
+	named.Message = fmt.Sprintf("%s %s: %s; nothing was done", k.name(), filter.Quote(k.FormatID(id)), f.Message)
+	return named.Because(err)
+}
+
+// exampleChange is one field that can be changed, with a value that it takes.
+func exampleChange(k *kind) object {
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if f.ReadOnly || f.Sensitive || f.Immutable || f.Edge != "" {
+			continue
+		}
+		if f.Example != nil {
+			return object{f.Name: f.Example}
+		}
+		if v := exampleValue(f, "Example"); v != nil {
+			return object{f.Name: v}
+		}
+	}
+	return nil
+}
+
+func exampleMatch(k *kind) object {
+	return object{k.key().Name: exampleID(k)}
+}
+
+func updateByQueryExample(k *kind) json.RawMessage {
+	changes := exampleChange(k)
+	if changes == nil {
+		return nil
+	}
+	return encode(object{"filter": exampleMatch(k), "changes": changes})
+}
+
+func deleteByQueryExample(k *kind) json.RawMessage {
+	return encode(object{"filter": exampleMatch(k)})
+}

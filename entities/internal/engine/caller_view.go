@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"entgo.io/ent/privacy"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// callerView is the entities as the caller of one call sees them: what his rights,
+// the surface that he calls from and the run's `only` leave of them exists in his
+// filters and relationships, and nothing else, or it could be read, or guessed at,
+// from the other side of an edge; and of each entity there are the rows that the
+// app's policies and interceptors let him read.
+type callerView struct {
+	engine *engine // with what the caller sees
+	sight  *catalog.Sight
+	view   *catalog.View
+	who    auth.Principal
+
+	// What rules are asked with. tx is nil where nothing is read.
+	tx  *tx
+	ctx context.Context
+
+	viewing context.Context         // ctx, with the transaction and the viewer in it
+	secured bool                    // it has session variables, by which the database may hide rows
+	rules   map[string]*filter.Rule // by ent type
+	refused error                   // the first rule that let nothing be read
+}
+
+var _ filter.Ruled = (*callerView)(nil)
+
+// see returns what the caller of a call sees in a transaction.
+func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
+	sight := call.Sight()
+	return &callerView{engine: e.as(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
+}
+
+// again is the same view for what comes after its call.
+func (s *callerView) again(t *tx) *callerView {
+	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
+}
+
+// Entity implements filter.Graph.
+func (s *callerView) Entity(name string) *descriptor.Entity { return s.engine.app.Graph.Entity(name) }
+
+// of returns a kind as the caller sees it, nil where he does not.
+func (s *callerView) of(k *kind) *kind { return s.engine.byName[k.name()] }
+
+// shows reports whether the caller is answered with rows of a kind.
+func (s *callerView) shows(k *kind) bool {
+	r := s.sight.Resource(k.name())
+	return r != nil && r.Shown()
+}
+
+// reads reports whether the caller sees an edge of a kind.
+func (s *callerView) reads(k *kind, e *edge) bool {
+	own := s.of(k)
+	if own == nil {
+		return false
+	}
+	seen, _ := own.edge(e.json.Name)
+	return seen != nil && !seen.json.WriteOnly
+}
+
+// knows reports whether the caller may hear of an entity.
+func (s *callerView) knows(k *kind) bool { return s == nil || s.view.Knows(k.name()) }
+
+// Rule implements filter.Ruled. A policy that refuses the query lets nothing
+// through, and is remembered.
+func (s *callerView) Rule(e *descriptor.Entity) *filter.Rule {
+	k := s.engine.byName[e.Resource.Name]
+	if k == nil || s.tx == nil {
+		return nil
+	}
+	r, err := s.rule(k)
+	if err != nil {
+		if s.refused == nil {
+			s.refused = err
+		}
+		return filter.Nothing
+	}
+	return r
+}
+
+// rule asks the app which rows of a kind the caller may read; nil is all of them.
+// It ends in forbidden where a policy refuses the query as a whole.
+func (s *callerView) rule(k *kind) (*filter.Rule, error) {
+	if !s.tx.client.Ruled(k.Type) {
+		return nil, nil
+	}
+	if r, ok := s.rules[k.Type]; ok {
+		return r, nil
+	}
+	ctx, err := s.viewer()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := k.Rows(ctx, s.tx.ent)
+	if err != nil {
+		return nil, s.tx.refusal(k, err)
+	}
+	r := &filter.Rule{Key: k.Entity.Key.Name, Keys: rows}
+	if s.rules == nil {
+		s.rules = map[string]*filter.Rule{}
+	}
+	s.rules[k.Type] = r
+	return r, nil
+}
+
+// ruleOrNothing is rule, where a refused query is one that finds nothing.
+func (s *callerView) ruleOrNothing(k *kind) (*filter.Rule, error) {
+	r, err := s.rule(k)
+	if fault.CodeOf(err) == fault.Forbidden {
+		return filter.Nothing, nil
+	}
+	return r, err
+}
+
+// forget has rules asked anew: what was written may have been what they look at.
+func (s *callerView) forget() {
+	if s != nil {
+		clear(s.rules)
+	}
+}
+
+// viewer is the context that the app's own code gets: with the transaction, and
+// with what Viewer puts into it.
+func (s *callerView) viewer() (context.Context, error) {
+	if s.viewing == nil {
+		if err := s.tx.bind(s.ctx); err != nil {
+			return nil, err
+		}
+		ctx := s.tx.context(s.ctx)
+		if fn := s.engine.opts.Viewer; fn != nil {
+			ctx = fn(ctx, s.who)
+		}
+		vars, err := backend.Variables(ctx)
+		if err == nil {
+			err = backend.CheckVariables(s.tx.store.backend.Dialect().Name(), vars)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.viewing, s.secured = ctx, len(vars) > 0
+	}
+	return s.viewing, nil
+}
+
+// hides reports whether rules of the app, or the database's row level security, may
+// hide rows of a kind from the caller.
+func (s *callerView) hides(k *kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
+
+// narrows reports whether the caller may see less of a kind's rows than there is.
+func (s *callerView) narrows(k *kind) bool {
+	own := s.of(k)
+	return own == nil || own.partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
+}
+
+// refusal turns an error of a policy or an interceptor into a fault.
+func (t *tx) refusal(k *kind, err error) error {
+	var known *fault.Fault
+	switch {
+	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, shim.ErrNotRows):
+		return fault.New(fault.CapabilityUnsupported, err.Error()).
+			WithHint("Let interceptors and policies of %s add predicates only; pages have limits of their own.", k.Type).Because(err)
+	}
+	if err, mine := t.store.backend.Trouble(t.set, err); mine {
+		return err
+	}
+	return fault.Newf(fault.Forbidden, "%s cannot be read: %s", k.name(), denial(err)).
+		WithHint("A policy of the app refused it; its message says why.").Because(err)
+}
+
+// denial is the reason that a policy gave.
+func denial(err error) string {
+	reason := strings.TrimSuffix(strings.TrimSuffix(err.Error(), privacy.Deny.Error()), ": ")
+	if reason == "" {
+		return "a policy of the app denies it"
+	}
+	return reason
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// What foreign keys do when a row goes is decided by one rule: deleting does to other
+// rows only what the caller might do to them by themselves. It takes rows with it
+// (ON DELETE CASCADE) that he may delete, and clears references (ON DELETE SET NULL)
+// that he may write, in rows that he sees and that the app's policies let him change.
+// Rows of schemas that are not exposed are nobody's to delete or to change. Anything
+// else is refused before anything is deleted, unless the entity that is deleted
+// allows it (expose.Entity.Cascades).
+
+// remove deletes one row that the caller may read. It counts unless a rule of the
+// app kept the row.
+func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool, err error) {
+	refused, err := t.overreach(ctx, k, []any{id}, map[string]bool{})
+	if err != nil {
+		return false, err
+	}
+	if refused != nil && !t.hooked(k) { // a hook may mark the row instead of deleting it
+		return false, refused
+	}
+	err = k.Delete(ctx, t.ent, id)
+	missing := err != nil && e.app.Trait(err).NotFound
+	if err != nil && !missing {
+		return false, e.undeleted(ctx, t, k, id, err)
+	}
+	if !missing && !t.hooked(k) {
+		return true, nil
+	}
+	there, err := t.exists(ctx, k, id)
+	switch {
+	case err != nil:
+		return false, err
+	case missing && there: // a policy's own predicate passed it by
+		return false, kept(k, "deleted")
+	case refused != nil && !there:
+		return false, refused
+	case !there:
+		return true, nil
+	}
+	left, err := t.readable(ctx, k, []any{id})
+	return len(left) == 0, err
+}
+
+// overreach returns the fault of deleting rows that would do to others what the
+// caller may not; nil where it does not.
+func (t *tx) overreach(ctx context.Context, k *kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
+	if !t.mayOverreach(k, map[*kind]bool{}) {
+		return nil, nil
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
+		key := k.Type + "/" + k.FormatID(id)
+		again := walked[key]
+		walked[key] = true
+		return again
+	})
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	for _, u := range k.Entity.Unexposed {
+		table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
+		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.boundAll(ids), t.passKey(ctx))
+		if err != nil || len(found) > 0 {
+			return unseen("rows", "deleted or changed"), err
+		}
+	}
+	for i := range k.Entity.Referrers {
+		if refused, err := t.reaches(ctx, k, &k.Entity.Referrers[i], ids, walked); refused != nil || err != nil {
+			return refused, err
+		}
+	}
+	return nil, nil
+}
+
+// reaches is overreach for the rows of one entity that refer to those that go.
+func (t *tx) reaches(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
+	if !r.Cascade && !r.SetNull {
+		return nil, nil
+	}
+	child := t.store.engine.byName[r.Entity]
+	found, err := t.behind(ctx, child, r, k.boundAll(ids))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	if !t.caller.mayFollow(child, r) {
+		return t.beyond(child, r), nil
+	}
+	seen, err := t.readable(ctx, child, found)
+	if err != nil {
+		return nil, err
+	}
+	if len(seen) < len(found) {
+		return unseen(t.caller.named(child), "deleted or changed"), nil
+	}
+	op, change := ent.OpDelete, func(ent.Mutation) error { return nil }
+	if !r.Cascade {
+		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.refer(m, r.Column, nil) }
+	}
+	if err := t.permitted(child, op, found, change); err != nil {
+		if f := fault.From(err); f.Code == fault.Forbidden {
+			return f, nil
+		}
+		return nil, err
+	}
+	if !r.Cascade {
+		return nil, nil
+	}
+	return t.overreach(ctx, child, found, walked)
+}
+
+// mayOverreach reports whether deleting rows of a kind could do to others what the
+// caller may not, so that rows have to be looked at.
+func (t *tx) mayOverreach(k *kind, walked map[*kind]bool) bool {
+	if walked[k] || k.Entity.Resource.Cascades {
+		return false
+	}
+	walked[k] = true
+	if len(k.Entity.Unexposed) > 0 {
+		return true
+	}
+	for i := range k.Entity.Referrers {
+		r := &k.Entity.Referrers[i]
+		if !r.Cascade && !r.SetNull {
+			continue
+		}
+		child := t.store.engine.byName[r.Entity]
+		if !t.caller.mayFollow(child, r) || t.client.Ruled(child.Type) || r.Cascade && t.mayOverreach(child, walked) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayFollow reports whether the caller might do to the rows of an entity what a
+// foreign key of theirs does.
+func (s *callerView) mayFollow(child *kind, r *descriptor.Referrer) bool {
+	return follows(s.sight.Resource(child.name()), child, r)
+}
+
+// follows is mayFollow for an entity as somebody sees it, nil where he does not.
+func follows(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
+	switch {
+	case seen == nil:
+		return false
+	case r.Cascade:
+		return seen.Deletable()
+	}
+	return seen.Updatable() && child.clearable(r.Column)
+}
+
+// clearable reports whether callers may clear a reference of rows that exist.
+func (k *kind) clearable(column string) bool {
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == column {
+			f := k.Entity.Resource.Field(c.Field)
+			return !f.ReadOnly && !f.Immutable
+		}
+	}
+	for i := range k.edges {
+		if e := &k.edges[i]; e.column.OwnKey == column {
+			return !e.json.Immutable
+		}
+	}
+	return true
+}
+
+// beyond is the fault for rows of an entity that the caller may not delete, or not
+// change.
+func (t *tx) beyond(child *kind, r *descriptor.Referrer) *fault.Fault {
+	if !t.caller.knows(child) {
+		return unseen("rows", "deleted or changed")
+	}
+	what, done := "deleted", "delete"
+	if !r.Cascade {
+		what, done = "changed", "change"
+	}
+	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, which you may not %s", child.name(), what, done).
+		WithHint("Somebody who may %s them has to do this, or the app allows it: expose.Entity{Cascades: expose.Yes()} on what is deleted.", done)
+}
+
+// named is how the caller hears of rows of an entity.
+func (s *callerView) named(k *kind) string {
+	if !s.knows(k) {
+		return "rows"
+	}
+	return k.name() + " entities"
+}
+
+// unseen is the fault for a write that would reach rows which its caller may not
+// read. It names none of them.
+func unseen(rows, what string) *fault.Fault {
+	return fault.Newf(fault.Forbidden, "%s that you may not see would be %s with it", rows, what).
+		WithHint("Somebody who may see and change them has to do this. Where it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on what is deleted.")
+}
+
+// cascadeNote ends the summary of a deleting operation with what it deletes besides:
+// entities that the reader sees and may delete, or that go in any case.
+func (e *engine) cascadeNote(k *kind) string {
+	whole := e.whole()
+	var names []string
+	hidden := false
+	var walk func(k *kind, allowed bool)
+	walked := map[string]bool{}
+	walk = func(k *kind, allowed bool) {
+		allowed = allowed || k.Entity.Resource.Cascades
+		hidden = hidden || allowed && len(k.Entity.Unexposed) > 0
+		for i := range k.Entity.Referrers {
+			r := &k.Entity.Referrers[i]
+			child := whole.byName[r.Entity]
+			if !r.Cascade || walked[r.Entity] || !allowed && !follows(e.resource(r.Entity), child, r) {
+				continue
+			}
+			walked[r.Entity] = true
+			if e.resource(r.Entity) == nil {
+				hidden = true
+			} else {
+				names = append(names, r.Entity)
+			}
+			walk(child, allowed)
+		}
+	}
+	walked[k.name()] = true
+	walk(whole.byName[k.name()], false)
+	slices.Sort(names)
+	var parts []string
+	if len(names) > 0 {
+		parts = append(parts, "its "+strings.Join(names, ", ")+" entities")
+	}
+	if hidden {
+		parts = append(parts, "rows that are not shown here")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Also deletes " + strings.Join(parts, " and ") + "."
+}

@@ -1,0 +1,361 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// note is one write to one row. A transaction keeps them in the order in which the
+// writes began, so that what a write brings with it comes after it.
+type note struct {
+	kind   *kind
+	id     any
+	action run.Action
+	links  []*edge // many-to-many edges that the write says something of
+	void   bool    // it did not take place
+}
+
+// row names a row of a transaction's set.
+type row struct {
+	kind *kind
+	id   string
+}
+
+// origin is a row as the transaction found it. That does not depend on what was
+// written since, or rolled back to a savepoint, so it is read once.
+type origin struct {
+	there bool
+	seen  []byte // what the caller may see of it
+	ahead int    // bytes that are counted for what it becomes
+}
+
+// reserve notes a write that begins.
+func (t *tx) reserve(n note) int {
+	t.notes = append(t.notes, n)
+	return len(t.notes) - 1
+}
+
+// pending is a row that a mutation is about to write.
+type pending struct {
+	kind   *kind
+	id     any
+	at     int    // of its note
+	before []byte // where a hook of the app may do something else instead
+}
+
+// expect notes writes to rows, and what the rows are now where the run records.
+func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
+	if err := t.holdNotes(len(ids)); err != nil {
+		return nil, err
+	}
+	out := make([]pending, len(ids))
+	for i, id := range ids {
+		out[i] = pending{kind: k, id: id, at: t.reserve(note{kind: k, id: id, action: action, links: links})}
+	}
+	if err := t.remember(ctx, k, ids); err != nil {
+		return nil, err
+	}
+	if err := t.noteLinks(ctx, k, ids, links, true); err != nil {
+		return nil, err
+	}
+	if action == run.Delete {
+		t.list(k, ids, links)
+	}
+	return out, nil
+}
+
+// void takes back the notes of writes that did not take place. What hooks wrote in
+// between stays: it happened.
+func (t *tx) void(rows ...pending) {
+	for _, p := range rows {
+		t.notes[p.at].void = true
+	}
+}
+
+// remember keeps rows as they are before they are written for the first time, where
+// the run records.
+func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
+	if !t.attempt.Records() {
+		return nil
+	}
+	var unknown []any
+	for _, id := range ids {
+		if _, known := t.origins[row{k, k.FormatID(id)}]; !known {
+			unknown = append(unknown, id)
+		}
+	}
+	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.newborn(k, id) })
+	if len(unknown) == 0 {
+		return nil
+	}
+	now, err := t.pictures(ctx, k, unknown)
+	if err != nil {
+		return err
+	}
+	for _, id := range unknown {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		image, there := now[k.FormatID(id)]
+		if err := t.found(ctx, k, id, there, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// birth is the creation of a row while hooks are still at it, which may write to
+// the row, or to what it is linked with.
+type birth struct {
+	tx      *tx
+	kind    *kind
+	made    ent.Mutation
+	assumed []row
+}
+
+func (t *tx) bear(k *kind, m ent.Mutation) *birth {
+	b := &birth{tx: t, kind: k, made: m}
+	if t.attempt.Records() {
+		t.births = append(t.births, b)
+	}
+	return b
+}
+
+// over ends it.
+func (b *birth) over() {
+	b.tx.births = slices.DeleteFunc(b.tx.births, func(o *birth) bool { return o == b })
+}
+
+// forget drops what was assumed of the row of a creation that failed.
+func (b *birth) forget() {
+	for _, at := range b.assumed {
+		delete(b.tx.origins, at)
+	}
+}
+
+// newborn tells whether the transaction created a row, or is at it.
+func (t *tx) newborn(k *kind, id any) bool {
+	at := row{k, k.FormatID(id)}
+	if o, known := t.origins[at]; known {
+		return !o.there
+	}
+	for _, b := range t.births {
+		if own, ok := b.kind.ID(b.made); ok && b.kind == k && k.FormatID(own) == at.id {
+			b.assumed = append(b.assumed, at)
+			t.keep(at, origin{})
+			return true
+		}
+	}
+	return false
+}
+
+// found keeps what the transaction found of a row, unless that is known.
+func (t *tx) found(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
+	at := row{k, k.FormatID(id)}
+	if _, known := t.origins[at]; known {
+		return nil
+	}
+	o := origin{there: there}
+	if o.seen, err = t.show(ctx, k, id, image); err != nil {
+		return err
+	}
+	t.keep(at, o)
+	return nil
+}
+
+func (t *tx) keep(at row, o origin) {
+	if t.origins == nil {
+		t.origins = map[row]origin{}
+	}
+	t.origins[at] = o
+}
+
+// pictures reads rows as they are now, by their id as callers see it. Each is counted
+// before it is kept.
+func (t *tx) pictures(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
+	if len(ids) == 1 { // takes less time than watching for a cancel would
+		ctx = context.WithoutCancel(ctx)
+	}
+	out := make(map[string][]byte, len(ids))
+	err := t.store.engine.reader.Images(ctx, t.sql, k.Entity, k.boundAll(ids), func(key any, image []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		id, err := k.ScanID(key)
+		if err == nil {
+			err = t.attempt.Hold(len(image))
+		}
+		if err == nil {
+			out[k.FormatID(id)] = read.Own(image)
+		}
+		return err
+	})
+	return out, err
+}
+
+// net is what became of a row, of all the writes to it.
+type net struct {
+	row
+	native    any
+	was, is   bool // whether there is a row
+	links     []*edge
+	from, to  []byte // as the caller may see them
+	forbidden bool   // the caller may see it neither before nor after
+}
+
+// sum joins the notes of each row, in the order of the first.
+func (t *tx) sum() []*net {
+	out := make([]*net, 0, len(t.notes))
+	at := make(map[row]*net, len(t.notes))
+	for i := range t.notes {
+		n := &t.notes[i]
+		if n.void {
+			continue
+		}
+		key := row{n.kind, n.kind.FormatID(n.id)}
+		r := at[key]
+		if r == nil {
+			was := n.action != run.Create
+			r = &net{row: key, native: n.id, was: was, is: was}
+			at[key] = r
+			out = append(out, r)
+		}
+		switch n.action {
+		case run.Create:
+			r.is = true
+		case run.Delete:
+			r.is = false
+		}
+		for _, e := range n.links {
+			if !slices.Contains(r.links, e) {
+				r.links = append(r.links, e)
+			}
+		}
+	}
+	return out
+}
+
+// Changes implements run.Tx: one change for each row, from what the transaction
+// found to what it is now. A change to a row that the caller might see neither
+// before nor after stands there without its id: that something happened is said,
+// and nothing more.
+func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
+	if !t.attempt.Records() {
+		return t.tally(), nil
+	}
+	rows := t.sum()
+	if err := t.develop(ctx, rows); err != nil {
+		return nil, t.verdict(err)
+	}
+	out := make([]run.Change, 0, len(rows))
+	for _, r := range rows {
+		if !r.was && !r.is {
+			continue
+		}
+		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: became(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
+		if r.forbidden {
+			c.ID = ""
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// tally is Changes where nothing is recorded: there may be many, and of each no more is
+// kept than what is said of it.
+func (t *tx) tally() []run.Change {
+	type fate struct{ was, is bool } // whether there is a row
+	at := make(map[row]int32, len(t.notes))
+	out, fates := make([]run.Change, 0, len(t.notes)), make([]fate, 0, len(t.notes))
+	for i := range t.notes {
+		n := &t.notes[i]
+		if n.void {
+			continue
+		}
+		key := row{n.kind, n.kind.FormatID(n.id)}
+		j, known := at[key]
+		if !known {
+			j = int32(len(out))
+			at[key] = j
+			was := n.action != run.Create
+			out, fates = append(out, run.Change{Entity: n.kind.name(), Set: t.set, ID: key.id, Hidden: !t.caller.knows(n.kind)}), append(fates, fate{was, was})
+		}
+		switch n.action {
+		case run.Create:
+			fates[j].is = true
+		case run.Delete:
+			fates[j].is = false
+		}
+	}
+	kept := out[:0]
+	for j, f := range fates {
+		if f.was || f.is {
+			out[j].Action = became(f.was, f.is)
+			kept = append(kept, out[j])
+		}
+	}
+	return kept
+}
+
+// became is what happened to a row that was there, and is there now, or not.
+func became(was, is bool) run.Action {
+	switch {
+	case !was:
+		return run.Create
+	case !is:
+		return run.Delete
+	}
+	return run.Update
+}
+
+// develop completes what became of rows with what they were and what they are.
+func (t *tx) develop(ctx context.Context, rows []*net) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.caller != nil { // the call that it was made for may be over
+		t.caller = t.caller.again(t)
+		if t.store.engine.opts.Viewer != nil {
+			var err error
+			if ctx, err = t.caller.viewer(); err != nil {
+				return err
+			}
+		}
+	}
+	t.attempt.Release(t.ahead) // what the rows are now is counted as it is read
+	t.ahead = 0
+	ids := map[*kind][]any{}
+	for _, r := range rows {
+		ids[r.kind] = append(ids[r.kind], r.native)
+	}
+	now := make(map[*kind]map[string][]byte, len(ids))
+	for k, some := range ids {
+		var err error
+		if now[k], err = t.pictures(ctx, k, some); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o := t.origins[r.row]
+		r.was, r.from = o.there, o.seen
+		image, there := now[r.kind][r.id]
+		r.is = there
+		var err error
+		if r.to, err = t.show(ctx, r.kind, r.native, image); err != nil {
+			return err
+		}
+		r.forbidden = r.from == nil && r.to == nil
+		if err := t.joined(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

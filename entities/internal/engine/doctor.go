@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxChecked bounds how many sets `doctor` looks at.
+const maxChecked = 20
+
+// Checks implements catalog.Checker. Sets are looked at as they lie there: a check
+// creates and migrates nothing.
+func (p *Provider) Checks(ctx context.Context) []catalog.Check {
+	data := catalog.Check{Name: "database", Detail: "not started"}
+	if p.store == nil {
+		return []catalog.Check{data}
+	}
+	sets, err := p.store.backend.Sets(ctx)
+	if err != nil {
+		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
+		return []catalog.Check{data}
+	}
+	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), counted(len(sets)), few(sets))
+	checked := sets[:min(len(sets), maxChecked)]
+	if p.store.way == nil {
+		for _, set := range checked {
+			if err := p.ask(ctx, set); err != nil {
+				data.OK, data.Detail, data.Hint = false, err.Error(), fault.From(err).Hint
+				break
+			}
+		}
+		return p.scans(data, p.noJournal())
+	}
+	out := []catalog.Check{data, p.checkTables(ctx, p.store, checked, len(sets))}
+	if p.tapes != nil {
+		out = append(out, p.tapes.check(ctx))
+	}
+	if p.journal == nil {
+		return append(out, p.noJournal())
+	}
+	return append(out, p.journal.check(ctx))
+}
+
+// Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the
+// same.
+func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
+	f := fault.From(plainly(defaultSet, failure))
+	const unstarted = "not looked at, since the database did not start"
+	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
+	if p.opts.Open != nil {
+		return out
+	}
+	schema := catalog.Check{Name: "schema", Detail: unstarted}
+	s := &store{app: p.app, engine: p.engine}
+	if err := p.open(ctx, host, s); err == nil {
+		defer func() { _ = s.backend.Close() }() // nothing was written
+		if sets, err := s.backend.Sets(ctx); err == nil {
+			schema = p.checkTables(ctx, s, sets[:min(len(sets), maxChecked)], len(sets))
+		}
+	}
+	return append(out, schema, catalog.Check{Name: "replay", Detail: unstarted}, catalog.Check{Name: "journal", Detail: unstarted})
+}
+
+// Ready implements catalog.Readier.
+func (p *Provider) Ready(ctx context.Context) error {
+	far, ok := p.store.backend.(backend.Reacher)
+	if !ok {
+		return nil // the app's own databases are the app's to watch
+	}
+	return far.Reach(ctx)
+}
+
+// scans says where searches read all rows, since nothing is put into a database of
+// the app's own.
+func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
+	var searched []string
+	for _, e := range p.app.Graph.Entities {
+		if filter.Index(e) != nil {
+			searched = append(searched, e.Resource.Name)
+		}
+	}
+	if len(searched) == 0 {
+		return checks
+	}
+	return append(checks, catalog.Check{
+		Name: "search", OK: true,
+		Detail: "q reads all rows of " + few(searched) + ": an app that opens its own database has no index of words",
+	})
+}
+
+// checkTables says how the sets stand to the app's schema.
+func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, all int) catalog.Check {
+	c := catalog.Check{Name: "schema"}
+	standings, err := look(ctx, s.backend, s.way, checked)
+	if err != nil {
+		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
+		return c
+	}
+	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s looked at, all current", p.mode, len(checked), counted(all))
+	for _, s := range standings {
+		if s.State == migrate.Current {
+			continue
+		}
+		c.Detail, c.Hint = fmt.Sprintf("the tables of %s are %s: %s", s.Set, s.State, s.Why), s.Do
+		// A set that is migrated at its next use is no failure.
+		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
+			break
+		}
+	}
+	return c
+}
+
+// ask opens a set of the app's own and asks it something.
+func (p *Provider) ask(ctx context.Context, set string) error {
+	d, _, release, err := p.store.backend.Use(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = d.DB().ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1")
+	return err
+}
+
+// Report implements catalog.Reporter.
+func (p *Provider) Report(catalog.Boot) []string {
+	sets, err := p.store.backend.Sets(context.Background())
+	if err != nil {
+		return nil // the first call says it
+	}
+	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.store.backend.Dialect().Name(), len(sets))
+	if p.store.way != nil {
+		line += fmt.Sprintf(" migrations=%s schema=%08x", p.mode, uint32(p.hash))
+	}
+	return []string{line}
+}

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/koan-go/koan/entities/internal/read"
+)
+
+// What the host keeps of a run's writes, in bytes, until its changes are known:
+// estimates of the structures below.
+const (
+	// noteBytes is for a write to a row: its note, what became of the row, its change.
+	noteBytes = 224
+	// originBytes is for a row in a run that records, besides its images.
+	originBytes = 640
+	// linkBytes is for a link of a many-to-many edge, which both of its sides know.
+	linkBytes = 640
+	// keyBytes is for an id that is read.
+	keyBytes = 64
+)
+
+// holdNotes counts writes to so many rows before they are noted.
+func (t *tx) holdNotes(n int) error {
+	each := noteBytes
+	if t.attempt.Records() {
+		each += originBytes
+	}
+	return t.attempt.Hold(n * each)
+}
+
+// releaseNotes takes notes off the count that a savepoint has undone.
+func (t *tx) releaseNotes(n int) { t.attempt.Release(n * noteBytes) }
+
+// pass counts what is kept until the call ends.
+func (t *tx) pass(n int) error {
+	if err := t.attempt.Hold(n); err != nil {
+		return err
+	}
+	t.passing += n
+	return nil
+}
+
+// passKey is pass for an id that was read. It ends early where the context does.
+func (t *tx) passKey(ctx context.Context) read.Admit {
+	return func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return t.pass(keyBytes)
+	}
+}
+
+// passed takes what a call has counted by pass off the count; before is what calls
+// around it have.
+func (t *tx) passed(before int) {
+	t.attempt.Release(t.passing - before)
+	t.passing = before
+}
+
+// foresee counts, where the run records, that a row which was written takes n bytes now,
+// so that a run which cannot keep what it changes ends before it has changed everything.
+func (t *tx) foresee(k *kind, id any, n int) error {
+	if !t.attempt.Records() {
+		return nil
+	}
+	at := row{k, k.FormatID(id)}
+	o, known := t.origins[at]
+	if !known {
+		return nil
+	}
+	if err := t.attempt.Hold(max(n-o.ahead, 0)); err != nil {
+		return err
+	}
+	if o.ahead > n {
+		t.attempt.Release(o.ahead - n)
+	}
+	t.ahead += n - o.ahead
+	o.ahead = n
+	t.origins[at] = o
+	return nil
+}

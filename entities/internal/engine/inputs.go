@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxBatch bounds the models or ids of one call.
+const maxBatch = 10_000
+
+// The checked inputs of the writing operations.
+type (
+	upsertInput struct {
+		model     *model
+		replace   bool
+		ifVersion *int64
+	}
+	upsertManyInput struct{ models []*model }
+	patchInput      struct {
+		id        any
+		shown     string
+		changes   *model
+		ifVersion *int64
+	}
+	deleteInput struct {
+		ids       []any
+		places    []string // where each id stands in the input
+		ifVersion *int64
+	}
+)
+
+// open reads the input object and reports unknown members. It returns nil where
+// the input is no object.
+func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
+	v, problem := filter.Input(raw)
+	if problem != nil {
+		d.details = append(d.details, *problem)
+		return nil
+	}
+	members, ok := v.(map[string]any)
+	if !ok {
+		d.wrong("", "an object", v)
+		return nil
+	}
+	for _, name := range sortedKeys(members) {
+		if !slices.Contains(known, name) && !d.full() {
+			d.fail("/"+filter.Escape(name), "unknown input %s%s", filter.Quote(name), fault.DidYouMean(name, known))
+		}
+	}
+	if set, ok := members["set"]; ok {
+		if d.set, ok = set.(string); !ok {
+			d.wrong("/set", "the name of a set", set)
+		}
+	}
+	return members
+}
+
+func (d *decoder) flag(members map[string]any, name string) bool {
+	v, ok := members[name]
+	if !ok {
+		return false
+	}
+	b, ok := v.(bool)
+	if !ok {
+		d.wrong("/"+name, "true or false", v)
+	}
+	return b
+}
+
+// version reads ifVersion, which only versioned entities know.
+func (d *decoder) version(members map[string]any) *int64 {
+	v, ok := members["ifVersion"]
+	if !ok {
+		return nil
+	}
+	if !d.kind.Entity.Resource.Versioned {
+		d.fail("/ifVersion", "%s has no version", d.kind.name())
+		return nil
+	}
+	number, ok := v.(json.Number)
+	if n, err := number.Int64(); ok && err == nil {
+		return &n
+	}
+	d.wrong("/ifVersion", "an integer", v)
+	return nil
+}
+
+// need gives a member that must be there.
+func (d *decoder) need(members map[string]any, name string) (any, bool) {
+	v, ok := members[name]
+	if !ok {
+		d.fail("/"+name, "%s is needed", name)
+	}
+	return v, ok
+}
+
+func decodeUpsert(d *decoder, raw json.RawMessage) any {
+	in := &upsertInput{}
+	members := d.open(raw, "model", "replace", "ifVersion", "set")
+	if members == nil {
+		return in
+	}
+	in.replace = d.flag(members, "replace")
+	in.ifVersion = d.version(members)
+	if v, ok := d.need(members, "model"); ok {
+		in.model = d.model(v, "/model", true)
+		d.askValidators(in.model)
+		if in.ifVersion == nil { // else it is a conflict
+			d.complete(in.model, v, in.replace)
+		}
+	}
+	return in
+}
+
+func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
+	in := &upsertManyInput{}
+	members := d.open(raw, "models", "set")
+	if members == nil {
+		return in
+	}
+	for i, v := range d.list(members, "models") {
+		m := d.model(v, fmt.Sprintf("/models/%d", i), true)
+		d.askValidators(m)
+		d.complete(m, v, false)
+		in.models = append(in.models, m)
+	}
+	return in
+}
+
+// complete reports what a model lacks that can only create: one without an id, and
+// without the key that an entity is found by. One that replaces an entity lacks the
+// same. The handler says so too, together with what else is wrong then.
+func (d *decoder) complete(m *model, given any, replaces bool) {
+	if d.ahead == nil || m == nil || d.full() {
+		return
+	}
+	members, _ := given.(map[string]any)
+	if _, named := members[d.kind.key().Name]; !replaces && (named || m.findable(d.kind)) {
+		return
+	}
+	for _, lack := range m.missing(d.kind) {
+		if _, wrong := members[fault.Steps(lack.Path)[len(fault.Steps(m.at))]]; !wrong { // else it is said already
+			d.details = append(d.details, lack)
+		}
+	}
+}
+
+// list gives a member that is a list of bounded length.
+func (d *decoder) list(members map[string]any, name string) []any {
+	v, ok := d.need(members, name)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	switch {
+	case !ok:
+		d.wrong("/"+name, "a list", v)
+	case len(list) > maxBatch:
+		d.fail("/"+name, "at most %d in one call, not %d", maxBatch, len(list))
+		return nil
+	}
+	return list
+}
+
+func decodePatch(d *decoder, raw json.RawMessage) any {
+	in := &patchInput{}
+	members := d.open(raw, "id", "changes", "ifVersion", "set")
+	if members == nil {
+		return in
+	}
+	if v, ok := d.need(members, "id"); ok {
+		in.id, in.shown = d.own(v, "/id")
+	}
+	if v, ok := d.need(members, "changes"); ok {
+		in.changes = d.model(v, "/changes", true)
+		d.askValidators(in.changes)
+		d.sameID(in)
+	}
+	in.ifVersion = d.version(members)
+	return in
+}
+
+// sameID takes the id out of changes that were made of an entity as it was read.
+func (d *decoder) sameID(in *patchInput) {
+	if in.changes == nil || in.changes.id == nil {
+		return
+	}
+	if in.id != nil && in.changes.shown != in.shown {
+		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id does not change")
+	}
+	in.changes.id, in.changes.shown = nil, ""
+	d.keys = d.keys[:len(d.keys)-1] // it is the other one again
+}
+
+func decodeDelete(d *decoder, raw json.RawMessage) any {
+	in := &deleteInput{}
+	members := d.open(raw, "id", "ifVersion", "set")
+	if members == nil {
+		return in
+	}
+	if v, ok := d.need(members, "id"); ok {
+		id, _ := d.own(v, "/id")
+		in.ids, in.places = []any{id}, []string{"/id"}
+	}
+	in.ifVersion = d.version(members)
+	return in
+}
+
+func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
+	in := &deleteInput{}
+	members := d.open(raw, "ids", "set")
+	if members == nil {
+		return in
+	}
+	named := map[any]bool{}
+	for i, v := range d.list(members, "ids") {
+		at := fmt.Sprintf("/ids/%d", i)
+		if id, shown, ok := d.key(d.kind, v, at); ok && !named[id] {
+			named[id] = true
+			d.keys = append(d.keys, shown)
+			in.ids, in.places = append(in.ids, id), append(in.places, at)
+		}
+	}
+	return in
+}
+
+// decodeNew checks the input of `new`, which knows only the set.
+func decodeNew(k *kind, raw json.RawMessage) error {
+	d := &decoder{kind: k}
+	d.open(raw, "set")
+	return d.err()
+}

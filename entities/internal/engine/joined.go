@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
+)
+
+// side is a row as one column of a join table has it.
+type side struct{ table, column, id string }
+
+// link is a row of a join table, seen from one side.
+type link struct {
+	other any  // the id at the other side
+	was   bool // the transaction found it there
+	seen  bool // and its caller may read the other side
+}
+
+// named are the many-to-many edges that a mutation writes. They are columns of no
+// row, so a change shows them as lists of ids beside the row's own fields.
+func (t *tx) named(k *kind, m ent.Mutation) []*edge {
+	return t.many(k, func(name string) bool {
+		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
+	})
+}
+
+// many are the many-to-many edges of a kind that a run which records shows.
+func (t *tx) many(k *kind, take func(name string) bool) (out []*edge) {
+	if !t.attempt.Records() {
+		return nil
+	}
+	for i := range k.edges {
+		e := &k.edges[i]
+		if e.column.Relation == descriptor.M2M && take(e.column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func every(string) bool { return true }
+
+// noteLinks keeps for the links that rows have now whether the transaction found
+// them: was, of those that nothing was known of.
+func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
+	for _, e := range links {
+		for _, id := range ids {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			now, err := t.related(ctx, k, e.target, e.column, id)
+			if err != nil {
+				return err
+			}
+			if err := t.noteEach(ctx, k, id, e, now, was); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noteAdded keeps that links which a mutation is about to add were not there,
+// unless they were.
+func (t *tx) noteAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
+	for _, e := range links {
+		for _, id := range ids {
+			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.column.Ent)), false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []any, was bool) error {
+	readable, self := others, []any{id}
+	if was && t.caller != nil {
+		var err error
+		if readable, err = t.readable(ctx, e.target, others); err == nil {
+			self, err = t.readable(ctx, k, self)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	seen := setOf(readable)
+	for _, other := range others {
+		if err := t.attempt.Hold(linkBytes); err != nil {
+			return err
+		}
+		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
+		was := was && !t.newborn(k, id) && !t.newborn(e.target, other) && !t.listed[own] && !t.listed[far]
+		t.noteLink(own, far.id, link{other, was, seen[other]})
+		t.noteLink(far, own.id, link{id, was, len(self) > 0})
+		if k.mutual(e) { // ent keeps one row for each direction
+			own.column, far.column = far.column, own.column
+			t.noteLink(own, far.id, link{other, was, seen[other]})
+			t.noteLink(far, own.id, link{id, was, len(self) > 0})
+		}
+	}
+	return nil
+}
+
+// list keeps that all links of rows are noted, which are about to be deleted: one that
+// is found later, at a row that was created again, was made since.
+func (t *tx) list(k *kind, ids []any, links []*edge) {
+	for _, e := range links {
+		for _, id := range ids {
+			if t.listed == nil {
+				t.listed = map[side]bool{}
+			}
+			t.listed[side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}] = true
+			if k.mutual(e) {
+				t.listed[side{e.column.JoinTable, e.column.JoinTarget, k.FormatID(id)}] = true
+			}
+		}
+	}
+}
+
+func (t *tx) noteLink(from side, to string, l link) {
+	if t.links == nil {
+		t.links = map[side]map[string]link{}
+	}
+	if t.links[from] == nil {
+		t.links[from] = map[string]link{}
+	}
+	if _, known := t.links[from][to]; !known {
+		t.links[from][to] = l
+	}
+}
+
+// mutual tells whether an edge leads from a kind to itself and is its own inverse.
+func (k *kind) mutual(e *edge) bool {
+	return e.target == k && !slices.ContainsFunc(k.edges, func(o edge) bool {
+		return o.column.JoinTable == e.column.JoinTable && o.column.JoinOwn == e.column.JoinTarget
+	})
+}
+
+// joined adds to what became of a row the ids at the other side of edges, where
+// they are others than before: those that the caller may read.
+func (t *tx) joined(ctx context.Context, r *net) error {
+	for _, e := range r.links {
+		now, err := t.related(ctx, r.kind, e.target, e.column, r.native)
+		if err == nil && t.caller != nil {
+			now, err = t.readable(ctx, e.target, now)
+		}
+		if err != nil {
+			return err
+		}
+		known := t.links[side{e.column.JoinTable, e.column.JoinOwn, r.id}]
+		there := setOf(now)
+		var before []any
+		for _, id := range now {
+			if l, ok := known[e.target.FormatID(id)]; !ok || l.was {
+				before = append(before, id)
+			}
+		}
+		for _, l := range known {
+			if l.was && l.seen && !there[l.other] {
+				before = append(before, l.other)
+			}
+		}
+		from, to := e.target.listed(before), e.target.listed(now)
+		if !slices.Equal(from, to) {
+			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.from) + len(r.to)); err != nil { // they are copied
+				return err
+			}
+			r.from, r.to = beside(r.from, e.json.Name, from), beside(r.to, e.json.Name, to)
+		}
+	}
+	return nil
+}
+
+// listed gives ids as callers see them, in their order.
+func (k *kind) listed(ids []any) []string {
+	slices.SortFunc(ids, func(a, b any) int {
+		return cmp.Or(compareIDs(a, b), strings.Compare(k.FormatID(a), k.FormatID(b)))
+	})
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = k.FormatID(id)
+	}
+	return out
+}
+
+// beside adds a member to an image, if there is one.
+func beside(image []byte, name string, value []string) []byte {
+	if image == nil {
+		return nil
+	}
+	out := slices.Clone(image[:len(image)-1])
+	return append(append(append(append(append(out, ','), encode(name)...), ':'), encode(value)...), '}')
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// changeMany writes the same changes to many rows in a few statements, and gives
+// how many they were. done is false where that cannot be, since a rule of the app
+// has to see each row, or where the database refused one of them: then nothing
+// was written.
+func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *model, call catalog.Call) (affected int, done bool, err error) {
+	if len(ids) == 0 || m.immutable() || !t.plain(k, m) {
+		return 0, false, nil
+	}
+	p, err := e.revise(ctx, t, k, ids[0], m)
+	if err != nil {
+		return 0, false, err
+	}
+	if err := t.holdNotes(len(ids)); err != nil {
+		return 0, false, err
+	}
+	done, err = t.together(ctx, func() error {
+		if err := t.remember(ctx, k, ids); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := t.foresee(k, id, p.row.Size()); err != nil {
+				return err
+			}
+		}
+		return e.inPortions(k, ids, call, func(bound []any) error {
+			keys, err := e.writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
+			affected += len(keys)
+			return err
+		})
+	})
+	if !done || err != nil {
+		p.forget()
+		t.releaseNotes(len(ids))
+		return 0, false, err
+	}
+	for _, id := range ids {
+		t.changed(k, id)
+	}
+	return affected, true, nil
+}
+
+// deleteMany deletes rows in a few statements, and gives how many there were. done
+// is as that of changeMany.
+func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
+	if len(ids) == 0 || !t.native(k) || t.mayOverreach(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
+		return 0, false, nil
+	}
+	mark := len(t.notes)
+	done, err = t.together(ctx, func() error {
+		return e.inPortions(k, ids, call, func(bound []any) error {
+			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
+			if err != nil || len(keys) == 0 {
+				return err
+			}
+			there, err := k.scanned(keys)
+			if err != nil {
+				return err
+			}
+			t.touched = true
+			if _, err := t.expect(ctx, k, there, run.Delete, t.many(k, every)...); err != nil {
+				return err
+			}
+			_, moved, err := t.cascades(ctx, k, there, map[string]bool{})
+			if err != nil {
+				return err
+			}
+			if _, err := e.writer.DeleteMany(ctx, t.sql, k.Entity, keys); err != nil {
+				return err
+			}
+			deleted += len(there)
+			return t.count(ctx, moved)
+		})
+	})
+	if !done || err != nil {
+		t.undo(mark)
+		return 0, false, err
+	}
+	return deleted, true, nil
+}
+
+// inPortions does something with some ids at a time, as they are bound.
+func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound []any) error) error {
+	const portion = 1024
+	for begin := 0; begin < len(ids); begin += portion {
+		end := min(begin+portion, len(ids))
+		if err := do(k.boundAll(ids[begin:end])); err != nil {
+			return err
+		}
+		if len(ids) > portion {
+			call.Progress(float64(end), float64(len(ids)), "")
+		}
+	}
+	return nil
+}
+
+// cascadesOnce tells whether deleting rows of a kind reaches each kind by one way
+// only, and never its own: then deleting them together does what deleting them one
+// after the other does.
+func (e *engine) cascadesOnce(k *kind, reached map[*kind]bool) bool {
+	if reached[k] {
+		return false
+	}
+	reached[k] = true
+	for _, r := range k.Entity.Referrers {
+		if !r.Cascade && !r.SetNull {
+			continue
+		}
+		child := e.byName[r.Entity]
+		if r.Cascade && !e.cascadesOnce(child, reached) || !r.Cascade && reached[child] {
+			return false
+		}
+		reached[child] = true
+	}
+	return true
+}
+
+func (k *kind) boundAll(ids []any) []any {
+	out := make([]any, len(ids))
+	for i, id := range ids {
+		out[i] = k.bound(id)
+	}
+	return out
+}
+
+// scanned gives the native ids of keys as the database has them.
+func (k *kind) scanned(keys []any) ([]any, error) {
+	out := make([]any, len(keys))
+	for i, key := range keys {
+		var err error
+		if out[i], err = k.ScanID(key); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,494 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxEdgeIDs bounds the ids of one to-many edge in one input.
+const maxEdgeIDs = 1000
+
+// model is a checked set of fields and edges to write.
+type model struct {
+	id     any    // native; nil where the input names none
+	shown  string // the id as callers see it
+	fields []fieldValue
+	edges  []edgeValue
+	at     string         // JSON Pointer of the model in the input
+	key    map[string]any // the fields of the kind's unique key, as they stand in the input
+}
+
+type fieldValue struct {
+	column *descriptor.Column
+	field  *catalog.Field
+	value  any // nil clears
+}
+
+type edgeValue struct {
+	edge   *descriptor.Edge
+	json   *catalog.Edge
+	target *kind
+	clear  bool
+	link   []any // native ids
+	unlink []any
+	places map[any]string // id -> JSON Pointer of where it stands in the input
+}
+
+func (m *model) empty() bool { return len(m.fields) == 0 && len(m.edges) == 0 }
+
+func (m *model) has(field string) bool {
+	return slices.ContainsFunc(m.fields, func(f fieldValue) bool { return f.field.Name == field })
+}
+
+func (m *model) hasEdge(edge string) bool {
+	return slices.ContainsFunc(m.edges, func(e edgeValue) bool { return e.json.Name == edge })
+}
+
+// names tells whether the model says something of a field or an edge.
+func (m *model) names(name string) bool { return m != nil && (m.has(name) || m.hasEdge(name)) }
+
+// rules are what a field's value must obey, compiled once.
+type rules struct {
+	pattern *regexp.Regexp
+	schema  *jsonschema.Schema
+}
+
+func newRules(f *catalog.Field) (r rules, err error) {
+	if f.Pattern != "" {
+		if r.pattern, err = regexp.Compile(f.Pattern); err != nil {
+			return r, fmt.Errorf("the pattern of %s: %w", f.Name, err)
+		}
+	}
+	if f.Schema != nil {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.Schema))
+		if err != nil {
+			return r, err
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("field.json", doc); err != nil {
+			return r, err
+		}
+		r.schema, err = c.Compile("field.json")
+		return r, err
+	}
+	return r, nil
+}
+
+// decoder checks one input and collects everything that is wrong with it.
+type decoder struct {
+	kind    *kind
+	graph   filter.Graph // what a reading operation may be about
+	details []fault.Detail
+	refused error    // of a reading operation, with its details
+	ahead   *engine  // not nil: nothing is stored, and what the handler would refuse in any case is reported
+	set     string   // that the input names, else the run's
+	keys    []string // ids of the kind's own entities that it names
+}
+
+// full tells that enough is known of what is wrong.
+func (d *decoder) full() bool { return len(d.details) >= fault.MaxFound }
+
+func (d *decoder) fail(at, format string, args ...any) {
+	if d.full() {
+		return
+	}
+	d.details = append(d.details, fault.Detail{Path: at, Message: fmt.Sprintf(format, args...)})
+}
+
+func (d *decoder) wrong(at, expected string, got any) {
+	if d.full() {
+		return
+	}
+	d.details = append(d.details, fault.Detail{Path: at, Message: "want " + expected, Expected: expected, Received: filter.Describe(got)})
+}
+
+func (d *decoder) err() error {
+	if len(d.details) == 0 {
+		return d.refused
+	}
+	return fault.Invalid(d.details...)
+}
+
+// model checks a model or a set of changes. Fields that the system keeps may
+// stand in it, since a model that was read is sent back whole; they are checked
+// and left out. withID tells that the id may stand in it.
+func (d *decoder) model(v any, at string, withID bool) *model {
+	members, ok := v.(map[string]any)
+	if !ok {
+		d.wrong(at, "an object", v)
+		return nil
+	}
+	m := &model{at: at}
+	for _, name := range sortedKeys(members) {
+		value, where := members[name], at+"/"+filter.Escape(name)
+		k := d.kind
+		switch e, target := k.edge(name); {
+		case name == k.key().Name && withID:
+			d.id(m, value, where)
+		case name == k.key().Name:
+			d.fail(where, "an id does not change")
+		case e != nil:
+			d.edge(m, e, target, value, where)
+		case k.field(name) != nil:
+			d.field(m, k.field(name), value, where)
+		default:
+			d.fail(where, "%s has no field %s%s", k.name(), filter.Quote(name), fault.DidYouMean(name, k.names()))
+		}
+	}
+	d.agree(m, at)
+	return m
+}
+
+func (d *decoder) id(m *model, v any, at string) {
+	m.id, m.shown = d.own(v, at)
+}
+
+// own checks the id of an entity that the input is about.
+func (d *decoder) own(v any, at string) (id any, shown string) {
+	id, shown, ok := d.key(d.kind, v, at)
+	if ok {
+		d.keys = append(d.keys, shown)
+	}
+	return id, shown
+}
+
+// key checks an id of a kind and gives its native form.
+func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool) {
+	seen, problem := filter.Key(k.Entity, v, at)
+	if problem == nil {
+		var err error
+		if id, err = k.ParseID(fmt.Sprint(seen)); err == nil {
+			return id, k.FormatID(id), true
+		}
+		problem = &fault.Detail{Path: at, Message: err.Error()}
+	}
+	d.details = append(d.details, *problem)
+	return nil, "", false
+}
+
+func (d *decoder) field(m *model, f *catalog.Field, v any, at string) {
+	column := d.kind.Entity.Column(f.Name)
+	value, ok := d.value(column, f, v, at)
+	if !ok || f.ReadOnly {
+		return
+	}
+	m.fields = append(m.fields, fieldValue{column, f, value})
+	if slices.Contains(d.kind.Entity.UpsertBy, f.Name) {
+		if m.key == nil {
+			m.key = map[string]any{}
+		}
+		m.key[f.Name] = v
+	}
+}
+
+// value checks the value of a field and gives it as the converters of package
+// shim take it.
+func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, bool) {
+	if v == nil {
+		if !f.Nullable {
+			d.fail(at, "%s cannot be null", f.Name)
+		}
+		return nil, f.Nullable
+	}
+	if f.Type == catalog.TypeJSON {
+		return d.json(f, v, at)
+	}
+	value, problem := filter.Value(c, f, v, at)
+	if problem != nil {
+		if f.Sensitive { // what was sent may be near the secret that was meant
+			problem.Message, problem.Received = f.Name+" is not what it should be", ""
+		}
+		d.details = append(d.details, *problem)
+		return nil, false
+	}
+	if why := d.limits(f, value); why != "" {
+		d.fail(at, "%s %s", f.Name, why)
+		return nil, false
+	}
+	if c.Form != nil {
+		canonical, err := c.Form.Canonical(value)
+		if err != nil {
+			d.fail(at, "%s: %s", f.Name, discreet(f, value, err.Error()))
+		}
+		return canonical, err == nil
+	}
+	return value, true
+}
+
+func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
+	if s := d.kind.rules[f.Name].schema; s != nil {
+		if err := s.Validate(v); err != nil {
+			d.fail(at, "%s does not fit its schema %s", f.Name, f.Schema)
+			return nil, false
+		}
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		d.fail(at, "%s is not JSON", f.Name)
+		return nil, false
+	}
+	return json.RawMessage(raw), true
+}
+
+// limits says which limit of its field a value breaks, "" for none.
+func (d *decoder) limits(f *catalog.Field, value any) string {
+	switch v := value.(type) {
+	case string:
+		n := utf8.RuneCountInString(v)
+		switch r := d.kind.rules[f.Name]; {
+		case f.MinLength != nil && n < *f.MinLength:
+			return fmt.Sprintf("has at least %d characters", *f.MinLength)
+		case f.MaxLength != nil && n > *f.MaxLength:
+			return fmt.Sprintf("has at most %d characters, not %d", *f.MaxLength, n)
+		case r.pattern != nil && !r.pattern.MatchString(v):
+			return "matches " + f.Pattern
+		}
+	case int64:
+		return bounds(f, float64(v))
+	case float64:
+		return bounds(f, v)
+	}
+	return ""
+}
+
+func bounds(f *catalog.Field, v float64) string {
+	switch {
+	case f.Min != nil && v < *f.Min:
+		return fmt.Sprintf("is at least %v", *f.Min)
+	case f.Max != nil && v > *f.Max:
+		return fmt.Sprintf("is at most %v", *f.Max)
+	}
+	return ""
+}
+
+// edge checks what is written to an edge: an id or an object with one, null, a
+// list of them, or {$add, $remove, $set}.
+func (d *decoder) edge(m *model, e *edge, target *kind, v any, at string) {
+	out := edgeValue{edge: e.column, json: e.json, target: target}
+	before := len(d.details)
+	switch list, isList := v.([]any); {
+	case !e.json.Many && v == nil:
+		if e.json.Required {
+			d.fail(at, "%s cannot be null", e.json.Name)
+		}
+		out.clear = true
+	case !e.json.Many:
+		out.link = d.references(&out, []any{v}, at, true)
+	case isList:
+		out.clear, out.link = true, d.references(&out, list, at, false)
+	default:
+		d.edgeChange(&out, v, at)
+	}
+	if len(d.details) == before {
+		m.edges = append(m.edges, out)
+	}
+}
+
+func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
+	members, ok := v.(map[string]any)
+	if !ok || len(members) == 0 {
+		d.wrong(at, "a list of ids, or an object with $add, $remove or $set", v)
+		return
+	}
+	for _, name := range sortedKeys(members) {
+		where := at + "/" + filter.Escape(name)
+		list, ok := members[name].([]any)
+		if !ok {
+			d.wrong(where, "a list of ids", members[name])
+			continue
+		}
+		ids := d.references(out, list, where, false)
+		switch name {
+		case "$add":
+			out.link = append(out.link, ids...)
+		case "$remove":
+			out.unlink = append(out.unlink, ids...)
+		case "$set":
+			out.clear, out.link = true, append(out.link, ids...)
+		default:
+			d.fail(where, "unknown operator %s%s", filter.Quote(name), fault.DidYouMean(name, []string{"$add", "$remove", "$set"}))
+		}
+	}
+	if _, set := members["$set"]; set && len(members) > 1 {
+		d.fail(at, "$set stands alone")
+	}
+	for _, id := range out.unlink {
+		if slices.Contains(out.link, id) && !out.clear {
+			d.fail(out.places[id], "%s is in $add and in $remove; say which", filter.Quote(out.target.FormatID(id)))
+		}
+	}
+}
+
+// references checks ids, or objects that have one, drops repetitions, and
+// remembers where each id stands.
+func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []any {
+	target := e.target
+	if len(list) > maxEdgeIDs {
+		d.fail(at, "at most %d ids in one call, not %d", maxEdgeIDs, len(list))
+		return nil
+	}
+	out := []any{}
+	for i, v := range list {
+		where := at
+		if !one {
+			where = fmt.Sprintf("%s/%d", at, i)
+		}
+		if o, ok := v.(map[string]any); ok {
+			if v, ok = o[target.key().Name]; !ok {
+				d.fail(where, "want an id, or an object with id")
+				continue
+			}
+			where += "/" + target.key().Name
+		}
+		if id, _, ok := d.key(target, v, where); ok && !slices.Contains(out, id) {
+			out = append(out, id)
+			if e.places == nil {
+				e.places = map[any]string{}
+			}
+			e.places[id] = where
+		}
+	}
+	return out
+}
+
+// agree joins an edge with the field that is its key: both may stand in a model
+// that was read together with its edges, if they say the same.
+func (d *decoder) agree(m *model, at string) {
+	m.edges = slices.DeleteFunc(m.edges, func(e edgeValue) bool {
+		if e.json.Reference == "" || !m.has(e.json.Reference) {
+			return false
+		}
+		i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == e.json.Reference })
+		said := m.fields[i].value
+		if e.clear != (said == nil) || !e.clear && e.target.FormatID(e.link[0]) != fmt.Sprint(said) {
+			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s say different things; give one of them", e.json.Name, e.json.Reference)
+		}
+		return true
+	})
+}
+
+// apply puts the model into a builder's mutation.
+func (m *model) apply(k *kind, w shim.Write, creating bool) error {
+	var details []fault.Detail
+	for _, f := range m.fields {
+		var err error
+		switch {
+		case f.value != nil:
+			err = k.Set(w.Mutation, f.column.Name, f.value)
+		case !creating:
+			err = w.Mutation.ClearField(f.column.Name)
+		}
+		if err != nil {
+			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(f.field.Name), Message: err.Error()})
+		}
+	}
+	for _, e := range m.edges {
+		if err := e.apply(k, w, creating); err != nil {
+			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(e.json.Name), Message: err.Error()})
+		}
+	}
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	return nil
+}
+
+func (e *edgeValue) apply(k *kind, w shim.Write, creating bool) error {
+	change := func(c shim.EdgeChange, ids []any) error { return k.Edge(w.Mutation, e.edge.Ent, c, ids) }
+	// A to-one edge that is linked again needs no clearing before, unless it is the
+	// other side that has to let go.
+	if e.clear && !creating && (e.json.Many || len(e.link) == 0 || e.edge.TargetKey != "") {
+		if err := change(shim.Clear, nil); err != nil {
+			return err
+		}
+	}
+	if len(e.unlink) > 0 && !creating {
+		if err := change(shim.Unlink, e.unlink); err != nil {
+			return err
+		}
+	}
+	if len(e.link) > 0 {
+		return change(shim.Link, e.link)
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// missing are the problems of a model that is to be created and lacks something.
+func (m *model) missing(k *kind) []fault.Detail {
+	var out []fault.Detail
+	lack := func(name string) {
+		out = append(out, fault.Detail{Path: m.at + "/" + filter.Escape(name), Message: name + " is required to create a " + k.name()})
+	}
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if f.Required && !m.has(f.Name) && (f.Edge == "" || !m.hasEdge(f.Edge)) {
+			lack(f.Name)
+		}
+	}
+	for i := range k.Entity.Resource.Edges {
+		e := &k.Entity.Resource.Edges[i]
+		if e.Required && e.Reference == "" && !m.hasEdge(e.Name) {
+			lack(e.Name)
+		}
+	}
+	for i := range m.edges {
+		if ed := &m.edges[i]; ed.json.ReadOnly && len(ed.link) > 0 {
+			out = append(out, m.elsewhere(ed))
+		}
+	}
+	if k.key().Required && m.id == nil {
+		lack(k.key().Name)
+	}
+	if k.blind {
+		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " needs a relationship that you may not see"})
+	}
+	return out
+}
+
+// elsewhere says that an edge is not written here, and why.
+func (m *model) elsewhere(ed *edgeValue) fault.Detail {
+	message := ed.json.Name + " cannot be changed after creation"
+	if ed.json.ReadOnly {
+		why := ed.json.Reason
+		if why == "" {
+			why = ed.json.Description
+		}
+		message = strings.TrimSpace(ed.json.Name + " cannot be written here. " + why)
+	}
+	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: message}
+}
+
+// names gives everything that can stand in a model.
+func (k *kind) names() []string {
+	out := []string{k.key().Name}
+	for i := range k.Entity.Resource.Fields {
+		out = append(out, k.Entity.Resource.Fields[i].Name)
+	}
+	for i := range k.edges {
+		out = append(out, k.edges[i].json.Name)
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
+}

@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// native tells whether rows of a kind are written by statements of the engine's
+// own: nothing of the app stands around ent's statement, and the caller sees whole
+// rows. What ent's builders do besides the statement (defaults, validators) still
+// runs.
+func (t *tx) native(k *kind) bool {
+	return k.Plain && !t.hooked(k) && !t.caller.narrows(k)
+}
+
+// plain tells whether a model of a native kind is about columns of its own table
+// only, and refers to nothing that rules of the app may hide.
+func (t *tx) plain(k *kind, m *model) bool {
+	if !t.native(k) {
+		return false
+	}
+	for i := range m.edges {
+		if e, _ := k.edge(m.edges[i].json.Name); !e.keyed || t.caller.hides(e.target) {
+			return false
+		}
+	}
+	for i := range m.fields {
+		if target := k.refers[m.fields[i].field.Name]; target != nil && t.caller.hides(target) {
+			return false
+		}
+	}
+	return true
+}
+
+// immutable reports whether a model has fields or edges that a change may not set.
+func (m *model) immutable() bool {
+	for i := range m.edges {
+		if m.edges[i].guarded() {
+			return true
+		}
+	}
+	for i := range m.fields {
+		if m.fields[i].field.Immutable {
+			return true
+		}
+	}
+	return false
+}
+
+// prepared is a row that ent's defaults and validators have seen.
+type prepared struct {
+	model  *model
+	fresh  bool // it is a new row
+	id     any  // native; nil where the database makes it
+	row    write.Row
+	forget func() // takes its place on the tape back
+}
+
+// prepare makes the row of a new entity.
+func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepared, error) {
+	w := k.Create(t.ent)
+	if err := m.apply(k, w, true); err != nil {
+		return nil, err
+	}
+	if m.id != nil {
+		if err := k.SetID(w.Mutation, m.id); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := e.ready(ctx, t, k, m, w); err != nil {
+		return nil, err
+	}
+	row, err := k.row(w.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{model: m, fresh: true, row: row}
+	if id, ok := k.ID(w.Mutation); ok {
+		p.id = id
+		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.bound(id)}}, row...)
+	}
+	return p, nil
+}
+
+// revise makes the row of an entity that changes.
+func (e *engine) revise(ctx context.Context, t *tx, k *kind, id any, m *model) (*prepared, error) {
+	w := k.Update(t.ent, id)
+	if err := m.apply(k, w, false); err != nil {
+		return nil, err
+	}
+	forget, err := e.ready(ctx, t, k, m, w)
+	if err != nil {
+		return nil, err
+	}
+	row, err := k.row(w.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{model: m, id: id, row: row, forget: forget}, nil
+}
+
+// ready does what ent does between a builder's Save and its statement, the
+// engine's own hook included. forget takes the write's place on the tape back:
+// it did not happen.
+func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
+	w.Defaults()
+	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
+		k.Bump(w.Mutation)
+	}
+	forget, err = t.replay(ctx, k, w.Mutation)
+	if err != nil {
+		return forget, err
+	}
+	if err := w.Check(); err != nil {
+		return forget, e.trouble(ctx, t, k, m, err)
+	}
+	return forget, nil
+}
+
+// row gives what a mutation writes to its own table, in the order of columns.
+func (k *kind) row(m ent.Mutation) (write.Row, error) {
+	out := make(write.Row, 0, len(k.Entity.Columns)+1)
+	for i := range k.Entity.Columns {
+		c := &k.Entity.Columns[i]
+		if v, ok := m.Field(c.Name); ok {
+			arg, err := argument(c, v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, write.Value{Column: c.Name, V: arg})
+			continue
+		}
+		if m.FieldCleared(c.Name) {
+			out = append(out, write.Value{Column: c.Name})
+			continue
+		}
+		if v, ok := m.AddedField(c.Name); ok {
+			out = append(out, write.Value{Column: c.Name, V: v, Add: true})
+		}
+	}
+	for i := range k.edges {
+		if e := &k.edges[i]; e.keyed && e.json.Reference == "" {
+			if ids := m.AddedIDs(e.column.Ent); len(ids) > 0 {
+				out = append(out, write.Value{Column: e.column.OwnKey, V: e.target.bound(ids[0])})
+			} else if m.EdgeCleared(e.column.Ent) {
+				out = append(out, write.Value{Column: e.column.OwnKey})
+			}
+		}
+	}
+	return out, nil
+}
+
+// argument gives a value of ent's as ent gives it to the driver.
+func argument(c *descriptor.Column, v any) (any, error) {
+	if c.Storage != descriptor.JSON || c.Form != nil {
+		return v, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not JSON: %w", c.Field, err)
+	}
+	return json.RawMessage(raw), nil
+}
+
+// insert stores one new entity in one statement, and gives its JSON.
+func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
+	var id any
+	err = t.sql.Alone(func() (wrote bool, err error) {
+		// One row takes less time than watching for a cancel would.
+		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) (err error) {
+			wrote, out = true, read.Own(row)
+			id, err = k.ScanID(key)
+			return err
+		})
+		return wrote, err
+	})
+	if err != nil {
+		return nil, e.trouble(ctx, t, k, p.model, err)
+	}
+	if out == nil {
+		return nil, t.unseenRow(k, p.model)
+	}
+	t.made(k, id)
+	return out, t.foresee(k, id, len(out))
+}
+
+// unseenRow is what it means that a row could not be stored whose id no row has
+// that the transaction sees: somebody else was faster, and the next attempt sees
+// that row; or the database's row level security hides it from the caller.
+func (t *tx) unseenRow(k *kind, m *model) error {
+	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
+		return run.ErrStale
+	}
+	return fault.Newf(fault.Conflict, "another %s already has this id", k.name()).WithPath(m.at + "/id").
+		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
+}
+
+// made notes a row that was created.
+func (t *tx) made(k *kind, id any) {
+	t.touched = true
+	t.reserve(note{kind: k, id: id, action: run.Create})
+	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
+		if _, known := t.origins[at]; !known {
+			t.keep(at, origin{})
+		}
+	}
+}
+
+// changed notes a row that was changed.
+func (t *tx) changed(k *kind, id any) {
+	t.touched = true
+	t.reserve(note{kind: k, id: id, action: run.Update})
+}
+
+// renew changes an entity in one statement and gives what it became; nil where
+// there is none with the id, or none at the version.
+func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
+	if err := t.remember(ctx, k, []any{p.id}); err != nil {
+		return nil, err
+	}
+	var out []byte
+	err := t.sql.Alone(func() (wrote bool, err error) {
+		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)
+		return out != nil, err
+	})
+	if err != nil {
+		return nil, e.trouble(ctx, t, k, p.model, err)
+	}
+	if out == nil {
+		p.forget()
+		t.releaseNotes(1)
+		return nil, nil
+	}
+	t.changed(k, p.id)
+	return out, t.foresee(k, p.id, len(out))
+}
+
+// reviseAndRenew is both in one.
+func (e *engine) reviseAndRenew(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+	p, err := e.revise(ctx, t, k, id, m)
+	if err != nil {
+		return nil, err
+	}
+	return e.renew(ctx, t, k, p, ifVersion)
+}
+
+// pointsTo tells whether an edge's column leads from a kind to another.
+func (k *kind) pointsTo(target *kind) bool {
+	for i := range k.edges {
+		if k.edges[i].target == target && k.edges[i].column.OwnKey != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// compareIDs orders ids that a database counts up.
+func compareIDs(a, b any) int {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	switch {
+	case x.CanInt() && y.CanInt():
+		return cmp.Compare(x.Int(), y.Int())
+	case x.CanUint() && y.CanUint():
+		return cmp.Compare(x.Uint(), y.Uint())
+	}
+	return 0
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// watched is a transaction whose statements are told to the run's observer.
+type watched struct {
+	backend.Tx
+	attempt *run.Attempt
+	driver  *backend.TxDriver
+}
+
+func observed(t backend.Tx, a *run.Attempt) backend.Tx { return &watched{Tx: t, attempt: a} }
+
+// ExecContext implements backend.Querier.
+func (w *watched) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	end := w.attempt.Statement(ctx, query)
+	r, err := w.Tx.ExecContext(ctx, query, args...)
+	end(err)
+	return r, err
+}
+
+// QueryContext implements backend.Querier. What it takes to read the rows is the
+// call's.
+func (w *watched) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	end := w.attempt.Statement(ctx, query)
+	rows, err := w.Tx.QueryContext(ctx, query, args...)
+	end(err)
+	return rows, err
+}
+
+// Driver implements backend.Tx: what ent does is watched too.
+func (w *watched) Driver() *backend.TxDriver {
+	if w.driver == nil {
+		w.driver = backend.NewTxDriver(w.Tx.Driver().Dialect(), w)
+	}
+	return w.driver
+}

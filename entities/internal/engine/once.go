@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// keys is the ledger of runs with an idempotency key, over the app's own tables
+// and the receipts of its sets. The tables are made when the first key comes.
+type keys struct {
+	store *store
+	owner backend.Owner
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	opened  *ledger.Keys
+	tidied  time.Time
+	stop    context.CancelFunc // of tidying up
+	tidying sync.WaitGroup
+}
+
+var (
+	_ run.Ledger       = (*keys)(nil)
+	_ run.LedgerKeeper = (*Provider)(nil)
+)
+
+// Ledger implements run.LedgerKeeper. An app that opens its databases itself has no
+// place for what is no set's.
+func (p *Provider) Ledger() run.Ledger {
+	if p.keys == nil {
+		return nil
+	}
+	return p.keys
+}
+
+// open opens the tables at their first use.
+func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.opened != nil {
+		return k.opened, nil
+	}
+	d := k.store.backend.Dialect()
+	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d)))
+	if err != nil {
+		return nil, k.verdict(err)
+	}
+	k.opened = ledger.NewKeys(db, d)
+	return k.opened, nil
+}
+
+// close closes the tables, if they were ever opened.
+func (k *keys) close() error {
+	k.mu.Lock()
+	if k.stop != nil {
+		k.stop()
+	}
+	k.mu.Unlock()
+	k.tidying.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.opened == nil {
+		return nil
+	}
+	return k.opened.Close()
+}
+
+// Keeps implements run.Ledger.
+func (k *keys) Keeps(s run.Store) bool { return s == run.Store(k.store) }
+
+// verdict is what an error of the tables means: a fault where the database failed.
+func (k *keys) verdict(err error) error { return k.store.verdict(ledgerName, err) }
+
+// ledgerName stands in the place of a set's name in such a fault.
+const ledgerName = "koan.ledger"
+
+// Claim implements run.Ledger.
+func (k *keys) Claim(ctx context.Context, c run.Claim) (standing run.Standing, err error) {
+	err = k.with(ctx, func(l *ledger.Keys) error {
+		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
+			return err
+		}
+		k.tidy(l, c.Retention)
+		standing, err = l.Claim(ctx, c)
+		return err
+	})
+	return standing, err
+}
+
+// How often runs are looked for that are older than the retention, and how many
+// are forgotten at once.
+const (
+	tidyEvery = 10 * time.Minute
+	tidyMost  = 200
+)
+
+// tidy forgets what is older than the retention, now and then, beside the runs.
+func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.tidied) < tidyEvery {
+		return
+	}
+	if k.stop != nil {
+		k.stop()
+	}
+	k.tidied = time.Now()
+	ctx, stop := context.WithCancel(context.Background())
+	k.stop = stop
+	k.tidying.Go(func() {
+		if err := k.forget(ctx, l, retention, tidyMost, nil); err != nil && ctx.Err() == nil {
+			k.log.WarnContext(ctx, "results of old runs are still kept", "error", err)
+		}
+	})
+}
+
+// forget takes out runs that nobody has touched for the retention: first what their
+// sets keep of them, so that nothing is left without a name.
+func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *run.Claim) error {
+	stale, err := l.Stale(ctx, retention, most, only)
+	if err != nil {
+		return err
+	}
+	for _, s := range stale {
+		for _, set := range s.Sets {
+			if err := k.forgetReply(ctx, set, s.Run); err != nil {
+				return err
+			}
+		}
+		if err := l.Forget(ctx, s.Run, retention); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetReply takes a reply out of a set, waiting for its turn like every writer.
+func (k *keys) forgetReply(ctx context.Context, set, id string) error {
+	d, gone, release, err := k.use(ctx, set)
+	if err != nil || gone {
+		return err
+	}
+	defer release()
+	tx, err := d.Begin(ctx, nil, true)
+	if err != nil {
+		return err
+	}
+	if err := ledger.ForgetReply(ctx, k.store.backend.Dialect(), tx, id); err != nil {
+		_ = tx.Rollback(context.WithoutCancel(ctx))
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+// use gives a set that was written to once. gone tells that it is not there any
+// more: looking for a receipt makes no set.
+func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
+	sets, err := k.store.backend.Sets(ctx)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	if !slices.Contains(sets, set) {
+		return nil, true, nil, nil
+	}
+	d, _, release, err = k.store.backend.Use(ctx, set)
+	return d, false, release, err
+}
+
+// Renew implements run.Ledger.
+func (k *keys) Renew(ctx context.Context, h run.Hold) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.Renew(ctx, h) })
+}
+
+// Intend implements run.Ledger.
+func (k *keys) Intend(ctx context.Context, h run.Hold, i run.Intent) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.Intend(ctx, h, i) })
+}
+
+// Settle implements run.Ledger.
+func (k *keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.Settle(ctx, h, i) })
+}
+
+// Commits implements run.Ledger.
+func (k *keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.Commits(ctx, h, sets, scope) })
+}
+
+// End implements run.Ledger.
+func (k *keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
+	return k.with(ctx, func(l *ledger.Keys) error { return l.End(ctx, h, e) })
+}
+
+func (k *keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
+	l, err := k.open(ctx)
+	if err != nil {
+		return err
+	}
+	return k.verdict(fn(l))
+}
+
+// Receipts implements run.Ledger. A set that is not there any more has none.
+func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Receipt, error) {
+	var out []run.Receipt
+	for _, set := range sets {
+		d, gone, release, err := k.use(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			continue
+		}
+		found, err := k.receipts(ctx, d, id)
+		release()
+		if err != nil {
+			var known *fault.Fault
+			if err = k.store.verdict(set, err); errors.As(err, &known) {
+				return nil, err
+			}
+			return nil, fault.New(fault.ServiceUnavailable, "the receipts of the set "+set+" cannot be read").Because(err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// receipts gives the receipts of a run in one set, the reply with the first.
+func (k *keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
+	found, err := ledger.Receipts(ctx, k.store.backend.Dialect(), d.DB(), id)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	found[0].Reply, err = ledger.Reply(ctx, k.store.backend.Dialect(), d.DB(), id)
+	return found, err
+}

@@ -1,0 +1,368 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// operation is one of the ops that entities have (CONTRACT section 2).
+type operation struct {
+	op      string
+	title   func(name string) string
+	summary func(name string) string
+	effects catalog.Effects
+	writes  bool
+	input   func(e *engine, k *kind) json.RawMessage
+	output  func(k *kind) json.RawMessage
+	example func(k *kind) json.RawMessage
+	check   func(e *engine, k *kind, input json.RawMessage) error
+	decode  func(d *decoder, input json.RawMessage) any // in place of check, where the handler needs nothing else of an input
+	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
+}
+
+var (
+	reading  = catalog.Effects{ReadOnly: true, Idempotent: true}
+	storing  = catalog.Effects{Destructive: true}
+	changing = catalog.Effects{Destructive: true, Idempotent: true}
+	verb     = func(format string) func(string) string {
+		return func(name string) string { return fmt.Sprintf(format, name) }
+	}
+	noExample  = func(*kind) json.RawMessage { return nil }
+	constantly = func(text string) func(*kind) json.RawMessage {
+		return func(*kind) json.RawMessage { return json.RawMessage(text) }
+	}
+)
+
+// operations are all of them, in catalog order.
+var operations = []operation{
+	{
+		op: "collection", title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
+		effects: reading, input: func(e *engine, k *kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.app.Graph) },
+		output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeCollection(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := asked(t, k, call, read.DecodeCollection)
+			if err != nil {
+				return nil, err
+			}
+			in.Set = t.set // a cursor belongs to the set, however the input names it
+			t.once(in.Single())
+			return e.reader.Collection(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "get-by-id", title: verb("Get %s"), summary: verb("Gives one %s by its id."),
+		effects: reading, example: noExample,
+		input:  func(e *engine, k *kind) json.RawMessage { return read.GetSchema(k.Entity, e.app.Graph) },
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		decode: decodeGet,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := got(t, k, call)
+			if err != nil {
+				return nil, err
+			}
+			if in.Single() {
+				// One row by its key takes less time than watching for a cancel would.
+				t.once(true)
+				ctx = context.WithoutCancel(ctx)
+			}
+			return e.reader.Get(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "count", title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
+		effects: reading, example: constantly(`{}`),
+		input:  func(e *engine, k *kind) json.RawMessage { return read.CountSchema(k.Entity, e.app.Graph) },
+		output: func(*kind) json.RawMessage { return numberSchema("count") },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeCount(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := asked(t, k, call, read.DecodeCount)
+			if err != nil {
+				return nil, err
+			}
+			t.once(true)
+			return e.reader.Count(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "aggregate", title: verb("Aggregate %s"), summary: verb("Groups %s entities and computes count, distinct count, sum, avg, min and max, in the database."),
+		effects: reading, example: constantly(`{"count":true}`),
+		input:  func(e *engine, k *kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.app.Graph) },
+		output: func(*kind) json.RawMessage { return rowsSchema },
+		check: func(e *engine, k *kind, in json.RawMessage) error {
+			_, err := read.DecodeAggregate(in, k.Entity, e.app.Graph)
+			return err
+		},
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in, err := asked(t, k, call, read.DecodeAggregate)
+			if err != nil {
+				return nil, err
+			}
+			t.once(true)
+			return e.reader.Aggregate(ctx, t.sql, in)
+		},
+	},
+	{
+		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
+		effects: reading, writes: true, example: constantly(`{}`),
+		input: func(_ *engine, k *kind) json.RawMessage {
+			return input(object{"set": read.SetSchema(&k.Entity.Resource)})
+		},
+		output: func(k *kind) json.RawMessage { return encode(object{"type": "object"}) },
+		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
+	},
+	{
+		op: "upsert", title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
+		effects: storing, writes: true, example: upsertExample,
+		input: func(_ *engine, k *kind) json.RawMessage {
+			p := object{"model": k.modelSchema(true), "set": read.SetSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
+			return input(k.withVersion(p), "model")
+		},
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		decode: decodeUpsert,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in := call.Decoded().(*upsertInput)
+			return e.upsert(ctx, t, k, in.model, in.replace, in.ifVersion)
+		},
+	},
+	{
+		op: "upsert-many", title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
+		effects: storing, writes: true, example: upsertManyExample,
+		input: func(_ *engine, k *kind) json.RawMessage {
+			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}
+			return input(p, "models")
+		},
+		output: func(k *kind) json.RawMessage {
+			return encode(object{"type": "object", "required": []string{"items"}, "properties": object{"items": object{"type": "array", "items": k.outputSchema()}}})
+		},
+		decode: decodeUpsertMany,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in := call.Decoded().(*upsertManyInput)
+			return e.upsertMany(ctx, t, k, in.models, call)
+		},
+	},
+	{
+		op: "patch", title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
+		effects: changing, writes: true, example: noExample,
+		input: func(_ *engine, k *kind) json.RawMessage {
+			p := object{"id": read.IDSchema(&k.Entity.Key), "changes": k.modelSchema(false), "set": read.SetSchema(&k.Entity.Resource)}
+			return input(k.withVersion(p), "id", "changes")
+		},
+		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		decode: decodePatch,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in := call.Decoded().(*patchInput)
+			return e.patch(ctx, t, k, in)
+		},
+	},
+	updateByQuery,
+	deleteByQuery,
+	{
+		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
+		effects: changing, writes: true, example: deleteExample,
+		input: func(_ *engine, k *kind) json.RawMessage {
+			return input(k.withVersion(object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		decode: decodeDelete,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in := call.Decoded().(*deleteInput)
+			return e.deleteAll(ctx, t, k, in, call)
+		},
+	},
+	{
+		op: "delete-many", title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
+		effects: changing, writes: true, example: deleteManyExample,
+		input: func(_ *engine, k *kind) json.RawMessage {
+			return input(object{"ids": object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")
+		},
+		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
+		decode: decodeDeleteMany,
+		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
+			in := call.Decoded().(*deleteInput)
+			return e.deleteAll(ctx, t, k, in, call)
+		},
+	},
+}
+
+func (k *kind) withVersion(p object) object {
+	if k.Entity.Resource.Versioned {
+		p["ifVersion"] = object{"type": "integer", "description": "Ends in conflict when the entity is at another version."}
+	}
+	return p
+}
+
+// offer is what the provider puts into the catalog.
+func (e *engine) offer(p *Provider) catalog.Offer {
+	var out catalog.Offer
+	for _, entity := range p.app.Graph.Entities {
+		k := e.byName[entity.Resource.Name]
+		r := entity.Resource
+		for _, c := range entity.Columns {
+			if c.Name == entity.VersionColumn {
+				r.Version = c.Field
+			}
+		}
+		for i := range operations {
+			if o := &operations[i]; r.Has(o.op) {
+				out.Operations = append(out.Operations, p.operation(e, k, o))
+			}
+		}
+		out.Resources = append(out.Resources, &r)
+	}
+	return out
+}
+
+// operation makes an operation on what an engine and a kind have of the entities: all
+// of them, or what somebody sees of them.
+func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operation {
+	r := &k.Entity.Resource
+	op := &catalog.Operation{
+		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
+		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
+		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.name(),
+		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
+	}
+	if o.decode != nil {
+		op.Check = func(in json.RawMessage) error {
+			d := &decoder{kind: k, graph: e.app.Graph, ahead: e}
+			o.decode(d, in)
+			return d.err()
+		}
+		op.Decode = func(in json.RawMessage, set string) (catalog.Decoded, error) {
+			d := &decoder{kind: k, graph: e.app.Graph, set: set}
+			value := o.decode(d, in)
+			if err := d.err(); err != nil {
+				return catalog.Decoded{}, err
+			}
+			return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, checkSet(r, d.set)
+		}
+	} else {
+		op.Check = func(in json.RawMessage) error { return o.check(e, k, in) }
+		op.Target = func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) }
+	}
+	if o.op == "collection" && r.Description != "" { // said once, where one looks first
+		op.Summary += " " + r.Description
+	}
+	if strings.HasPrefix(o.op, "delete") {
+		op.Summary += e.cascadeNote(k)
+	}
+	op.Narrow = func(s *catalog.Sight) *catalog.Operation {
+		seen := p.engine.as(s)
+		return p.operation(seen, seen.byName[r.Name], o)
+	}
+	if o.handle == nil { // new: the same answer every time, without a transaction
+		model := blank(r)
+		op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return model, nil }
+		return op
+	}
+	op.Handler = p.handler(o, r.Name)
+	return op
+}
+
+// scopes are what a caller needs for an operation. Where nothing is declared for
+// writing, reading rights alone do not grant it.
+func (k *kind) scopes(o *operation) []string {
+	e := k.Entity
+	if !o.writes {
+		return e.ReadScopes
+	}
+	declared := e.WriteScopes
+	if strings.HasPrefix(o.op, "delete") {
+		declared = slices.Concat(declared, e.DeleteScopes)
+	}
+	return slices.Concat(e.ReadScopes, catalog.Guard(catalog.KindEntity, declared))
+}
+
+// handler carries an operation out in the run's transaction.
+func (p *Provider) handler(o *operation, name string) catalog.Handler {
+	e, k := p.engine, p.engine.byName[name]
+	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
+		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
+			t := joined.(*tx)
+			t.caller = e.see(ctx, t, call)
+			defer t.passed(t.passing)
+			if o.writes || e.opts.Viewer != nil {
+				if ctx, err = t.caller.viewer(); err != nil {
+					return err
+				}
+			}
+			out, err = o.handle(ctx, e, t, k, call)
+			return t.verdict(err)
+		})
+		return out, err
+	}
+}
+
+// asked reads an input as its caller may ask it. It ends in forbidden where a
+// policy refuses to read an entity that the input is about.
+func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage, *descriptor.Entity, filter.Graph) (T, error)) (T, error) {
+	in, err := decode(call.Input(), t.caller.of(k).Entity, t.caller)
+	if err == nil {
+		err = t.caller.refused
+	}
+	return in, err
+}
+
+// decodeGet reads an input of get-by-id without the rules that hold for rows.
+func decodeGet(d *decoder, raw json.RawMessage) any {
+	in, err := read.DecodeGet(raw, d.kind.Entity, d.graph)
+	if d.refused = err; err != nil {
+		return in
+	}
+	if in.Named {
+		d.set = in.Set
+	}
+	d.keys = []string{in.ID}
+	return in
+}
+
+// got is asked for an input of get-by-id, which is read anew only where it names
+// what rules may hold for.
+func got(t *tx, k *kind, call catalog.Call) (*read.Get, error) {
+	in := call.Decoded().(*read.Get)
+	if !in.Plain() {
+		return asked(t, k, call, read.DecodeGet)
+	}
+	in.Obey(t.caller)
+	return in, t.caller.refused
+}
+
+// target reads what a call is about, and refuses a set that the entity does not
+// live in.
+func target(r *catalog.Resource, in json.RawMessage, set string) (catalog.Target, error) {
+	var about struct {
+		Set *string         `json:"set"`
+		ID  json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(in, &about); err != nil {
+		return catalog.Target{}, err
+	}
+	t := catalog.Target{Entity: r.Name, Set: set}
+	if about.Set != nil {
+		t.Set = *about.Set
+	}
+	if text := string(about.ID); text != "" && text != "null" {
+		var s string
+		if json.Unmarshal(about.ID, &s) == nil {
+			text = s
+		}
+		t.Keys = []string{text}
+	}
+	return t, checkSet(r, t.Set)
+}

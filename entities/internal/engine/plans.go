@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// plans keeps plans beside the keys of runs: a plan that is applied holds one.
+type plans struct{ keys *keys }
+
+var (
+	_ run.Plans      = plans{}
+	_ run.PlanKeeper = (*Provider)(nil)
+)
+
+// Plans implements run.PlanKeeper. An app that opens its databases itself has no
+// place for what is no set's.
+func (p *Provider) Plans() run.Plans {
+	if p.keys == nil {
+		return nil
+	}
+	return plans{p.keys}
+}
+
+// KeepPlan implements run.Plans.
+func (p plans) KeepPlan(ctx context.Context, plan *run.Plan, life time.Duration) error {
+	return p.keys.with(ctx, func(l *ledger.Keys) error { return l.KeepPlan(ctx, plan, life) })
+}
+
+// Plan implements run.Plans.
+func (p plans) Plan(ctx context.Context, id string) (found *run.Plan, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		found, err = l.Plan(ctx, id)
+		return err
+	})
+	return found, err
+}
+
+// WaitingPlans implements run.Plans.
+func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*run.Plan, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		waiting, err = l.WaitingPlans(ctx, most)
+		return err
+	})
+	return waiting, err
+}
+
+// WidenPlan implements run.Plans.
+func (p plans) WidenPlan(ctx context.Context, plan *run.Plan) (widened bool, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		widened, err = l.WidenPlan(ctx, plan)
+		return err
+	})
+	return widened, err
+}
+
+// MovePlan implements run.Plans.
+func (p plans) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (moved bool, err error) {
+	err = p.keys.with(ctx, func(l *ledger.Keys) error {
+		moved, err = l.MovePlan(ctx, id, from, to, by)
+		return err
+	})
+	return moved, err
+}

@@ -1,0 +1,249 @@
+// Package engine is the provider of an app's entities: from the generated
+// descriptors it offers the operations of CONTRACT section 2, and carries them
+// out over SQLite or PostgreSQL. It is the store of runs: sets, transactions, changes and
+// receipts.
+//
+// What belongs here: operations, writes through ent's builders, and what ties
+// reading, files and ledger together. What must never: surfaces, scripts, or
+// knowledge of one app.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/driven"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/postgres"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/sqlite"
+	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options change how an app's entities are served. The zero value is right for
+// most.
+type Options struct {
+	// Viewer puts into the context what the app's ent hooks, policies and
+	// interceptors, or the database's row level security (sql.WithVar), want to know
+	// of the caller. It is called for every call of every entity.
+	Viewer func(ctx context.Context, p auth.Principal) context.Context
+	// Open gives the driver of a set, for apps that have their own database, pool or
+	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
+	// database/sql. It is called once for each set; the driver is closed when the app
+	// stops. The data is the app's: its tables are neither migrated nor filled, only
+	// the system's own (koan_...) are made, and there is no setting `database`. A set
+	// that the app does not have ends in fault.UnknownSet.
+	Open func(ctx context.Context, set string) (dialect.Driver, error)
+	// Migrations are the migration files where the app carries them in it:
+	//
+	//	//go:embed migrations
+	//	var migrations embed.FS
+	//
+	// They count where migrations.dir is not set. nil reads that folder.
+	Migrations fs.FS
+}
+
+// settingDatabase is the key of CONTRACT section 1.
+const settingDatabase = "database"
+
+// Provider serves entities. Make one with Provide.
+type Provider struct {
+	app     *shim.App
+	opts    Options
+	engine  *engine
+	store   *store
+	keys    *keys      // nil where the app opens its databases itself
+	tapes   *tapes     // the same
+	journal *chronicle // likewise, or where it is switched off
+	mode    string     // how sets are migrated
+	hash    int32      // of the schema that they are migrated to
+	offer   catalog.Offer
+}
+
+var (
+	_ catalog.Provider     = (*Provider)(nil)
+	_ catalog.Configurable = (*Provider)(nil)
+	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Diagnoser    = (*Provider)(nil)
+	_ catalog.Commander    = (*Provider)(nil)
+	_ catalog.Reporter     = (*Provider)(nil)
+	_ catalog.Readier      = (*Provider)(nil)
+)
+
+// Provide makes the provider of an app's entities; app is what the generated
+// ent.Entities gives. A nil app is a programmer's mistake and panics.
+func Provide(app *shim.App, o Options) *Provider {
+	if app == nil {
+		panic("entities: Provide needs what ent.Entities() gives")
+	}
+	p := &Provider{app: app, opts: o}
+	p.engine = newEngine(app, o)
+	p.offer = p.engine.offer(p)
+	return p
+}
+
+// Name implements catalog.Provider.
+func (p *Provider) Name() string { return "entities" }
+
+// Settings implements catalog.Configurable.
+func (p *Provider) Settings() []catalog.Setting {
+	if p.opts.Open != nil {
+		return nil
+	}
+	return append([]catalog.Setting{{
+		Key: settingDatabase, Default: "",
+		Help: "where the data lies: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
+		Check: func(v any) error {
+			s, _ := v.(string)
+			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
+				return nil
+			}
+			if scheme, _, ok := strings.Cut(s, "://"); ok {
+				s = scheme + "://..." // the rest may have a password in it
+			}
+			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
+		},
+	}}, slices.Concat(migrationSettings(), journalSettings(), setSettings())...)
+}
+
+// Start implements catalog.Provider. It opens the data folder, and the default
+// set where an entity lives in it, so that an empty folder fills itself and one
+// that cannot be written is known before the first call.
+func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
+	s := &store{app: p.app, engine: p.engine}
+	if err := p.open(ctx, host, s); err != nil {
+		return err
+	}
+	p.engine.reader = read.New(s.backend.Dialect())
+	p.engine.reader.Indexed = s.way != nil // an app that migrates its own tables has none of our indexes
+	p.engine.writer = write.New(p.engine.reader)
+	for _, e := range p.app.Graph.Entities {
+		if !declared(&e.Resource, defaultSet) {
+			continue
+		}
+		_, _, release, err := s.backend.Use(ctx, defaultSet)
+		if err != nil {
+			_ = s.backend.Close()
+			return err
+		}
+		release()
+		break
+	}
+	p.store = s
+	if owner, ok := s.backend.(backend.Owner); ok {
+		s.quota = &setQuota{backend: s.backend, owner: owner, most: host.Settings().Int(settingSets), log: host.Log()}
+		p.keys = &keys{store: s, owner: owner, log: host.Log()}
+		p.tapes = &tapes{store: s, owner: owner, log: host.Log()}
+		if err := p.startJournal(ctx, host, owner); err != nil {
+			return errors.Join(err, s.backend.Close())
+		}
+	}
+	return nil
+}
+
+// open opens the backend: the app's own, or the one that the settings name.
+func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err error) {
+	if p.opts.Open != nil {
+		return s.open(p.driven(ctx))
+	}
+	m := newMigrations(p.app, p.opts, host)
+	if s.way, err = m.way(); err != nil {
+		return err
+	}
+	p.mode, p.hash = m.mode, m.schema.Hash
+	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
+}
+
+// driven serves what the app opens.
+func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
+	return func(s backend.Schema) (backend.Backend, error) {
+		if len(p.app.Seeds) > 0 {
+			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
+				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
+		}
+		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
+	}
+}
+
+// firstSet is a set that is there from the start: the default one, else one that an
+// entity names.
+func (p *Provider) firstSet() string {
+	first := defaultSet
+	for _, e := range p.app.Graph.Entities {
+		if declared(&e.Resource, defaultSet) {
+			return defaultSet
+		}
+		for _, set := range e.Resource.Sets {
+			if !strings.HasSuffix(set, "*") {
+				first = set
+			}
+		}
+	}
+	return first
+}
+
+// opener chooses the backend that the setting names.
+func opener(database, app string) func(backend.Schema) (backend.Backend, error) {
+	return func(s backend.Schema) (backend.Backend, error) {
+		if onPostgres(database) {
+			return postgres.Open(database, app, s)
+		}
+		path, err := folder(database, app)
+		if err != nil {
+			return nil, err
+		}
+		return sqlite.OpenFolder(path, s)
+	}
+}
+
+func onPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// folder reads the setting of a SQLite folder.
+func folder(database, app string) (string, error) {
+	if path := strings.TrimPrefix(database, "sqlite://"); path != "" {
+		return filepath.Abs(path)
+	}
+	home := os.Getenv("XDG_DATA_HOME")
+	if home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", fault.New(fault.ServiceUnavailable, "there is no home folder to keep data in").
+				WithHint("Set `database` to sqlite://FOLDER.").Because(err)
+		}
+		home = filepath.Join(user, ".local", "share")
+	}
+	return filepath.Abs(filepath.Join(home, app))
+}
+
+// Offer implements catalog.Provider.
+func (p *Provider) Offer() catalog.Offer { return p.offer }
+
+// Stop implements catalog.Provider.
+func (p *Provider) Stop(ctx context.Context) error {
+	if p.store == nil {
+		return nil
+	}
+	var err error
+	if p.journal != nil {
+		err = p.journal.close(ctx)
+	}
+	if p.keys != nil {
+		err = errors.Join(err, p.keys.close(), p.tapes.close(ctx))
+	}
+	return errors.Join(err, p.store.quota.close(), p.store.backend.Close())
+}

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"entgo.io/ent"
+	"entgo.io/ent/privacy"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// visible tells whether there is a row that the caller may read. Where a policy
+// refuses to tell, it ends in forbidden.
+func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
+	rule, err := t.caller.rule(k)
+	if err != nil {
+		return false, err
+	}
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
+}
+
+// readable gives those of some ids whose rows the caller may read.
+func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
+	rule, err := t.caller.ruleOrNothing(k)
+	if rule == nil || err != nil {
+		return ids, err
+	}
+	var out []any
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		there, err := t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// shown reads a row as the caller may see it; nil where there is none for him.
+func (t *tx) shown(ctx context.Context, k *kind, id any) ([]byte, error) {
+	rule, err := t.caller.ruleOrNothing(k)
+	if err != nil || !t.caller.shows(k) {
+		return nil, err
+	}
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bound(id), rule)
+}
+
+// show gives an image that was just read as the caller may see it.
+func (t *tx) show(ctx context.Context, k *kind, id any, image []byte) ([]byte, error) {
+	if image == nil || t.caller == nil || !t.caller.narrows(k) {
+		return image, nil
+	}
+	return t.shown(ctx, k, id)
+}
+
+// reachable refuses a model that refers to rows which the caller may not read, in
+// the words for those that are not there. id is of the entity that the model
+// changes, nil for a new one.
+func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
+	var details []fault.Detail
+	moved := false
+	look := func(target *kind, id any, at string) error {
+		seen, err := t.readable(ctx, target, []any{id})
+		there := len(seen) > 0
+		if err == nil && there && t.caller.secured { // foreign keys pass row level security by
+			there, err = t.exists(ctx, target, id)
+		}
+		if err == nil && !there {
+			details = append(details, dangles(t, target, id, at))
+		}
+		return err
+	}
+	for _, ed := range m.edges {
+		if !t.caller.hides(ed.target) {
+			continue
+		}
+		for _, id := range ed.link {
+			if err := look(ed.target, id, ed.places[id]); err != nil {
+				return err
+			}
+		}
+		if err := t.displaces(ctx, k, id, &ed, m.at); err != nil {
+			return err
+		}
+		moved = moved || ed.edge.TargetKey != ""
+	}
+	for _, f := range m.fields {
+		target := k.refers[f.field.Name]
+		if target == nil || f.value == nil || !t.caller.hides(target) {
+			continue
+		}
+		id, err := target.native(f.value)
+		if err == nil {
+			err = look(target, id, m.at+"/"+filter.Escape(f.field.Name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	if !moved {
+		return nil
+	}
+	if id == nil {
+		id = m.id
+	}
+	return t.moves(ctx, k, id, m)
+}
+
+// moves refuses a model whose edges change rows of another entity, since these have
+// the column, where that entity's policy keeps the caller from changing them: ent
+// itself asks the policies of what is written by its own builder alone.
+func (t *tx) moves(ctx context.Context, k *kind, id any, m *model) error {
+	for i := range m.edges {
+		ed := &m.edges[i]
+		if ed.edge.TargetKey == "" || ed.target.Permits == nil {
+			continue
+		}
+		at := m.at + "/" + filter.Escape(ed.json.Name)
+		off := ed.unlink
+		if ed.clear && id != nil {
+			now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+			if err != nil {
+				return err
+			}
+			off = append(slices.Clone(off), without(now, ed.link)...)
+		}
+		err := t.permitted(ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.refer(w, ed.edge.TargetKey, nil) })
+		if err == nil {
+			err = t.permitted(ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
+				if id == nil { // of a row that is not there yet
+					return nil
+				}
+				return ed.target.refer(w, ed.edge.TargetKey, id)
+			})
+		}
+		if err != nil {
+			return placed(err, at)
+		}
+	}
+	return nil
+}
+
+// placed names where in the input a fault belongs.
+func placed(err error, at string) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	return f.WithPath(at)
+}
+
+// refer sets the reference that a column of a kind is, or clears it for a nil id. A
+// reference that nothing but the other side of its edge knows is left as it is.
+func (k *kind) refer(w ent.Mutation, column string, id any) error {
+	for i := range k.edges {
+		e := &k.edges[i]
+		if e.column.OwnKey != column {
+			continue
+		}
+		if id == nil {
+			return k.Edge(w, e.column.Ent, shim.Clear, nil)
+		}
+		return k.Edge(w, e.column.Ent, shim.Link, []any{id})
+	}
+	return nil
+}
+
+// permitted refuses what the policy of a kind does not let the caller do to rows.
+func (t *tx) permitted(k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+	if k.Permits == nil || len(ids) == 0 {
+		return nil
+	}
+	ctx, err := t.caller.viewer()
+	if err != nil {
+		return err
+	}
+	done := "changed"
+	if op.Is(ent.OpDelete) {
+		done = "deleted"
+	}
+	permitted, err := k.Permits(ctx, t.ent, op, ids, change)
+	switch {
+	case errors.Is(err, privacy.Deny):
+		return fault.Newf(fault.Forbidden, "%s entities cannot be %s: %s", k.name(), done, denial(err)).
+			WithHint("A policy of the app refused it; its message says why.").Because(err)
+	case err != nil:
+		return t.verdict(err)
+	case len(permitted) < len(ids):
+		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.name(), done).
+			WithHint("Somebody with other rights has to do this.")
+	}
+	return nil
+}
+
+// displaces refuses to take the other side of a one-to-one edge off a row that the
+// caller may not read: its column would be written.
+func (t *tx) displaces(ctx context.Context, k *kind, id any, ed *edgeValue, at string) error {
+	if id == nil || ed.json.Many || ed.edge.TargetKey == "" {
+		return nil
+	}
+	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	if err != nil {
+		return err
+	}
+	seen, err := t.readable(ctx, ed.target, now)
+	if err != nil || len(seen) == len(now) {
+		return err
+	}
+	return unseen(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
+}
+
+// kept is the fault for a row that the caller may read, and that a policy keeps
+// from being written.
+func kept(k *kind, what string) error {
+	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.name(), what).
+		WithHint("Somebody with other rights has to do this.")
+}
+
+// native gives the id that a reference field has, as ParseID gives it.
+func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
+
+// dangles is the problem of a reference that leads nowhere. It does not name an entity
+// that the caller does not know of.
+func dangles(t *tx, target *kind, id any, at string) fault.Detail {
+	if !t.caller.knows(target) {
+		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to nothing that is in the set %q", t.set)}
+	}
+	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)}
+}

@@ -1,0 +1,400 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// hook stands before all other hooks of ent, so it sees what ent's defaults made
+// and, when the others have run, what became of it. In a run it puts generated
+// values on the tape and records changes; everywhere it counts versions up.
+func (e *engine) hook(next ent.Mutator) ent.Mutator {
+	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+		k := e.byType[m.Type()]
+		if k == nil {
+			return next.Mutate(ctx, m)
+		}
+		if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
+			k.Bump(m)
+		}
+		t := session(ctx)
+		if t == nil {
+			return next.Mutate(ctx, m)
+		}
+		if !t.sql.Writing() {
+			return nil, errReading
+		}
+		if _, err := t.replay(ctx, k, m); err != nil {
+			return nil, err
+		}
+		t.touched = true
+		defer t.caller.forget()
+		if k.Entity == nil {
+			return next.Mutate(ctx, m)
+		}
+		switch {
+		case m.Op().Is(ent.OpCreate):
+			return t.create(ctx, k, m, next)
+		case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
+			return t.update(ctx, k, m, next)
+		}
+		return t.remove(ctx, k, m, next)
+	})
+}
+
+// errReading is what a rule of the app gets that writes while somebody reads.
+var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
+
+// replay puts what ent's defaults generated on the run's tape, or takes from
+// there what an earlier attempt generated at the same place. forget gives the
+// place free again, for a write that found nothing to write to: the next write is
+// the first at its place then, however it is carried out.
+func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
+	forget = func() {}
+	_, at, ok := run.Current(ctx)
+	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
+		return forget, nil
+	}
+	place := slot{at, k.Type, m.Op()}
+	if t.counter == nil {
+		t.counter = map[slot]int{}
+	}
+	t.counter[place]++
+	forget = func() { t.counter[place]-- }
+	mark := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(t.counter[place]) + "/"
+	recall := func(name string, made any, set func(any) error) error {
+		v, err := t.attempt.Tape().Value(at, mark+name, func() (any, error) { return made, nil })
+		if err != nil || t.attempt.Fresh() {
+			return err
+		}
+		return set(v)
+	}
+	if m.Op().Is(ent.OpCreate) && k.SettableID {
+		if id, ok := k.ID(m); ok {
+			if err := recall("id", id, func(v any) error { return k.SetID(m, v) }); err != nil {
+				return forget, err
+			}
+		}
+	}
+	for _, column := range k.Generated {
+		if v, ok := m.Field(column); ok {
+			if err := recall(column, v, func(v any) error { return k.Set(m, column, v) }); err != nil {
+				return forget, err
+			}
+		}
+	}
+	return forget, nil
+}
+
+func (t *tx) hooked(k *kind) bool {
+	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
+}
+
+// image reads a row as it is now; nil if there is none. One row by its key takes
+// less time than watching for a cancel would.
+func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
+}
+
+// exists tells whether there is a row with an id.
+func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
+}
+
+func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	if err := t.holdNotes(1); err != nil {
+		return nil, err
+	}
+	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create})}
+	moved, err := t.linked(ctx, k, m)
+	if err != nil {
+		return nil, err
+	}
+	born := t.bear(k, m)
+	v, err := next.Mutate(ctx, m)
+	born.over()
+	id, ok := k.ID(m)
+	if err == nil && ok && t.hooked(k) {
+		ok, err = t.exists(ctx, k, id)
+	}
+	if err != nil || !ok { // it failed, or a hook kept it from being written
+		t.void(append(moved, own)...)
+		born.forget()
+		return v, err
+	}
+	n := &t.notes[own.at]
+	n.id, n.links = id, t.named(k, m)
+	if t.attempt.Records() {
+		if err := t.found(ctx, k, id, false, nil); err != nil {
+			return nil, err
+		}
+		if err := t.noteLinks(ctx, k, []any{id}, n.links, false); err != nil {
+			return nil, err
+		}
+	}
+	return v, t.count(ctx, moved)
+}
+
+func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	ids, err := k.IDs(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	links := t.named(k, m)
+	if t.hooked(k) { // which may write more of them
+		links = t.many(k, every)
+	}
+	rows, err := t.expect(ctx, k, ids, run.Update, links...)
+	if err == nil {
+		err = t.noteAdded(ctx, k, ids, m, links)
+	}
+	if err != nil {
+		return nil, err
+	}
+	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
+	compare := t.hooked(k) && !edges
+	for i := range rows {
+		if compare {
+			if rows[i].before, err = t.image(ctx, k, rows[i].id); err == nil {
+				err = t.pass(len(rows[i].before))
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	moved, err := t.linked(ctx, k, m)
+	if err != nil {
+		return nil, err
+	}
+	v, err := next.Mutate(ctx, m)
+	if err != nil {
+		t.void(append(moved, rows...)...)
+		return v, err
+	}
+	if compare {
+		if err := t.unchanged(ctx, rows); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.noteLinks(ctx, k, ids, links, false); err != nil {
+		return nil, err
+	}
+	return v, t.count(ctx, moved)
+}
+
+// unchanged voids the rows that a hook kept from being written.
+func (t *tx) unchanged(ctx context.Context, rows []pending) error {
+	for _, p := range rows {
+		after, err := t.image(ctx, p.kind, p.id)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(after, p.before) {
+			t.void(p)
+		}
+	}
+	return nil
+}
+
+func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	ids, err := k.IDs(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.expect(ctx, k, ids, run.Delete, t.many(k, every)...)
+	if err != nil {
+		return nil, err
+	}
+	gone, moved, err := t.cascades(ctx, k, ids, map[string]bool{})
+	if err != nil {
+		return nil, err
+	}
+	v, err := next.Mutate(ctx, m)
+	if err != nil {
+		t.void(slices.Concat(rows, gone, moved)...)
+		return v, err
+	}
+	if t.hooked(k) { // one that marks rows instead of deleting them
+		left := false
+		for _, p := range append(gone, rows...) {
+			there, err := t.exists(ctx, p.kind, p.id)
+			if err != nil {
+				return nil, err
+			}
+			if there {
+				t.void(p)
+				left = true
+			}
+		}
+		if left {
+			t.void(moved...)
+			return v, nil
+		}
+	}
+	return v, t.count(ctx, moved)
+}
+
+// cascades notes what foreign keys do when rows go, which no hook sees: rows that
+// go too, and rows whose reference is cleared.
+func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
+	for _, r := range k.Entity.Referrers {
+		if !r.Cascade && !r.SetNull {
+			continue
+		}
+		child := t.store.engine.byName[r.Entity]
+		found, err := t.behind(ctx, child, &r, k.boundAll(ids))
+		if err != nil {
+			return nil, nil, err
+		}
+		action := run.Update
+		var links []*edge
+		if r.Cascade {
+			action, links = run.Delete, t.many(child, every)
+		}
+		found = slices.DeleteFunc(found, func(id any) bool {
+			key := string(action) + "/" + child.Type + "/" + child.FormatID(id)
+			again := seen[key]
+			seen[key] = true
+			return again
+		})
+		rows, err := t.expect(ctx, child, found, action, links...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !r.Cascade {
+			moved = append(moved, rows...)
+			continue
+		}
+		gone = append(gone, rows...)
+		deeper, cleared, err := t.cascades(ctx, child, found, seen)
+		if err != nil {
+			return nil, nil, err
+		}
+		gone, moved = append(gone, deeper...), append(moved, cleared...)
+	}
+	return gone, moved, nil
+}
+
+// referring gives the ids of the rows whose column refers to one of some ids, as
+// they are bound.
+func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
+	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.passKey(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return k.scanned(keys)
+}
+
+// behind is referring, also by way of rows between the two.
+func (t *tx) behind(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any) ([]any, error) {
+	for _, v := range r.Via {
+		var err error
+		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
+		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.passKey(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return t.referring(ctx, k, r.Column, ids...)
+}
+
+// ids reads the ids that a query gives.
+func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error) {
+	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	admit := t.passKey(ctx)
+	var out []any
+	for rows.Next() {
+		if err := admit(); err != nil {
+			return nil, err
+		}
+		var held any
+		if err := rows.Scan(&held); err != nil {
+			return nil, err
+		}
+		id, err := k.ScanID(held)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
+// linked reserves changes for the rows on the other side of an edge, which a
+// mutation moves by writing their column.
+func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
+	var out []pending
+	for i := range k.edges {
+		e := &k.edges[i]
+		if e.column.TargetKey == "" {
+			continue
+		}
+		ids := values(m.AddedIDs(e.column.Ent))
+		ids = append(ids, values(m.RemovedIDs(e.column.Ent))...)
+		if own, ok := k.ID(m); ok && m.EdgeCleared(e.column.Ent) && !m.Op().Is(ent.OpCreate) {
+			now, err := t.referring(ctx, e.target, e.column.TargetKey, k.bound(own))
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, now...)
+		}
+		// ent keeps ids in maps; the order of changes must not depend on that.
+		slices.SortFunc(ids, func(a, b any) int { return strings.Compare(e.target.FormatID(a), e.target.FormatID(b)) })
+		seen := map[any]bool{}
+		ids = slices.DeleteFunc(ids, func(id any) bool {
+			again := seen[id]
+			seen[id] = true
+			return again
+		})
+		rows, err := t.expect(ctx, e.target, ids, run.Update)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+func values(in []ent.Value) []any {
+	out := make([]any, len(in))
+	for i, v := range in {
+		out[i] = v
+	}
+	return out
+}
+
+// statement begins the text of a statement in the database's dialect.
+func (t *tx) statement() *sqltext.Builder {
+	return &sqltext.Builder{Dialect: t.store.backend.Dialect()}
+}
+
+// session gives the transaction that a write is part of, nil outside of a run.
+func session(ctx context.Context) *tx {
+	t, _ := ctx.Value(sessionKey{}).(*tx)
+	if t == nil || t.sql.Ended() {
+		return nil
+	}
+	return t
+}
+
+type sessionKey struct{}
+
+// context is the one that writes run in: ent's own functions, the set's base
+// client and the engine's hook all find the transaction in it.
+func (t *tx) context(ctx context.Context) context.Context {
+	return context.WithValue(t.sql.With(t.ent.Context(ctx)), sessionKey{}, t)
+}

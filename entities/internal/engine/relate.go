@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// reduce takes from what a model says of edges that other rows hold what is so
+// already: rows that stay are not taken off and put back, which a required inverse
+// would refuse and their version would count. What says nothing new is dropped, and
+// what is new on an edge that is not written from here is refused.
+func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) error {
+	kept := m.edges[:0:0]
+	var details []fault.Detail
+	for _, ed := range m.edges {
+		news, err := t.differs(ctx, k, id, &ed)
+		if err != nil {
+			return err
+		}
+		if !news {
+			continue
+		}
+		if !ed.keyed() && (ed.json.ReadOnly || ed.json.Immutable) {
+			details = append(details, m.elsewhere(&ed))
+		}
+		kept = append(kept, ed)
+	}
+	m.edges = kept
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	return nil
+}
+
+// differs reports whether what a model says of an edge is news, and reduces that of a
+// to-many edge to what is different from now.
+func (t *tx) differs(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
+	if !ed.json.Many {
+		return t.displacing(ctx, k, id, ed)
+	}
+	now, err := t.related(ctx, k, ed.target, ed.edge, id)
+	if err == nil {
+		now, err = t.readable(ctx, ed.target, now) // the others stay as they are
+	}
+	if err != nil {
+		return false, err
+	}
+	if ed.clear {
+		ed.clear, ed.unlink = false, without(now, ed.link)
+	} else {
+		ed.unlink = without(now, without(now, ed.unlink))
+	}
+	ed.link = without(ed.link, now)
+	return len(ed.link)+len(ed.unlink) > 0, nil
+}
+
+// displacing completes what a model says of a to-one edge whose column the other
+// side has: who is there now has to leave before another one comes. It tells
+// whether that says anything new; of columns of the own table it always may.
+func (t *tx) displacing(ctx context.Context, k *kind, id any, ed *edgeValue) (news bool, err error) {
+	if ed.edge.TargetKey == "" {
+		return true, nil
+	}
+	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	if err != nil {
+		return false, err
+	}
+	if len(now) == 0 {
+		return len(ed.link) > 0, nil
+	}
+	seen, err := t.readable(ctx, ed.target, now)
+	if err != nil || len(ed.link) > 0 && slices.Equal(seen, ed.link) {
+		return false, err
+	}
+	ed.clear = true
+	return true, nil
+}
+
+// keyed reports whether the edge is a column of the model's own row.
+func (e *edgeValue) keyed() bool { return e.edge.OwnKey != "" && e.edge.JoinTable == "" }
+
+// guarded reports whether the edge's own column may not be written at any time.
+func (e *edgeValue) guarded() bool { return e.keyed() && (e.json.ReadOnly || e.json.Immutable) }
+
+// guard drops the edges of a model that say what its row has already, where the
+// column is read-only or set at creation only, and returns what is wrong with those
+// that say anything else. What the caller cannot read is not compared.
+func (t *tx) guard(ctx context.Context, k *kind, id any, m *model) (details []fault.Detail, err error) {
+	kept := m.edges[:0:0]
+	for _, ed := range m.edges {
+		if !ed.guarded() {
+			kept = append(kept, ed)
+			continue
+		}
+		var now []any
+		if !ed.json.WriteOnly {
+			now, err = t.reference(ctx, k, &ed, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ed.json.WriteOnly || !slices.Equal(now, ed.link) {
+			details = append(details, m.elsewhere(&ed))
+		}
+	}
+	m.edges = kept
+	return details, nil
+}
+
+// reference returns the id that the row's own column of an edge has, none where it is
+// null or leads to a row that the caller may not read.
+func (t *tx) reference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
+	b := t.statement()
+	b.Raw("SELECT ").Name(ed.edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bound(id))
+	b.Raw(" AND ").Name(ed.edge.OwnKey).Raw(" IS NOT NULL")
+	now, err := t.ids(ctx, ed.target, b)
+	if err != nil {
+		return nil, err
+	}
+	return t.readable(ctx, ed.target, now)
+}
+
+// related gives the ids on the other side of a to-many edge.
+func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, id any) ([]any, error) {
+	if ed.Relation != descriptor.M2M {
+		return t.referring(ctx, target, ed.TargetKey, k.bound(id))
+	}
+	b := t.statement()
+	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.bound(id)).Raw(" ORDER BY 1")
+	return t.ids(ctx, target, b)
+}
+
+// without gives the ids that are not among others, each once.
+func without(ids, others []any) []any {
+	var out []any
+	known := setOf(others)
+	for _, id := range ids {
+		if !known[id] {
+			known[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// setOf gives native ids, all of which can be keys of maps, as a set.
+func setOf(ids []any) map[any]bool {
+	out := make(map[any]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out
+}
+
+// count counts up the version of rows that a write on the other side of an edge
+// has changed: no builder of theirs took part.
+func (t *tx) count(ctx context.Context, rows []pending) error {
+	for len(rows) > 0 {
+		k, n := rows[0].kind, 1
+		for n < len(rows) && rows[n].kind == k {
+			n++
+		}
+		same := rows[:n]
+		rows = rows[n:]
+		if k.Entity.VersionColumn == "" {
+			continue
+		}
+		keys := make([]any, n)
+		for i, p := range same {
+			keys[i] = k.bound(p.id)
+		}
+		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
+		if _, err := t.store.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
+			return err
+		}
+	}
+	return nil
+}

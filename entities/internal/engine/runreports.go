@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/ledger/records"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxSuggested is how many ids of runs a completion has (MCP: at most 100).
+const maxSuggested = 100
+
+// reports are the runs that have ended, one document each: everybody's own ones, and
+// all for those who may read the journal.
+func (c *chronicle) reports() *catalog.Document {
+	return &catalog.Document{
+		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
+		Description: "What the journal has of one of your runs, by its runId: how it ended, what it called and changed.",
+		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
+			err = c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
+				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
+				out, err = j.Report(ctx, id, subject, knows)
+				return err
+			})
+			if err == nil && out == nil {
+				return nil, fault.New(fault.NotFound, "there is no such run of yours")
+			}
+			return out, err
+		},
+		Complete: func(ctx context.Context, _ *catalog.View, typed string) (out []string) {
+			err := c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
+				out, err = j.Recent(ctx, typed, subject, maxSuggested)
+				return err
+			})
+			if err != nil {
+				c.log.WarnContext(ctx, "the journal cannot be read", "error", err)
+			}
+			return out
+		},
+	}
+}
+
+// reading opens the journal for a reader, who sees what ended before. subject is
+// whose runs it may see, "" for everybody's.
+func (c *chronicle) reading(ctx context.Context, do func(j *ledger.Journal, subject string) error) error {
+	who := auth.From(ctx)
+	subject := who.Subject
+	switch {
+	case who.Has(records.Scope):
+		subject = ""
+	case subject == "":
+		return nil // nobody has run anything
+	}
+	wait, stop := context.WithTimeout(ctx, flushTime)
+	c.writer.Flush(wait)
+	stop()
+	j, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }()
+	return do(j, subject)
+}

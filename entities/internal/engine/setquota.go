@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const settingSets = "sets.perCaller"
+
+func setSettings() []catalog.Setting {
+	return []catalog.Setting{{
+		Key: settingSets, Default: 1000, Min: 0, Max: 10_000_000,
+		Help: "sets that one caller may bring into being by writing to them; 0 is no limit",
+	}}
+}
+
+// setQuota bounds how many sets one caller brings into being. Who made a set is kept
+// in the app's own place, so the bound holds across processes and restarts.
+type setQuota struct {
+	backend backend.Backend
+	owner   backend.Owner
+	most    int
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	makers *ledger.Makers // nil until somebody makes a set
+}
+
+func (q *setQuota) open(ctx context.Context) (*ledger.Makers, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.makers == nil {
+		db, err := q.owner.Own(ctx, ledger.MakerTables)
+		if err != nil {
+			return nil, err
+		}
+		q.makers = ledger.NewMakers(db, q.backend.Dialect())
+	}
+	return q.makers, nil
+}
+
+// admit refuses a caller who has made as many sets as one may. Sets that do not exist
+// any more do not count. A nil quota admits everybody.
+func (q *setQuota) admit(ctx context.Context, set string) error {
+	if q == nil || q.most == 0 {
+		return nil
+	}
+	m, err := q.open(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := m.MadeBy(ctx, auth.From(ctx).Subject)
+	if err != nil {
+		return err
+	}
+	if len(made) < q.most {
+		return nil
+	}
+	there, err := q.backend.Sets(ctx)
+	if err != nil {
+		return err
+	}
+	made = slices.DeleteFunc(made, func(set string) bool { return !slices.Contains(there, set) })
+	if len(made) < q.most {
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "the set %q does not exist, and this caller has made %d sets already, which is the most that one may", set, len(made)).
+		WithHint("Write to a set that exists, or have whoever runs the server raise %s.", settingSets).WithPath("/set")
+}
+
+// note keeps who made a set. The set exists whatever becomes of that.
+func (q *setQuota) note(ctx context.Context, set string) {
+	if q == nil || q.most == 0 {
+		return
+	}
+	m, err := q.open(ctx)
+	if err == nil {
+		err = m.Note(ctx, set, auth.From(ctx).Subject)
+	}
+	if err != nil {
+		q.log.WarnContext(ctx, "who made a set is not in the ledger", "set", set, "error", err)
+	}
+}
+
+func (q *setQuota) close() error {
+	if q == nil || q.makers == nil {
+		return nil
+	}
+	return q.makers.Close()
+}

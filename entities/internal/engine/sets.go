@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const defaultSet = "default"
+
+// declared tells whether an entity lives in a set.
+func declared(r *catalog.Resource, set string) bool {
+	if !backend.ValidSet.MatchString(set) {
+		return false
+	}
+	if len(r.Sets) == 0 {
+		return set == defaultSet
+	}
+	for _, pattern := range r.Sets {
+		if auth.MatchSet(pattern, set) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSet refuses a set that an entity does not live in.
+func checkSet(r *catalog.Resource, set string) error {
+	if declared(r, set) {
+		return nil
+	}
+	sets := r.Sets
+	if len(sets) == 0 {
+		sets = []string{defaultSet}
+	}
+	var named []string // a pattern is no name to mean
+	for _, s := range sets {
+		if !strings.Contains(s, "*") {
+			named = append(named, s)
+		}
+	}
+	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
+	if len(named) < len(sets) && !backend.ValidSet.MatchString(set) {
+		hint += " A name has at most 48 of a-z, 0-9, _ and -."
+	}
+	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).
+		WithHint("%s", hint).WithPath("/set")
+}

@@ -1,0 +1,352 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// store is the sets of an app as runs see them.
+type store struct {
+	app     *shim.App
+	engine  *engine
+	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
+	backend backend.Backend
+	quota   *setQuota // nil where the app sees to its sets
+}
+
+var (
+	_ run.Store    = (*store)(nil)
+	_ run.Spanning = (*store)(nil)
+)
+
+// open opens a backend. Sets are opened at their first use.
+func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err error) {
+	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
+		client, err := s.app.Connect(d.Driver(), s.engine.hook)
+		if err == nil {
+			s.engine.attached(client)
+		}
+		return client, err
+	}}
+	if s.way != nil {
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
+		for _, e := range s.app.Graph.Entities {
+			schema.Tables = append(schema.Tables, e.Table)
+		}
+	}
+	s.backend, err = open(schema)
+	return err
+}
+
+// fill completes a new set: its page in the ledger, and the app's first rows.
+func (s *store) fill(ctx context.Context, set string, d backend.Database) error {
+	if err := s.way.Made(ctx, d.Driver()); err != nil || len(s.app.Seeds) == 0 {
+		return err
+	}
+	client, err := s.app.Connect(d.Driver(), s.engine.hook)
+	if err != nil {
+		return err
+	}
+	for _, seed := range s.app.Seeds {
+		if err := seed(ctx, set, client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writes is where the tape keeps the set that a run writes to, so that a later
+// attempt takes its lock from the start, and no other's.
+const writes = "entities.writes"
+
+var errNoWrites = errors.New("entities: this run has not written yet")
+
+// SpansSets implements run.Spanning.
+func (s *store) SpansSets() bool { return s.backend.SpansSets() }
+
+// Begin implements run.Store.
+func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
+	t := &tx{store: s, attempt: a, set: set}
+	write := a.WriteFirst()
+	if write && a.Number() > 1 {
+		known, err := a.Tape().Value("", writes, func() (any, error) { return nil, errNoWrites })
+		write = err == nil && known == set
+	}
+	d, client, release, err := s.draft(ctx, set)
+	if err == nil && d == nil {
+		d, client, release, err = s.backend.Use(ctx, set)
+	}
+	if err != nil {
+		return nil, s.verdict(set, err)
+	}
+	return t, t.begin(ctx, d, client, release, write)
+}
+
+// draft returns a set that does not exist, nil for one that does. It comes into being
+// with the first commit that wrote to it, so that neither reading nor a dry run leaves
+// anything behind. The default set exists from the app's start.
+func (s *store) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
+	drafter, ok := s.backend.(backend.Drafter)
+	if !ok || set == defaultSet {
+		return nil, nil, nil, nil
+	}
+	d, client, release, err := drafter.Draft(ctx, set)
+	if d == nil {
+		return nil, nil, nil, err
+	}
+	return d, client, release, err
+}
+
+// tx is one set's transaction in one attempt.
+type tx struct {
+	store   *store
+	attempt *run.Attempt
+	set     string
+	sql     backend.Tx
+	client  shim.Client
+	release func()
+	draft   backend.Draft // nil for a set that exists
+
+	driver  *backend.TxDriver
+	ent     shim.Tx     // nil until the first write, or until rules are asked
+	caller  *callerView // of the call that is being served
+	notes   []note
+	births  []*birth
+	origins map[row]origin           // where the run records
+	links   map[side]map[string]link // likewise, by the id at the other side
+	listed  map[side]bool            // whose links are all in links, since their row was deleted: another one is new
+	touched bool                     // something was written, exposed or not
+	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
+	passing int                      // bytes that are counted for the call that is being served
+	ahead   int                      // bytes that are counted for what rows become, where the run records
+}
+
+// slot is a kind of mutation in one call.
+type slot struct {
+	at  run.Position
+	typ string
+	op  ent.Op
+}
+
+var _ run.Tx = (*tx)(nil)
+
+// begin begins the transaction in an open set, which is let go where that fails.
+func (t *tx) begin(ctx context.Context, d backend.Database, client any, release func(), write bool) error {
+	inner, err := d.Begin(ctx, t.attempt, write)
+	if err != nil {
+		release()
+		return t.store.verdict(t.set, err)
+	}
+	if t.attempt.Observed() {
+		inner = observed(inner, t.attempt)
+	}
+	t.sql, t.client, t.release = inner, client.(shim.Client), release
+	t.draft, _ = d.(backend.Draft)
+	return nil
+}
+
+// makeSet makes the set for a call that commits by itself: it could not be repeated if
+// somebody else made the set at the same time. Nothing was done in its draft.
+func (t *tx) makeSet(ctx context.Context) error {
+	if err := t.Rollback(ctx); err != nil {
+		return err
+	}
+	d, client, release, err := t.store.backend.Use(ctx, t.set)
+	if err != nil {
+		return err
+	}
+	t.store.quota.note(ctx, t.set)
+	return t.begin(ctx, d, client, release, false)
+}
+
+// Write implements run.Tx.
+func (t *tx) Write(ctx context.Context) error {
+	if t.draft != nil {
+		if err := t.store.quota.admit(ctx, t.set); err != nil {
+			return err
+		}
+		if !t.attempt.Run().Spec().Atomic {
+			if err := t.makeSet(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := t.attempt.Tape().Value("", writes, func() (any, error) { return t.set, nil }); err != nil {
+		return err
+	}
+	if err := t.sql.Write(ctx); err != nil {
+		return t.verdict(err)
+	}
+	return t.bind(ctx)
+}
+
+// bind gives ent's own code the transaction.
+func (t *tx) bind(ctx context.Context) error {
+	if t.ent != nil {
+		return nil
+	}
+	// What ent keeps of this context outlives the call that came first.
+	ctx = context.WithoutCancel(ctx)
+	t.driver = t.sql.Driver()
+	var err error
+	t.ent, err = t.client.Begin(ctx, t.driver)
+	return err
+}
+
+// once leaves the transaction out where the run is one call that makes one
+// statement, unless a rule of the app has made others before.
+func (t *tx) once(one bool) {
+	if one && t.attempt.Single() {
+		t.sql.Single()
+	}
+}
+
+// Savepoint implements run.Tx. Rolling back forgets the writes since.
+func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
+	end, err := t.sql.Savepoint(ctx, read)
+	if err != nil {
+		return nil, t.verdict(err)
+	}
+	mark := len(t.notes)
+	return func(ok bool) error {
+		if !ok {
+			t.undo(mark)
+		}
+		return t.verdict(end(ok))
+	}, nil
+}
+
+// undo takes back the notes since mark.
+func (t *tx) undo(mark int) {
+	t.releaseNotes(len(t.notes) - mark)
+	clear(t.notes[mark:])
+	t.notes = t.notes[:mark]
+}
+
+// verdict is what a call's error means: a new attempt where the data has moved on,
+// whatever the app's code made of that, and a fault where the database failed.
+func (t *tx) verdict(err error) error {
+	if err != nil && !errors.Is(err, run.ErrStale) && t.sql.Stale(err) {
+		return fmt.Errorf("%w: %w", run.ErrStale, err)
+	}
+	return t.store.verdict(t.set, err)
+}
+
+// verdict is what an error of a set means: a fault where the database failed.
+func (s *store) verdict(set string, err error) error {
+	var known *fault.Fault
+	if err == nil || errors.Is(err, run.ErrStale) || errors.As(err, &known) {
+		return err
+	}
+	if trouble, mine := s.backend.Trouble(set, err); mine {
+		return trouble
+	}
+	return err
+}
+
+// State implements run.Tx.
+func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
+
+// Commit implements run.Tx.
+func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
+	if !t.sql.Writing() || t.ent == nil {
+		return t.finish(t.verdict(t.sql.Commit(ctx)))
+	}
+	if t.touched {
+		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
+			return t.unwritten(err)
+		}
+		if t.draft != nil {
+			if err := t.draft.Publish(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	err := t.driver.End(ctx, t.ent.Commit)
+	if err == nil && t.draft != nil && t.touched {
+		t.store.quota.note(ctx, t.set)
+	}
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
+		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
+	}
+	return t.finish(t.uncommitted(err))
+}
+
+// uncommitted is what a failed commit means. Rules of the database may be checked
+// only then.
+func (t *tx) uncommitted(err error) error {
+	var known *fault.Fault
+	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
+		return err
+	}
+	if v := t.store.backend.Violation(err); v != nil {
+		what := v.Message
+		if what == "" {
+			what = "a rule of the database, which looks at a run as a whole, refused it" + inParentheses(v.Name)
+		}
+		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Look at what the run leaves behind: references to what it deleted, or rows that need others.").Because(err)
+	}
+	return t.verdict(err)
+}
+
+// unwritten is what a receipt that cannot be written means.
+func (t *tx) unwritten(err error) error {
+	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
+		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
+	}
+	return t.verdict(err)
+}
+
+// The database may still be at a commit whose answer was lost: how often its receipt
+// is looked for, and how long in between.
+const (
+	looks     = 10
+	lookAgain = 100 * time.Millisecond
+)
+
+// committed tells whether the receipt of a commit is in the data.
+func (s *store) committed(ctx context.Context, set string, r run.Receipt) bool {
+	d, _, release, err := s.backend.Use(ctx, set)
+	if err != nil {
+		return false
+	}
+	defer release()
+	for range looks {
+		found, err := ledger.Receipts(ctx, s.backend.Dialect(), d.DB(), r.Run)
+		if err == nil && slices.ContainsFunc(found, func(f run.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
+			return true
+		}
+		time.Sleep(lookAgain)
+	}
+	return false
+}
+
+// Rollback implements run.Tx.
+func (t *tx) Rollback(ctx context.Context) error {
+	if t.ent == nil {
+		return t.finish(t.sql.Rollback(ctx))
+	}
+	err := t.driver.End(ctx, t.ent.Rollback)
+	// Whatever the app's hooks did, the transaction is over.
+	return t.finish(errors.Join(err, t.sql.Rollback(ctx)))
+}
+
+// finish lets the set go once the transaction is over.
+func (t *tx) finish(err error) error {
+	if err == nil || t.sql.Ended() {
+		t.release()
+	}
+	return err
+}

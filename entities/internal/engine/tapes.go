@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// tapes is the shelf of what is kept of runs for a replay, in the app's own tables.
+// The journal's writer writes them, or one of their own where there is no journal.
+type tapes struct {
+	store  *store
+	owner  backend.Owner
+	log    *slog.Logger
+	writer *ledger.Writer // nil where there is no journal, and nothing is going to be kept
+	own    bool           // the writer has nothing else
+
+	bounds  atomic.Pointer[tapeBounds] // nil where nothing is going to be kept
+	trimmed time.Time                  // when it was last looked at, by the housekeeping alone
+
+	mu     sync.Mutex
+	opened *ledger.Tapes // for readers
+}
+
+// tapeBounds are how long tapes are kept, and how many bytes of them.
+type tapeBounds struct {
+	retention time.Duration
+	most      int64
+}
+
+// trimEvery is how often old tapes are looked for, and tapesBeat how often one is
+// reminded of that where there is no journal.
+const (
+	trimEvery = 10 * time.Second
+	tapesBeat = 10 * time.Second
+)
+
+var (
+	_ run.Shelf      = (*tapes)(nil)
+	_ run.TapeKeeper = (*Provider)(nil)
+)
+
+// Shelf implements run.TapeKeeper. An app that opens its databases itself has no
+// place for what is no set's.
+func (p *Provider) Shelf() run.Shelf {
+	if p.tapes == nil {
+		return nil
+	}
+	return p.tapes
+}
+
+func (t *tapes) open(ctx context.Context) (*ledger.Tapes, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.opened != nil {
+		return t.opened, nil
+	}
+	d := t.store.backend.Dialect()
+	db, err := t.owner.Own(ctx, ledger.TapeTables(d))
+	if err != nil {
+		return nil, err
+	}
+	t.opened = ledger.NewTapes(db, d)
+	return t.opened, nil
+}
+
+// close writes what is left.
+func (t *tapes) close(ctx context.Context) error {
+	if t.own {
+		t.writer.Close(ctx)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.opened == nil {
+		return nil
+	}
+	return t.opened.Close()
+}
+
+// Bound implements run.Shelf.
+func (t *tapes) Bound(retention time.Duration, most int64) {
+	t.bounds.Store(&tapeBounds{retention, most})
+	if t.writer != nil {
+		t.writer.Tidy()
+		return
+	}
+	open := func(ctx context.Context) (*ledger.Journal, error) {
+		d := t.store.backend.Dialect()
+		db, err := t.owner.Own(ctx, ledger.TapeTables(d))
+		if err != nil {
+			return nil, err
+		}
+		return ledger.NewJournal(db, d, "", 0), nil
+	}
+	t.own = true
+	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {
+		if err := t.trim(ctx); err != nil && ctx.Err() == nil {
+			t.log.WarnContext(ctx, "old runs are still kept for a replay", "error", err)
+		}
+	}, t.log)
+}
+
+// Take implements run.Shelf.
+func (t *tapes) Take(k *run.Taken) { t.writer.Take(k) }
+
+// Get implements run.Shelf.
+func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
+	if t.writer != nil {
+		wait, stop := context.WithTimeout(ctx, flushTime)
+		t.writer.Flush(wait)
+		stop()
+	}
+	l, err := t.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(shelving); ; {
+		k, err := l.Get(ctx, id)
+		if k != nil || err != nil || !fresh(id) || time.Now().After(end) {
+			return k, err
+		}
+		select { // another process may be about to write it
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(shelving / 20):
+		}
+	}
+}
+
+// How long it takes at most, on a machine that is not too busy, until a run is on the
+// shelf, and for how long after a run's start one waits for that.
+const (
+	shelving = time.Second
+	isFresh  = 5 * time.Minute
+)
+
+// fresh tells of a run's id that the run began not long ago.
+func fresh(id string) bool {
+	u, err := uuid.Parse(id)
+	if err != nil || u.Version() != 7 {
+		return false
+	}
+	sec, nsec := u.Time().UnixTime()
+	age := time.Since(time.Unix(sec, nsec))
+	return age > -time.Minute && age < isFresh
+}
+
+// trim takes out what is too old, and the oldest where there is too much.
+func (t *tapes) trim(ctx context.Context) error {
+	b := t.bounds.Load()
+	if b == nil || time.Since(t.trimmed) < trimEvery {
+		return nil
+	}
+	t.trimmed = time.Now()
+	l, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Trim(ctx, time.Now().Add(-b.retention), b.most)
+}
+
+// room says how much a number of bytes is, to people.
+func room(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KB", (bytes+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
+}
+
+// check says on `doctor` how much is kept.
+func (t *tapes) check(ctx context.Context) catalog.Check {
+	c := catalog.Check{Name: "replay"}
+	l, err := t.open(ctx)
+	if err == nil {
+		var runs int
+		var bytes int64
+		if runs, bytes, err = l.Size(ctx); err == nil {
+			c.OK, c.Detail = true, fmt.Sprintf("%d runs are kept, in %s", runs, room(bytes))
+			return c
+		}
+	}
+	c.Detail, c.Hint = "what is kept of runs cannot be read: "+err.Error(), "See whether the database can be written."
+	return c
+}

@@ -1,0 +1,321 @@
+package filter
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Elements is what is known of the elements of a field that holds JSON.
+type Elements struct {
+	List bool   // it may be an array
+	Type string // "string", "integer", "number", "boolean"; "" for unknown
+}
+
+// ElementsOf reads what a field's schema says.
+func ElementsOf(f *catalog.Field) Elements {
+	var s struct {
+		Type  string
+		Items struct{ Type string }
+	}
+	if json.Unmarshal(f.Schema, &s) != nil { // none, or one that says nothing so simple
+		return Elements{List: true}
+	}
+	e := Elements{List: s.Type == "" || s.Type == "array"}
+	if slices.Contains([]string{"string", "integer", "number", "boolean"}, s.Items.Type) {
+		e.Type = s.Items.Type
+	}
+	return e
+}
+
+// place is where something stands in a column that holds JSON.
+type place struct {
+	column *descriptor.Column
+	path   []sqltext.Step
+}
+
+func (p place) of(a sqltext.Alias) func(*sqltext.Builder) {
+	return func(b *sqltext.Builder) { b.Column(a, p.column.Name) }
+}
+
+// typed reads a place as one type; it is null where another one stands.
+type typed struct {
+	place
+	as sqltext.JSONType
+}
+
+func (t typed) write(b *sqltext.Builder, a sqltext.Alias) { b.Dialect.JSON(b, t.of(a), t.path, t.as) }
+
+func (t typed) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+
+func (t typed) nullable() bool { return true }
+
+func (t typed) isNull(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	b.Raw("(")
+	t.write(b, a)
+	b.Raw(") IS ")
+	if negate {
+		b.Raw("NOT ")
+	}
+	b.Raw("NULL")
+}
+
+// nothing is true where null, or nothing, stands.
+type nothing struct{ place }
+
+func (n *nothing) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if negate {
+		b.Raw("NOT ")
+	}
+	b.Dialect.JSONNull(b, n.of(a), n.path)
+}
+
+// element is true where an array with a value stands.
+type element struct {
+	place
+	value any
+	as    sqltext.JSONType
+}
+
+func (n *element) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	b.Dialect.JSONHas(b, n.of(a), n.path, n.value, n.as)
+	if negate {
+		b.Raw(" IS NOT TRUE")
+		return
+	}
+	b.Raw(" IS TRUE")
+}
+
+// jsonField reads an operator of a field that holds JSON.
+func (p *parser) jsonField(c *descriptor.Column, f *catalog.Field, op string, v any, at string) node {
+	here := place{column: c}
+	switch op {
+	case "$eq", "$ne":
+		if v == nil {
+			return negated(&nothing{here}, op == "$ne")
+		}
+		way := "use $path"
+		if ElementsOf(f).List {
+			way = "use $has, $all, $size or $path"
+		}
+		p.wrong(at, Quote(f.Name)+" can be compared with null only; "+way, "null", v)
+		return nil
+	case "$path":
+		return p.paths(here, v, at)
+	}
+	return p.json(here, ElementsOf(f).Type, op, v, at)
+}
+
+// paths reads {"a.b[0]": condition, ...}.
+func (p *parser) paths(root place, v any, at string) node {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) == 0 {
+		p.wrong(at, "$path takes an object of paths, each with a condition: {\"a.b[0]\": 1}", "object with a path", v)
+		return nil
+	}
+	all := &group{}
+	for _, key := range sortedKeys(m) {
+		at := at + "/" + Escape(key)
+		if !p.node(at) || !p.text(key, at) {
+			return all
+		}
+		steps, err := ParsePath(key)
+		if err != nil {
+			p.fail(fault.Detail{Path: at, Message: "wrong path " + Quote(key) + ": " + err.Error()})
+			continue
+		}
+		if n := p.at(place{root.column, steps}, m[key], at); n != nil {
+			all.of = append(all.of, n)
+		}
+	}
+	return all.simple()
+}
+
+// placeOps are the operators of what stands at a path, whose type nobody knows.
+var placeOps = slices.Concat(textOps, []string{"$has", "$all", "$size"})
+
+// at reads what stands at a path in a filter: a value, or an object of operators.
+func (p *parser) at(here place, v any, at string) node {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return p.json(here, "", "$eq", v, at)
+	}
+	if len(m) == 0 {
+		p.wrong(at, "a condition needs an operator", "value, or object with an operator", v)
+		return nil
+	}
+	all := &group{}
+	for _, op := range sortedKeys(m) {
+		at := at + "/" + Escape(op)
+		if !p.node(at) {
+			return all
+		}
+		if !slices.Contains(placeOps, op) {
+			p.fail(fault.Detail{Path: at, Message: "unknown operator " + Quote(op) + " of a path" + fault.DidYouMean(op, placeOps)})
+			continue
+		}
+		if n := p.json(here, "", op, m[op], at); n != nil {
+			all.of = append(all.of, n)
+		}
+	}
+	return all.simple()
+}
+
+// json reads an operator of a place. element is the type that its elements have,
+// "" for unknown.
+func (p *parser) json(here place, element, op string, v any, at string) node {
+	switch op {
+	case "$null":
+		yes, ok := v.(bool)
+		if !ok {
+			p.wrong(at, "$null takes true or false", "boolean", v)
+			return nil
+		}
+		return negated(&nothing{here}, !yes)
+	case "$eq", "$ne":
+		return p.jsonEqual(here, v, at, op == "$ne")
+	case "$in", "$nin":
+		return p.jsonList(here, v, at, op == "$nin")
+	case "$has":
+		return p.has(here, element, v, at)
+	case "$all":
+		items, ok := p.items(v, at)
+		if !ok {
+			return nil
+		}
+		all := &group{}
+		for i, item := range items {
+			if n := p.has(here, element, item, at+"/"+strconv.Itoa(i)); n != nil {
+				all.of = append(all.of, n)
+			}
+		}
+		return all.simple()
+	case "$size":
+		n, ok := Integer(v)
+		if !ok || n < 0 {
+			p.wrong(at, "$size takes how many elements there are", "integer from 0", v)
+			return nil
+		}
+		return &compare{typed{here, sqltext.JSONLength}, "=", n}
+	case "$between":
+		return p.jsonBetween(here, v, at)
+	}
+	arg, as, ok := p.scalar(v, at)
+	if !ok {
+		return nil
+	}
+	if kind, ok := textual[op]; ok {
+		if as != sqltext.JSONText {
+			p.wrong(at, op+" takes a text", "a string", v)
+			return nil
+		}
+		return &match{typed{here, as}, kind, arg.(string)}
+	}
+	if as == sqltext.JSONBool {
+		p.wrong(at, op+" takes a number or a text", "a number or string", v)
+		return nil
+	}
+	return &compare{typed{here, as}, comparisons[op], arg}
+}
+
+func (p *parser) jsonEqual(here place, v any, at string, negate bool) node {
+	if v == nil {
+		return negated(&nothing{here}, negate)
+	}
+	arg, as, ok := p.scalar(v, at)
+	if !ok {
+		return nil
+	}
+	return negated(&compare{typed{here, as}, "=", arg}, negate)
+}
+
+func (p *parser) jsonList(here place, v any, at string, negate bool) node {
+	items, ok := p.items(v, at)
+	if !ok {
+		return nil
+	}
+	either := &group{or: true}
+	lists := map[sqltext.JSONType]*oneOf{}
+	for i, item := range items {
+		if item == nil {
+			either.of = append(either.of, &nothing{here})
+			continue
+		}
+		arg, as, ok := p.scalar(item, at+"/"+strconv.Itoa(i))
+		if !ok {
+			continue
+		}
+		if lists[as] == nil {
+			lists[as] = &oneOf{operand: typed{here, as}}
+			either.of = append(either.of, lists[as])
+		}
+		lists[as].values = append(lists[as].values, arg)
+	}
+	return negated(either, negate)
+}
+
+func (p *parser) jsonBetween(here place, v any, at string) node {
+	pair, ok := v.([]any)
+	if !ok || len(pair) != 2 {
+		p.wrong(at, "$between takes the lowest and the highest value", "array of two values", v)
+		return nil
+	}
+	low, as, ok1 := p.scalar(pair[0], at+"/0")
+	high, as2, ok2 := p.scalar(pair[1], at+"/1")
+	if !ok1 || !ok2 {
+		return nil
+	}
+	if as != as2 || as == sqltext.JSONBool {
+		p.wrong(at, "$between takes two numbers, or two texts", "two numbers, or two strings", v)
+		return nil
+	}
+	return &group{of: []node{&compare{typed{here, as}, ">=", low}, &compare{typed{here, as}, "<=", high}}}
+}
+
+func (p *parser) has(here place, want string, v any, at string) node {
+	arg, as, ok := p.scalar(v, at)
+	if !ok {
+		return nil
+	}
+	if want != "" && jsonTypes[want] != as {
+		p.wrong(at, "the elements of "+Quote(here.column.Field)+" are of type "+want, want, v)
+		return nil
+	}
+	return &element{here, arg, as}
+}
+
+var jsonTypes = map[string]sqltext.JSONType{
+	"string": sqltext.JSONText, "integer": sqltext.JSONNumber, "number": sqltext.JSONNumber, "boolean": sqltext.JSONBool,
+}
+
+// scalar checks a value that is compared with what stands in JSON.
+func (p *parser) scalar(v any, at string) (arg any, as sqltext.JSONType, ok bool) {
+	switch v := v.(type) {
+	case string:
+		if !p.text(v, at) {
+			return nil, 0, false
+		}
+		if strings.ContainsRune(v, 0) {
+			p.wrong(at, "texts have no NUL characters", "a string without NUL", v)
+			return nil, 0, false
+		}
+		return v, sqltext.JSONText, true
+	case bool:
+		return v, sqltext.JSONBool, true
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n, sqltext.JSONNumber, true
+		}
+		if x, err := v.Float64(); err == nil {
+			return x, sqltext.JSONNumber, true
+		}
+	}
+	p.wrong(at, "what stands in JSON is compared with a string, a number, true or false", "a string, number or boolean", v)
+	return nil, 0, false
+}

@@ -1,0 +1,149 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The limits of one search.
+const (
+	MaxQuery = 200 // characters
+	MaxWords = 8
+)
+
+// Words is a checked search: every word has to start a word of some searchable
+// field. No words match everything. It is immutable.
+type Words struct {
+	columns []*descriptor.Column
+	words   []string
+	index   *sqltext.WordIndex
+}
+
+// Index is the index of the words that a search of an entity looks for, nil where it
+// is not searched.
+func Index(e *descriptor.Entity) *sqltext.WordIndex {
+	if len(e.Searched) == 0 {
+		return nil
+	}
+	return &sqltext.WordIndex{Table: e.Table, Key: e.Key.Name, Columns: e.Searched}
+}
+
+// ParseWords checks what is searched for in an entity. name is how the input
+// calls it, "q" or "$search".
+func ParseWords(e *descriptor.Entity, v any, at, name string) (*Words, *fault.Detail) {
+	columns := Searchable(e)
+	s, ok := v.(string)
+	d := &fault.Detail{Path: at, Expected: "string", Received: Describe(v)}
+	switch {
+	case len(columns) == 0:
+		d.Message = e.Resource.Name + " has no searchable fields; use a filter with $icontains"
+	case !ok:
+		d.Message = name + " is a text to look for"
+	case utf8.RuneCountInString(s) > MaxQuery || strings.ContainsRune(s, 0):
+		d.Message = name + " has at most " + strconv.Itoa(MaxQuery) + " characters, none of them NUL"
+	case len(strings.Fields(s)) > MaxWords:
+		d.Message = name + " has at most " + strconv.Itoa(MaxWords) + " words"
+	default:
+		return &Words{columns, strings.Fields(s), Index(e)}, nil
+	}
+	return nil, d
+}
+
+// Searchable are the columns that a search looks into, the most important first.
+func Searchable(e *descriptor.Entity) []*descriptor.Column {
+	if !e.Resource.Searchable {
+		return nil
+	}
+	var out []*descriptor.Column
+	for i := range e.Resource.Fields {
+		if f := &e.Resource.Fields[i]; f.Searchable && Readable(f) {
+			if c := e.Column(f.Name); c != nil && c.Storage == descriptor.Text {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// Empty tells whether nothing is looked for.
+func (w *Words) Empty() bool { return w == nil || len(w.words) == 0 }
+
+// List gives the words.
+func (w *Words) List() []string {
+	if w == nil {
+		return nil
+	}
+	return slices.Clone(w.words)
+}
+
+// Where appends the search as a condition, as Tree.Where does.
+func (w *Words) Where(b *sqltext.Builder, a sqltext.Alias) { w.where(b, a, false) }
+
+func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if w.Empty() {
+		b.Raw(truth(!negate))
+		return
+	}
+	// What is not found cannot be looked up.
+	if b.Indexed && !negate && w.index != nil && b.Dialect.Find(b, w.index, a, w.words) {
+		b.Raw(" AND ")
+	}
+	b.Raw("((")
+	for i, word := range w.words {
+		if i > 0 {
+			b.Raw(") AND (")
+		}
+		for j, c := range w.columns {
+			if j > 0 {
+				b.Raw(" OR ")
+			}
+			w.found(b, a, c, word, sqltext.WordPrefix)
+		}
+	}
+	if negate {
+		b.Raw(")) IS NOT TRUE")
+		return
+	}
+	b.Raw(")) IS TRUE")
+}
+
+func (w *Words) found(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column, word string, m sqltext.WordMatch) {
+	b.Dialect.Word(b, func(b *sqltext.Builder) { Column(b, a, c) }, word, m)
+}
+
+// Rank appends the number that tells how well a row fits: for each word and field
+// one point, and two where it is the whole word, each as often as the field comes
+// early; and more than all of that for a field that is what is looked for.
+func (w *Words) Rank(b *sqltext.Builder, a sqltext.Alias) {
+	n := len(w.columns)
+	most := 2*MaxWords*n*(n+1)/2 + 1
+	points := func(word string, m sqltext.WordMatch, c *descriptor.Column, n int) {
+		b.Raw(" WHEN ")
+		w.found(b, a, c, word, m)
+		b.Raw(" THEN " + strconv.Itoa(n))
+	}
+	b.Raw("(")
+	for i, c := range w.columns {
+		if i > 0 {
+			b.Raw("+")
+		}
+		weight := n - i
+		b.Raw("(CASE")
+		points(strings.Join(w.words, " "), sqltext.WordEntire, c, most*weight)
+		b.Raw(" ELSE 0 END")
+		for _, word := range w.words {
+			b.Raw("+CASE")
+			points(word, sqltext.WordWhole, c, 2*weight)
+			points(word, sqltext.WordPrefix, c, weight)
+			b.Raw(" ELSE 0 END")
+		}
+		b.Raw(")")
+	}
+	b.Raw(")")
+}

@@ -1,0 +1,341 @@
+package filter
+
+import (
+	"time"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+)
+
+// node is a condition. where appends it as SQL on the table with alias a; with
+// negate it appends what is true exactly where the condition is not.
+type node interface {
+	where(b *sqltext.Builder, a sqltext.Alias, negate bool)
+}
+
+// group joins conditions by and, or by or.
+type group struct {
+	or bool
+	of []node
+}
+
+// simple takes a group of one condition away.
+func (g *group) simple() node {
+	if len(g.of) == 1 {
+		return g.of[0]
+	}
+	return g
+}
+
+func (g *group) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	or := g.or != negate
+	switch len(g.of) {
+	case 0: // nothing to fulfil: true, unless it is an empty or
+		b.Raw(truth(!or))
+	default:
+		g.join(b, a, g.of, or, negate)
+	}
+}
+
+// join writes halves in parentheses, since databases bound the depth of an
+// expression and a chain is as deep as it is long.
+func (g *group) join(b *sqltext.Builder, a sqltext.Alias, of []node, or, negate bool) {
+	if len(of) == 1 {
+		of[0].where(b, a, negate)
+		return
+	}
+	half := len(of) / 2
+	b.Raw("(")
+	g.join(b, a, of[:half], or, negate)
+	if or {
+		b.Raw(" OR ")
+	} else {
+		b.Raw(" AND ")
+	}
+	g.join(b, a, of[half:], or, negate)
+	b.Raw(")")
+}
+
+func truth(yes bool) string {
+	if yes {
+		return "1=1"
+	}
+	return "1=0"
+}
+
+type not struct{ of node }
+
+func (n *not) where(b *sqltext.Builder, a sqltext.Alias, negate bool) { n.of.where(b, a, !negate) }
+
+// operand is what a condition is about: a column, or a place in a column that
+// holds JSON.
+type operand interface {
+	write(b *sqltext.Builder, a sqltext.Alias)
+	bind(b *sqltext.Builder, v any)
+	nullable() bool
+	// isNull appends a condition that is never null itself.
+	isNull(b *sqltext.Builder, a sqltext.Alias, negate bool)
+}
+
+// plain is a column as it is.
+type plain struct{ *descriptor.Column }
+
+func (c plain) nullable() bool { return c.Nullable }
+
+func (c plain) isNull(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if native(b, c.Column) { // a composite of nulls is null, and one with a null is not "not null"
+		castToText(b, a, c.Column)
+	} else {
+		b.Column(a, c.Name)
+	}
+	if negate {
+		b.Raw(" IS NOT NULL")
+		return
+	}
+	b.Raw(" IS NULL")
+}
+
+func (c plain) write(b *sqltext.Builder, a sqltext.Alias) { Column(b, a, c.Column) }
+
+func (c plain) bind(b *sqltext.Builder, v any) { Bind(b, c.Column, v) }
+
+// Column appends a column as it is compared and sorted by.
+func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
+	switch {
+	case c.Storage == descriptor.Decimal:
+		before, after := b.Dialect.Numeric()
+		b.Raw(before).Column(a, c.Name).Raw(after)
+	case asText(b, c):
+		castToText(b, a, c)
+	default:
+		b.Column(a, c.Name)
+	}
+}
+
+func castToText(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
+	b.Raw("CAST(").Column(a, c.Name).Raw(" AS TEXT)")
+}
+
+// asText reports whether a column is ordered and searched as text although the
+// database would not take it for one: an app's own type may have kept it as bytes, or
+// its type is one of the database's own.
+func asText(b *sqltext.Builder, c *descriptor.Column) bool {
+	return c.Storage == descriptor.Text && (c.Form != nil || native(b, c))
+}
+
+// native reports whether a column has a type of the database's own.
+func native(b *sqltext.Builder, c *descriptor.Column) bool {
+	if c.Native == "" {
+		return false
+	}
+	before, _ := b.Dialect.Native(c.Native)
+	return before != ""
+}
+
+// verbatim is a column that is compared with exactly what it holds.
+type verbatim struct{ plain }
+
+func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
+
+func (c verbatim) bind(b *sqltext.Builder, v any) {
+	if c.Native == "" {
+		b.Arg(v)
+		return
+	}
+	before, after := b.Dialect.Native(c.Native)
+	b.Raw(before).Arg(v).Raw(after)
+}
+
+// whole is a column that is compared for equality.
+func whole(c *descriptor.Column) operand {
+	if (c.Form != nil || c.Native != "") && c.Storage != descriptor.Decimal {
+		return verbatim{plain{c}}
+	}
+	return plain{c}
+}
+
+// Bind appends a value that Column is compared with.
+func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
+	if c.Storage != descriptor.Decimal {
+		if held, ok := v.([]byte); ok && asText(b, c) {
+			v = string(held)
+		}
+		b.Arg(bound(b.Dialect, v))
+		return
+	}
+	before, after := b.Dialect.Numeric()
+	b.Raw(before).Arg(v).Raw(after)
+}
+
+func bound(d sqltext.Dialect, v any) any {
+	if t, ok := v.(time.Time); ok {
+		return d.Time(t)
+	}
+	return v
+}
+
+type isNull struct{ operand operand }
+
+func (n *isNull) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	n.operand.isNull(b, a, negate)
+}
+
+type compare struct {
+	operand operand
+	op      string // "=", "<", "<=", ">", ">="
+	value   any
+}
+
+var opposite = map[string]string{"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	op := n.op
+	if negate {
+		op = opposite[op]
+	}
+	orNull(b, a, n.operand, negate, func() {
+		n.operand.write(b, a)
+		b.Raw(op)
+		n.operand.bind(b, n.value)
+	})
+}
+
+type oneOf struct {
+	operand operand
+	values  []any
+	entire  bool // with null, where there can be one: no row has anything else
+}
+
+func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if len(n.values) == 0 {
+		b.Raw(truth(negate))
+		return
+	}
+	orNull(b, a, n.operand, negate, func() {
+		n.operand.write(b, a)
+		if negate {
+			b.Raw(" NOT")
+		}
+		b.Raw(" IN (")
+		values := make([]any, len(n.values))
+		for i, v := range n.values {
+			values[i] = bound(b.Dialect, v)
+		}
+		if c, ok := n.operand.(verbatim); ok {
+			b.ListWith(values, func(v any) { c.bind(b, v) })
+		} else {
+			b.List(values)
+		}
+		b.Raw(")")
+	})
+}
+
+// textKind is how a text is looked for in another one.
+type textKind int
+
+const (
+	contains textKind = iota
+	containsFold
+	starts
+	ends
+)
+
+// match looks for a text in another one.
+type match struct {
+	operand operand
+	kind    textKind
+	text    string
+}
+
+func (n *match) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if n.text == "" { // every text has the empty one in it, null has not
+		n.operand.isNull(b, a, !negate)
+		return
+	}
+	orNull(b, a, n.operand, negate, func() {
+		before, between, after := b.Dialect.Position()
+		yes, no := ">0", "=0"
+		switch n.kind {
+		case contains:
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
+		case containsFold:
+			b.Raw(before).Raw("lower(")
+			n.operand.write(b, a)
+			b.Raw(")").Raw(between).Raw("lower(").Arg(n.text).Raw(")").Raw(after)
+		case starts:
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
+			yes, no = "=1", "<>1"
+		case ends:
+			before, between, after = b.Dialect.Suffix()
+			b.Raw(before)
+			n.operand.write(b, a)
+			b.Raw(between).Arg(n.text).Raw(after)
+			yes, no = "=", "<>"
+		}
+		if negate {
+			yes = no
+		}
+		b.Raw(yes)
+		if n.kind == ends {
+			b.Arg(n.text)
+		}
+	})
+}
+
+// related is true where a row of the target that the caller may read is related
+// and fulfils the condition; no condition means any row.
+type related struct {
+	edge      *descriptor.Edge
+	own       *descriptor.Entity
+	target    *descriptor.Entity
+	rule      *Rule
+	condition node
+}
+
+func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if negate {
+		b.Raw("NOT ")
+	}
+	b.Raw("EXISTS (SELECT 1 FROM ")
+	t := b.NewAlias()
+	edge := n.edge
+	switch {
+	case edge.JoinTable != "":
+		j := b.NewAlias()
+		b.Name(edge.JoinTable).Raw(" AS ").Alias(j).Raw(" JOIN ").Name(n.target.Table).Raw(" AS ").Alias(t)
+		b.Raw(" ON ").Column(t, n.target.Key.Name).Raw("=").Column(j, edge.JoinTarget)
+		b.Raw(" WHERE ").Column(j, edge.JoinOwn).Raw("=").Column(a, n.own.Key.Name)
+	case edge.OwnKey != "":
+		b.Name(n.target.Table).Raw(" AS ").Alias(t)
+		b.Raw(" WHERE ").Column(t, n.target.Key.Name).Raw("=").Column(a, edge.OwnKey)
+	default:
+		b.Name(n.target.Table).Raw(" AS ").Alias(t)
+		b.Raw(" WHERE ").Column(t, edge.TargetKey).Raw("=").Column(a, n.own.Key.Name)
+	}
+	if n.rule != nil {
+		b.Raw(" AND ")
+		n.rule.Where(b, t)
+	}
+	if n.condition != nil {
+		b.Raw(" AND ")
+		n.condition.where(b, t, false)
+	}
+	b.Raw(")")
+}
+
+// orNull lets null fulfil a negated condition, where there can be nulls.
+func orNull(b *sqltext.Builder, a sqltext.Alias, o operand, negate bool, condition func()) {
+	if !negate || !o.nullable() {
+		condition()
+		return
+	}
+	b.Raw("(")
+	condition()
+	b.Raw(" OR ")
+	o.isNull(b, a, false)
+	b.Raw(")")
+}

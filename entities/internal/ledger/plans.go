@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// PlanTables make the table of plans, where it is missing. It stands beside KeyTables.
+// What decides about a plan has columns of its own; the rest is JSON.
+func PlanTables(d sqltext.Dialect) []string {
+	return append(slices.Clone(planTables),
+		withColumn(d, "koan_plans", "replaced_by", "TEXT NOT NULL DEFAULT ''"),
+		withoutColumn(d, "koan_plans", "about"), // of what a plan asked, while that could change
+	)
+}
+
+var planTables = []string{
+	`CREATE TABLE IF NOT EXISTS koan_plans (
+	id TEXT NOT NULL PRIMARY KEY,
+	subject TEXT NOT NULL,
+	state TEXT NOT NULL,
+	decided_by TEXT NOT NULL,
+	replaced_by TEXT NOT NULL DEFAULT '',
+	made_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	head TEXT NOT NULL,
+	tape TEXT NOT NULL
+)`,
+	`CREATE INDEX IF NOT EXISTS koan_plans_expires ON koan_plans (expires_at)`,
+	`CREATE INDEX IF NOT EXISTS koan_plans_subject ON koan_plans (subject, state)`,
+}
+
+// KeepPlan implements run.Plans.
+func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) error {
+	raw, err := head(p)
+	if err != nil {
+		return err
+	}
+	return k.in(ctx, func(tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
+			return err
+		}
+		if err := k.admitPlan(ctx, tx, p); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, k.statement("INSERT INTO koan_plans (id, subject, state, decided_by, made_at, expires_at, head, tape) VALUES (").
+			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", '', ").Arg(p.Created.UnixMilli()).
+			Raw(", "+k.clock()+" + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).Raw(")"))
+		return err
+	})
+}
+
+// admitPlan makes room for a plan: it counts those of the same subject, or takes the
+// place of the one that it replaces, which is not applied again and needs no tape. That may
+// be gone, since its time was over.
+func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *run.Plan) error {
+	subject := p.Request.Principal.Subject
+	if p.Replaces == "" {
+		waiting, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(run.PlanWaiting)))
+		if err == nil && waiting >= run.MaxWaiting {
+			err = run.ErrManyPlans
+		}
+		return err
+	}
+	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(run.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
+		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		there, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE id = ").Arg(p.Replaces))
+		if err == nil && there > 0 {
+			err = run.ErrPlanOver
+		}
+		return err
+	}
+	_, err = exec(ctx, tx, k.statement("UPDATE koan_plans SET replaced_by = ").Arg(p.ID).Raw(" WHERE subject = ").Arg(subject).
+		Raw(" AND state = ").Arg(string(run.PlanReplaced)).Raw(" AND replaced_by = ").Arg(p.Replaces))
+	return err
+}
+
+func count(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (n int, err error) {
+	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&n)
+	return n, err
+}
+
+// head is a plan as its column has it: without the tape.
+func head(p *run.Plan) ([]byte, error) {
+	h := *p
+	h.Tape = nil
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return raw, nil
+}
+
+const planColumns = "state, decided_by, replaced_by, expires_at, head"
+
+// Plan implements run.Plans.
+func (k *Keys) Plan(ctx context.Context, id string) (*run.Plan, error) {
+	b := k.statement("SELECT " + planColumns + ", tape FROM koan_plans WHERE id = ").Arg(id).Raw(" AND expires_at >= " + k.clock())
+	found, err := k.plans(ctx, b, true)
+	if err == nil && len(found) == 0 {
+		err = run.ErrNoPlan
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// WaitingPlans implements run.Plans.
+func (k *Keys) WaitingPlans(ctx context.Context, most int) ([]*run.Plan, error) {
+	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(run.PlanWaiting)).
+		Raw(" AND expires_at >= " + k.clock() + " ORDER BY made_at, id LIMIT ").Arg(most)
+	return k.plans(ctx, b, false)
+}
+
+func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*run.Plan, err error) {
+	rows, err := k.db.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var state, by, next, head, tape string
+		var expires int64
+		into := []any{&state, &by, &next, &expires, &head}
+		if tapes {
+			into = append(into, &tape)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		p := &run.Plan{}
+		if err := json.Unmarshal([]byte(head), p); err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		if p.Run == "" { // of a version in which a run had one plan, with its id
+			p.Run = p.ID
+		}
+		p.State, p.By, p.ReplacedBy, p.Expires, p.Tape = run.PlanState(state), by, next, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// WidenPlan implements run.Plans.
+func (k *Keys) WidenPlan(ctx context.Context, p *run.Plan) (ok bool, err error) {
+	raw, err := head(p)
+	if err != nil {
+		return false, err
+	}
+	return k.change(ctx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
+		Raw(" WHERE id = ").Arg(p.ID).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+}
+
+// MovePlan implements run.Plans.
+func (k *Keys) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (ok bool, err error) {
+	return k.change(ctx, k.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
+		Raw(" WHERE id = ").Arg(id).Raw(" AND state = ").Arg(string(from)))
+}
+
+// change runs a change of one plan, and reports whether there was one to change.
+func (k *Keys) change(ctx context.Context, b *sqltext.Builder) (changed bool, err error) {
+	err = k.in(ctx, func(tx *sql.Tx) error {
+		n, err := exec(ctx, tx, b)
+		changed = n == 1
+		return err
+	})
+	return changed, err
+}

@@ -1,0 +1,280 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ariga.io/atlas/sql/migrate"
+	"ariga.io/atlas/sql/schema"
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/internal/ledger"
+)
+
+// Diff is what lies between the tables of a set and a schema.
+type Diff struct {
+	// Losses say what of it takes something away that the app once made: a column,
+	// a table, a wider type. They are also what an older app would do to the tables
+	// of a newer one.
+	Losses []string
+	// Blocks say what no statement can do by itself: a required column without a
+	// default, where rows exist that have no value for it.
+	Blocks []string
+
+	plan *migrate.Plan
+}
+
+// Statements are the SQL statements of the difference, in order.
+func (d *Diff) Statements() []string {
+	out := make([]string, len(d.plan.Changes))
+	for i, c := range d.plan.Changes {
+		out[i] = c.Cmd
+	}
+	return out
+}
+
+// Summary says what each statement is for, in order.
+func (d *Diff) Summary() []string {
+	out := make([]string, len(d.plan.Changes))
+	for i, c := range d.plan.Changes {
+		out[i] = c.Comment
+	}
+	return out
+}
+
+// differ compares the tables of a connection with a schema.
+type differ struct {
+	drv  dialect.Driver
+	at   migrate.Driver
+	made ledger.Tables
+	// suppose counts every table as one that has rows: for a plan, whose own
+	// connection has none.
+	suppose bool
+	diff    Diff
+}
+
+// compare finds out what lies between the tables that are there and the schema.
+// Tables, columns and indexes that are neither the schema's nor known to be made
+// by the app belong to somebody else, and stay.
+func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Tables, suppose bool) (*Diff, error) {
+	at, err := open(drv)
+	if err != nil {
+		return nil, err
+	}
+	current, err := inspect(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	desired, err := s.desired(ctx, drv)
+	if err != nil {
+		return nil, err
+	}
+	desired.Name, desired.Attrs = current.Name, current.Attrs
+	d := differ{drv: drv, at: at, made: made, suppose: suppose}
+	wanted := names(desired)
+	current.Tables = slices.DeleteFunc(current.Tables, func(t *schema.Table) bool {
+		_, ours := made[t.Name]
+		_, ok := wanted[t.Name]
+		return !ours && !ok
+	})
+	changes, err := at.SchemaDiff(current, desired)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := d.judge(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	d.diff.plan, err = at.PlanChanges(ctx, "changes", kept, func(o *migrate.PlanOptions) { o.SchemaQualifier, o.Indent = new(string), "  " })
+	if err != nil {
+		return nil, err
+	}
+	drops, makes, err := s.indexes(ctx, drv, kept)
+	d.diff.plan.Changes = slices.Concat(drops, d.diff.plan.Changes, makes)
+	return &d.diff, err
+}
+
+func (d *differ) loss(format string, args ...any) {
+	d.diff.Losses = append(d.diff.Losses, fmt.Sprintf(format, args...))
+}
+
+// judge keeps the changes that are the app's business, and says what they lose.
+func (d *differ) judge(ctx context.Context, changes []schema.Change) (kept []schema.Change, err error) {
+	for _, c := range changes {
+		switch c := c.(type) {
+		case *schema.AddTable:
+			kept = append(kept, c)
+		case *schema.DropTable:
+			d.loss("drops the table %s", c.T.Name)
+			kept = append(kept, c)
+		case *schema.ModifyTable:
+			if c.Changes, err = d.table(ctx, c.T.Name, c.Changes); err != nil {
+				return nil, err
+			}
+			if len(c.Changes) > 0 {
+				kept = append(kept, c)
+			}
+		}
+	}
+	return kept, nil
+}
+
+func (d *differ) table(ctx context.Context, table string, changes []schema.Change) (kept []schema.Change, err error) {
+	var foreign []string // what others put there
+	for _, c := range changes {
+		keep := true
+		switch c := c.(type) {
+		case *schema.AddColumn:
+			err = d.added(ctx, table, c.C)
+		case *schema.DropColumn:
+			if keep = slices.Contains(d.made[table].Columns, c.C.Name); keep {
+				d.loss("drops the column %s.%s", table, c.C.Name)
+			} else {
+				foreign = append(foreign, "the column "+table+"."+c.C.Name)
+			}
+		case *schema.DropIndex:
+			if keep = slices.Contains(d.made[table].Indexes, c.I.Name); keep {
+				d.loss("drops the index %s of %s", c.I.Name, table)
+			} else {
+				foreign = append(foreign, "the index "+c.I.Name+" of "+table)
+			}
+		case *schema.ModifyColumn:
+			d.modified(table, c)
+		case *schema.ModifyIndex:
+			d.loss("makes the index %s of %s anew", c.To.Name, table)
+		case *schema.DropForeignKey:
+			d.loss("drops the reference %s of %s", c.F.Symbol, table)
+		case *schema.AddPrimaryKey, *schema.DropPrimaryKey, *schema.ModifyPrimaryKey:
+			d.loss("changes the key of %s", table)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if keep {
+			kept = append(kept, c)
+		}
+	}
+	if d.drv.Dialect() == dialect.SQLite && slices.ContainsFunc(kept, rebuilds) {
+		for _, f := range foreign {
+			d.loss("rebuilds the table %s without %s", table, f)
+		}
+	}
+	return kept, nil
+}
+
+// rebuilds tells whether SQLite makes a change by copying the table.
+func rebuilds(c schema.Change) bool {
+	switch c.(type) {
+	case *schema.AddColumn, *schema.AddIndex, *schema.DropIndex:
+		return false
+	}
+	return true
+}
+
+// added looks whether a new column has a value for the rows that exist.
+func (d *differ) added(ctx context.Context, table string, c *schema.Column) error {
+	if c.Type.Null || c.Default != nil {
+		return nil
+	}
+	rows := d.suppose
+	if !rows {
+		b := entsql.Dialect(d.drv.Dialect())
+		query, args := b.Select("*").From(b.Table(table)).Limit(1).Query()
+		found := &entsql.Rows{}
+		if err := d.drv.Query(ctx, query, args, found); err != nil {
+			return err
+		}
+		rows = found.Next()
+		if err := found.Close(); err != nil {
+			return err
+		}
+	}
+	if rows {
+		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so rows that exist have no value for it", table, c.Name))
+	}
+	return nil
+}
+
+func (d *differ) modified(table string, c *schema.ModifyColumn) {
+	if c.Change.Is(schema.ChangeNull) && c.From.Type.Null && !c.To.Type.Null {
+		d.loss("makes the column %s.%s required", table, c.To.Name)
+	}
+	if c.Change.Is(schema.ChangeType) && !widens(c.From.Type.Type, c.To.Type.Type) {
+		d.loss("changes the column %s.%s from %s to %s", table, c.To.Name, raw(c.From), raw(c.To))
+	}
+	if c.Change.Is(schema.ChangeGenerated) {
+		d.loss("computes the column %s.%s", table, c.To.Name)
+	}
+}
+
+func raw(c *schema.Column) string {
+	switch t := c.Type.Type.(type) {
+	case *schema.StringType:
+		if t.Size > 0 {
+			return fmt.Sprintf("%s(%d)", t.T, t.Size)
+		}
+		return t.T
+	case *schema.IntegerType:
+		return t.T
+	case *schema.FloatType:
+		return t.T
+	case *schema.BoolType:
+		return t.T
+	case *schema.TimeType:
+		return t.T
+	case *schema.JSONType:
+		return t.T
+	case *schema.BinaryType:
+		return t.T
+	case *schema.DecimalType:
+		return fmt.Sprintf("%s(%d,%d)", t.T, t.Precision, t.Scale)
+	}
+	if c.Type.Raw != "" {
+		return c.Type.Raw
+	}
+	return "another type"
+}
+
+// integers and floats are types from narrow to wide.
+var (
+	integers = []string{"smallint", "integer", "bigint"}
+	floats   = []string{"real", "double precision"}
+)
+
+// widens tells whether every value of a type is one of another.
+func widens(from, to schema.Type) bool {
+	switch f := from.(type) {
+	case *schema.StringType:
+		t, ok := to.(*schema.StringType)
+		return ok && (t.Size == 0 || f.Size != 0 && t.Size >= f.Size)
+	case *schema.IntegerType:
+		t, ok := to.(*schema.IntegerType)
+		return ok && wider(integers, f.T, t.T)
+	case *schema.FloatType:
+		t, ok := to.(*schema.FloatType)
+		return ok && wider(floats, f.T, t.T)
+	}
+	return false
+}
+
+func wider(order []string, from, to string) bool {
+	f, t := slices.Index(order, strings.ToLower(from)), slices.Index(order, strings.ToLower(to))
+	return f >= 0 && f <= t
+}
+
+// execute runs the statements.
+func (d *Diff) execute(ctx context.Context, drv dialect.Driver) error {
+	for _, c := range d.plan.Changes {
+		args := c.Args
+		if args == nil {
+			args = []any{}
+		}
+		if err := drv.Exec(ctx, c.Cmd, args, nil); err != nil {
+			return fmt.Errorf("%s: %w", c.Comment, err)
+		}
+	}
+	return nil
+}

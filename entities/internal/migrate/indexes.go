@@ -1,0 +1,79 @@
+package migrate
+
+import (
+	"context"
+	"slices"
+
+	"ariga.io/atlas/sql/migrate"
+	"ariga.io/atlas/sql/schema"
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/internal/sqltext"
+)
+
+// indexes gives what has to be dropped before changes of the tables, and made after
+// them, so that the indexes of words are those of the schema. A table that is copied
+// or dropped takes its triggers with it, so its index is made anew.
+func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []schema.Change) (drops, makes []*migrate.Change, err error) {
+	d := sqltext.Dialect(sqltext.SQLite{})
+	if drv.Dialect() == dialect.Postgres {
+		d = sqltext.PostgreSQL{}
+	}
+	there, err := column[string](ctx, drv, d.Indexes())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, x := range s.Indexes {
+		name := x.Name()
+		if i := slices.Index(there, name); i >= 0 {
+			complete, err := column[bool](ctx, drv, d.Complete(name))
+			if err != nil {
+				return nil, nil, err
+			}
+			if complete[0] && !copies(drv, changes, x.Table) {
+				there = slices.Delete(there, i, i+1)
+				continue
+			}
+		}
+		makes = append(makes, written(d.MakeIndex(x))...)
+	}
+	for _, name := range there {
+		drops = append(drops, written(d.DropIndex(name))...)
+	}
+	return drops, makes, nil
+}
+
+// copies tells whether changes copy a table, which only SQLite does.
+func copies(drv dialect.Driver, changes []schema.Change, table string) bool {
+	return drv.Dialect() == dialect.SQLite && slices.ContainsFunc(changes, func(c schema.Change) bool {
+		m, ok := c.(*schema.ModifyTable)
+		return ok && m.T.Name == table && slices.ContainsFunc(m.Changes, rebuilds)
+	})
+}
+
+func written(statements []sqltext.Statement) []*migrate.Change {
+	out := make([]*migrate.Change, len(statements))
+	for i, s := range statements {
+		out[i] = &migrate.Change{Cmd: s.Text, Comment: s.Comment}
+	}
+	return out
+}
+
+// column reads the only column of a query.
+func column[T any](ctx context.Context, drv dialect.Driver, query string) ([]T, error) {
+	rows := &entsql.Rows{}
+	if err := drv.Query(ctx, query, []any{}, rows); err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		var v T
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,258 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// State is how a set's tables stand to what the app works with.
+type State string
+
+// The states. Apart means that neither a newer app nor the pending migrations
+// explain the tables: a person has to look.
+const (
+	Current State = "current"
+	Behind  State = "behind"
+	Ahead   State = "ahead"
+	Apart   State = "apart"
+)
+
+// Verdict is what holds for one set.
+type Verdict struct {
+	State State
+	// At is where the set is: the version of the last file, or the hash of its
+	// tables.
+	At string
+	// Why says for people what is not current, and Do the command or the step that
+	// mends it.
+	Why, Do string
+	// Pending are the files that have to run, by version.
+	Pending []string
+
+	set     ledger.Set
+	diff    *Diff
+	adopt   []*file // files that are in effect already
+	pending []*file
+}
+
+// Fault is the refusal to work with a set that is not current.
+func (v *Verdict) Fault(set string) *fault.Fault {
+	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are %s: %s", set, v.phrase(), v.Why).WithHint("%s", v.Do).
+		WithDetails(map[string]any{"set": set, "state": string(v.State), "at": v.At})
+}
+
+func (v *Verdict) phrase() string {
+	switch v.State {
+	case Behind:
+		return "behind this build"
+	case Ahead:
+		return "ahead of this build"
+	}
+	return "not what this build works with"
+}
+
+// Way is how sets are brought to a schema.
+type Way interface {
+	// Mark identifies where the way leads: a set that is marked with it is there.
+	Mark() int32
+	// Create makes the tables where there are none. It binds no values, so that what
+	// it executes can be repeated for another set.
+	Create(ctx context.Context, drv dialect.Driver) error
+	// Made notes in the ledger of a new set how its tables came about.
+	Made(ctx context.Context, drv dialect.Driver) error
+	// Judge says how a set stands, without changing anything.
+	Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error)
+	// Open makes a set current where that needs nobody's consent, and gives what it
+	// found. What is not current afterwards must not be worked with.
+	Open(ctx context.Context, drv dialect.Driver) (*Verdict, error)
+	// Apply makes a set current on somebody's command, and gives what it found and
+	// did. With drop it also does what loses data. Its error is a fault where the
+	// state of the set stands in the way.
+	Apply(ctx context.Context, drv dialect.Driver, set string, drop bool) (*Verdict, error)
+}
+
+// InPlace compares tables with the schema and adds what is missing.
+type InPlace struct {
+	*Schema
+	// Command is how the app's commands are called: "pantrypal migrate".
+	Command string
+}
+
+// Files runs the files of a migration directory.
+type Files struct {
+	*Schema
+	Dir     *Dir
+	Command string
+}
+
+var (
+	_ Way = InPlace{}
+	_ Way = Files{}
+)
+
+// mark mixes what a set's mark stands for. It is never 0.
+func mark(parts ...int32) int32 {
+	out := int32(0)
+	for _, p := range parts {
+		out = out*31 ^ p
+	}
+	return out&(1<<31-1) | 1<<30
+}
+
+// Mark implements Way.
+func (w InPlace) Mark() int32 { return mark(w.Hash, ledger.Version) }
+
+// Create implements Way.
+func (w InPlace) Create(ctx context.Context, drv dialect.Driver) error {
+	d, err := w.compare(ctx, drv, nil, false)
+	if err != nil {
+		return err
+	}
+	if err := d.execute(ctx, drv); err != nil {
+		return err
+	}
+	return ledger.Migrate(ctx, drv)
+}
+
+// Made implements Way.
+func (w InPlace) Made(ctx context.Context, drv dialect.Driver) error {
+	return w.note(ctx, drv, ledger.Auto, time.Now())
+}
+
+// note keeps that the tables are the schema's.
+func (w InPlace) note(ctx context.Context, drv dialect.Driver, kind ledger.Kind, started time.Time) error {
+	tables, err := w.known(ctx, drv)
+	if err != nil {
+		return err
+	}
+	return ledger.NoteStep(ctx, drv, ledger.Step{Kind: kind, Schema: w.Hash, At: started, Took: time.Since(started)}, tables)
+}
+
+// Judge implements Way.
+func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
+	s, err := ledger.ReadSet(ctx, drv)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verdict{State: Current, set: s, At: "unknown"}
+	if s.Known {
+		v.At = text(s.Schema)
+		if s.Schema == w.Hash {
+			return v, nil
+		}
+	}
+	if v.diff, err = w.compare(ctx, drv, s.Tables, false); err != nil {
+		return nil, err
+	}
+	v.State = Behind
+	v.Why, v.Do = "they lack what the schema has added", fmt.Sprintf("They are migrated at the set's next use, or now with `%s apply`.", w.Command)
+	switch {
+	case filed(s):
+		v.State, v.Why = Apart, "they are kept by the files of a migration directory, which nothing may change in place"
+		v.Do = "Set `migrations.mode` to versioned."
+	case seen(s, w.Hash):
+		v.State, v.Why = Ahead, fmt.Sprintf("they have been brought beyond this build's schema %s, to %s", text(w.Hash), text(s.Schema))
+		v.Do = fmt.Sprintf("Run the newer build. To go back, and lose what the newer one has added: `%s apply --drop`.", w.Command)
+	case len(v.diff.Blocks) > 0:
+		v.State, v.Why = Apart, strings.Join(v.diff.Blocks, "; ")
+		v.Do = fmt.Sprintf("Give the field a default or make it optional, or plan a migration that fills it: `%s plan NAME`.", w.Command)
+	case len(v.diff.Losses) > 0:
+		v.State, v.Why = Ahead, "to become its own, the migration "+strings.Join(v.diff.Losses, ", ")
+		v.Do = fmt.Sprintf("If a newer build made them, run that one. If the schema has dropped something, consent to the loss: `%s apply --drop`.", w.Command)
+	}
+	return v, nil
+}
+
+// filed tells whether a file has changed the set.
+func filed(s ledger.Set) bool {
+	for _, step := range s.Steps {
+		if step.Kind == ledger.File {
+			return true
+		}
+	}
+	return false
+}
+
+// seen tells whether a set had a schema before the one it has, and nobody has
+// consented to go back since.
+func seen(s ledger.Set, hash int32) bool {
+	for _, step := range slices.Backward(s.Steps) {
+		if step.Schema == hash {
+			return true
+		}
+		if step.Kind == ledger.Consented {
+			return false
+		}
+	}
+	return false
+}
+
+// Open implements Way.
+func (w InPlace) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
+	v, err := w.Judge(ctx, drv)
+	if err != nil {
+		return nil, err
+	}
+	switch v.State {
+	case Current:
+		return v, ledger.Migrate(ctx, drv) // the ledger's own tables may be older
+	case Behind:
+		return v, w.change(ctx, drv, ledger.Auto, v)
+	}
+	return v, nil
+}
+
+// change makes the difference, and says so in the verdict.
+func (w InPlace) change(ctx context.Context, drv dialect.Driver, kind ledger.Kind, v *Verdict) error {
+	started := time.Now()
+	if err := v.diff.execute(ctx, drv); err != nil {
+		return err
+	}
+	v.State = Current
+	if err := ledger.Migrate(ctx, drv); err != nil {
+		return err
+	}
+	return w.note(ctx, drv, kind, started)
+}
+
+// Apply implements Way.
+func (w InPlace) Apply(ctx context.Context, drv dialect.Driver, set string, drop bool) (*Verdict, error) {
+	v, err := w.Open(ctx, drv)
+	if err != nil || v.State == Current {
+		return v, err
+	}
+	if !drop || filed(v.set) || len(v.diff.Blocks) > 0 {
+		return v, v.Fault(set)
+	}
+	return v, w.change(ctx, drv, ledger.Consented, v)
+}
+
+// Did says what was done to a set.
+func (v *Verdict) Did() string {
+	switch {
+	case len(v.pending) > 0:
+		return "ran " + strings.Join(v.Pending, ", ")
+	case len(v.adopt) > 0:
+		return "found them in effect: nothing to run"
+	case v.diff != nil && len(v.diff.Statements()) > 0:
+		return plural(len(v.diff.Statements()), "statement")
+	case v.diff != nil:
+		return "no statement was needed"
+	}
+	return "is current"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,292 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// open gives a set, creating or migrating it where it has to be.
+func (s *Server) open(ctx context.Context, set string) (backend.Database, any, error) {
+	d := s.database(set)
+	current, err := s.current(ctx, s.keeper, d)
+	if err == nil && !current {
+		prepare := func() error { return s.alone(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) }) }
+		if err = prepare(); madeMeanwhile(err) { // by a run's first write
+			err = prepare()
+		}
+	}
+	if err != nil {
+		return nil, nil, s.trouble(set, err)
+	}
+	var attached any
+	if s.schema.Attach != nil {
+		if attached, err = s.schema.Attach(d); err != nil {
+			return nil, nil, err
+		}
+	}
+	return d, attached, nil
+}
+
+func (s *Server) database(set string) *Database {
+	return &Database{server: s, set: set, schema: s.schemaOf(set)}
+}
+
+// trouble says what stands in the way of opening a set.
+func (s *Server) trouble(set string, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) {
+		return err
+	}
+	if known, mine := s.Trouble(set, err); mine {
+		return known
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
+		WithHint("Look at the server's log, and whether the app's role may create schemas and tables.").
+		Because(fmt.Errorf("PostgreSQL at %s: %w", where(s.config), err))
+}
+
+// asker is what a version is read from.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// current tells whether a set exists with the schema's version.
+func (s *Server) current(ctx context.Context, q asker, d *Database) (yes bool, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT version FROM "+s.table()+" WHERE name = $1 AND EXISTS (SELECT FROM pg_namespace WHERE nspname = $2)", d.set, d.schema)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var version int32
+		if err := rows.Scan(&version); err != nil {
+			return false, err
+		}
+		yes = version == s.schema.Version
+	}
+	return yes, rows.Err()
+}
+
+// alone runs fn in a transaction of its own while nobody else, in any process,
+// creates or migrates what has this name.
+func (s *Server) alone(ctx context.Context, name string, fn func(*Tx) error) error {
+	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
+	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
+	sum := sha256.Sum256([]byte("koan " + name))
+	if _, err := t.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(sum[:8]))); err != nil {
+		return err
+	}
+	if err := fn(t); err != nil {
+		return err
+	}
+	return t.Commit(ctx)
+}
+
+// prepare creates or migrates a set, under its lock. All of it takes effect at
+// once, or nothing does.
+func (s *Server) prepare(ctx context.Context, t *Tx, d *Database) error {
+	current, err := s.current(ctx, t, d)
+	if err != nil || current {
+		return err
+	}
+	missing, err := s.missing(ctx, t, d)
+	if err != nil {
+		return err
+	}
+	made := inside(d, t)
+	if missing {
+		err = s.create(ctx, made)
+	} else {
+		err = s.schema.Migrate(ctx, d.set, made.Driver())
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the set %q: %w", d.set, err)
+	}
+	return s.mark(ctx, made)
+}
+
+// mark notes that a set has the schema's version.
+func (s *Server) mark(ctx context.Context, w within) error {
+	_, err := w.t.ExecContext(ctx, "INSERT INTO "+s.table()+" AS s (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = $2, migrated_at = now()", w.set, s.schema.Version)
+	return err
+}
+
+// Look implements backend.Backend.
+func (s *Server) Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	d := s.database(set)
+	t := s.own(s.keeper, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
+	if err := s.there(ctx, t, d); err != nil {
+		return err
+	}
+	return fn(ctx, inside(d, t).Driver())
+}
+
+// Change implements backend.Backend.
+func (s *Server) Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	d := s.database(set)
+	err := s.alone(ctx, d.schema, func(t *Tx) error {
+		if err := s.there(ctx, t, d); err != nil {
+			return err
+		}
+		w := inside(d, t)
+		if err := fn(ctx, w.Driver()); err != nil {
+			return err
+		}
+		return s.mark(ctx, w)
+	})
+	if err == nil {
+		return nil
+	}
+	if known, mine := s.Trouble(set, err); mine {
+		return known
+	}
+	return err
+}
+
+// Scratch implements backend.Backend: a schema that no transaction but this one
+// ever sees.
+func (s *Server) Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error {
+	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
+	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
+	d := s.database(":" + rand.Text()) // no set has this name
+	if _, err := t.ExecContext(ctx, "CREATE SCHEMA "+quoted(d.schema)); err != nil {
+		return s.trouble(d.set, err)
+	}
+	return fn(ctx, inside(d, t).Driver())
+}
+
+// there ends in unknown_set where a set has no data.
+func (s *Server) there(ctx context.Context, t *Tx, d *Database) error {
+	if backend.ValidSet.MatchString(d.set) {
+		missing, err := s.missing(ctx, t, d)
+		if err != nil {
+			return s.trouble(d.set, err)
+		}
+		if !missing {
+			return nil
+		}
+	}
+	return fault.Newf(fault.UnknownSet, "there is no set %q at %s", d.set, where(s.config))
+}
+
+func (s *Server) missing(ctx context.Context, t *Tx, d *Database) (yes bool, err error) {
+	rows, err := t.QueryContext(ctx, "SELECT FROM pg_namespace WHERE nspname = $1", d.schema)
+	if err != nil {
+		return false, err
+	}
+	yes = !rows.Next()
+	return yes, errors.Join(rows.Err(), rows.Close())
+}
+
+// scripts are what makes the tables of a schema's version in an empty set; they
+// are found out once in a process, since that takes far longer than running them.
+var scripts sync.Map // int32 -> string
+
+// create makes a set that is not there.
+func (s *Server) create(ctx context.Context, w within) error {
+	if _, err := w.t.ExecContext(ctx, "CREATE SCHEMA "+quoted(w.schema)); err != nil {
+		return err
+	}
+	if err := s.tables(ctx, w); err != nil || s.schema.Fill == nil {
+		return err
+	}
+	if err := s.schema.Fill(ctx, w.set, w); err != nil {
+		return fmt.Errorf("fill the set %q: %w", w.set, err)
+	}
+	return nil
+}
+
+// tables makes the tables of an empty set.
+func (s *Server) tables(ctx context.Context, w within) error {
+	if script, ok := scripts.Load(s.schema.Version); ok {
+		_, err := w.t.ExecContext(ctx, script.(string))
+		return err
+	}
+	heard := &recorder{}
+	if err := s.schema.Create(ctx, recording{w.Driver(), heard}); err != nil {
+		return err
+	}
+	if script, ok := heard.script(w.schema); ok {
+		scripts.Store(s.schema.Version, script)
+	}
+	return nil
+}
+
+// within is a set while it is being made or looked at: all that is done to it is
+// part of one transaction.
+type within struct {
+	*Database
+	t *Tx
+}
+
+// inside gives a set within a transaction.
+func inside(d *Database, t *Tx) within { return within{d, &Tx{d: d, c: t.c}} }
+
+// Driver implements backend.Database.
+func (w within) Driver() dialect.Driver {
+	return backend.NewBaseDriver(dialect.Postgres, w, func(ctx context.Context) (dialect.Tx, error) { return backend.Nested(ctx, w.t) })
+}
+
+// DB implements backend.Database.
+func (w within) DB() backend.Querier { return w.t }
+
+// recorder hears what a migration executes.
+type recorder struct {
+	statements []string
+	arguments  bool // some statement had arguments, and cannot be repeated as text
+}
+
+// script gives the statements as one text, if they can be run in another schema
+// than the one they were heard in.
+func (r *recorder) script(schema string) (string, bool) {
+	text := strings.Join(r.statements, ";\n")
+	return text, !r.arguments && text != "" && !strings.Contains(text, schema)
+}
+
+func (r *recorder) hear(query string, args any) {
+	list, _ := args.([]any)
+	r.arguments = r.arguments || len(list) > 0
+	r.statements = append(r.statements, query)
+}
+
+// recording is a driver that is listened to.
+type recording struct {
+	dialect.Driver
+	*recorder
+}
+
+func (r recording) Exec(ctx context.Context, query string, args, v any) error {
+	r.hear(query, args)
+	return r.Driver.Exec(ctx, query, args, v)
+}
+
+func (r recording) Tx(ctx context.Context) (dialect.Tx, error) {
+	t, err := r.Driver.Tx(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return recordingTx{t, r.recorder}, nil
+}
+
+type recordingTx struct {
+	dialect.Tx
+	*recorder
+}
+
+func (r recordingTx) Exec(ctx context.Context, query string, args, v any) error {
+	r.hear(query, args)
+	return r.Tx.Exec(ctx, query, args, v)
+}

@@ -1,0 +1,297 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The limits of one aggregate.
+const (
+	MaxRows     = 10_000 // of one answer, where a limit asks for so many
+	DefaultRows = 1000   // where no limit is given; more of them end in a fault
+	MaxGroupBy  = 8      // columns to group by
+	MaxMeasures = 32     // columns that are computed
+)
+
+// Aggregate is a checked input of the operation aggregate (CONTRACT section 2).
+type Aggregate struct {
+	Entity *descriptor.Entity
+	Set    string // "" where the input names none
+	Filter *filter.Tree
+	Limit  int // 0 where the input names none
+
+	columns []column // those to group by come first
+	groups  int
+	having  *filter.Tree // over the columns
+	order   []position
+}
+
+// column is one member of an answer's rows.
+type column struct {
+	name  string
+	call  call
+	by    sqltext.Unit // "" for none
+	of    source       // nothing for call count
+	field catalog.Field
+	inner descriptor.Column // where the groups have it
+}
+
+// position is one column of a sort.
+type position struct {
+	column     int
+	descending bool
+}
+
+// source is what a column is made of: a field, or the reference of a to-one
+// relationship.
+type source struct {
+	name   string
+	field  catalog.Field
+	column descriptor.Column
+	// Of a relationship: what it refers to, and which of those rows may be read; any
+	// other counts as none.
+	target *descriptor.Entity
+	rule   *filter.Rule
+	// long says that nothing keeps its values from being longer than MaxValue.
+	long bool
+}
+
+// call is what is computed over the rows of a group.
+type call string
+
+const (
+	group    call = ""
+	count    call = "count"
+	distinct call = "distinct"
+	sum      call = "sum"
+	average  call = "avg"
+	least    call = "min"
+	greatest call = "max"
+)
+
+// Aggregate computes one row per group: {"rows":[...],"truncated":false}. Without
+// groups it is one row, whatever matches. truncated tells that there were more
+// rows than the limit; without a limit more than DefaultRows end in
+// result_too_large, and more bytes than a call may have in call_too_large.
+func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []byte, err error) {
+	most := a.Limit
+	if most == 0 {
+		most = DefaultRows
+	}
+	rows, err := e.query(ctx, q, e.aggregate(a, most+1))
+	if err != nil {
+		return nil, a.trouble(err)
+	}
+	defer func() {
+		if err = errors.Join(err, rows.Close()); err != nil {
+			out = nil
+		}
+	}()
+	buf := append(buffer(), `{"rows":[`...)
+	dest := a.cells(&buf)
+	n := 0
+	for ; n < most && rows.Next(); n++ {
+		if n > 0 {
+			buf = append(buf, ',')
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, a.trouble(err)
+		}
+		if buf = append(buf, '}'); len(buf) > e.limit() {
+			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate are larger than a call may be").
+				WithHint("Give a lower `limit`, or group by fewer or shorter fields.")
+		}
+	}
+	more := n == most && rows.Next()
+	if err := rows.Err(); err != nil {
+		return nil, a.trouble(err)
+	}
+	if more && a.Limit == 0 {
+		return nil, fault.Newf(fault.ResultTooLarge, "the aggregate has more than %d rows", DefaultRows).WithPath("/limit").
+			WithHint("Give `limit` (up to %d) with a sort to get the first ones, group more coarsely, or use `having`.", MaxRows)
+	}
+	buf = append(buf, `],"truncated":`...)
+	buf = append(strconv.AppendBool(buf, more), '}')
+	return (&assembly{out: buf}).done(), nil
+}
+
+// aggregate is the statement: the groups as a table of their own, so that having
+// and sort see plain columns.
+func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
+	b := e.builder()
+	t, g := b.NewAlias(), b.NewAlias()
+	before, after := e.dialect.TimeText()
+	b.Raw("SELECT ")
+	for i := range a.columns {
+		if i > 0 {
+			b.Raw(",")
+		}
+		if c := &a.columns[i]; c.inner.Storage == descriptor.Time {
+			b.Raw(before).Column(g, c.inner.Name).Raw(after)
+		} else {
+			b.Column(g, c.inner.Name)
+		}
+	}
+	b.Raw(" FROM (SELECT ")
+	for i := range a.columns {
+		if i > 0 {
+			b.Raw(",")
+		}
+		a.columns[i].expression(b, t)
+		if a.groups == 0 && a.columns[i].call == distinct && a.columns[i].of.long {
+			b.Raw(" FILTER (WHERE ")
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+			b.Raw("=0)")
+		}
+		b.Raw(" AS ").Name(a.columns[i].inner.Name)
+	}
+	b.Raw(" FROM ").Name(a.Entity.Table).Raw(" AS ").Alias(t)
+	if !a.Filter.Empty() {
+		b.Raw(" WHERE ")
+		a.Filter.Where(b, t)
+	}
+	for i := range a.groups {
+		b.Raw(separator(i, " GROUP BY ")).Raw(strconv.Itoa(i + 1))
+	}
+	for i := range a.columns {
+		if a.groups > 0 && a.columns[i].of.long && a.columns[i].by == "" {
+			b.Raw(",") // one value, so it makes no other groups, and it is made before a row is sorted
+			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+		}
+	}
+	b.Raw(") AS ").Alias(g)
+	if !a.having.Empty() {
+		b.Raw(" WHERE ")
+		a.having.Where(b, g)
+	}
+	for i, p := range a.order {
+		b.Raw(separator(i, " ORDER BY ")).Column(g, a.columns[p.column].inner.Name)
+		if p.descending {
+			b.Raw(" DESC")
+		}
+	}
+	return b.Raw(" LIMIT ").Arg(int64(limit))
+}
+
+func separator(i int, first string) string {
+	if i == 0 {
+		return first
+	}
+	return ","
+}
+
+// expression appends what a column is of the rows of a group.
+func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
+	switch c.call {
+	case group:
+		c.value(b, t)
+	case count:
+		b.Raw("count(*)")
+	case distinct:
+		b.Raw("count(DISTINCT ")
+		c.value(b, t)
+		b.Raw(")")
+	case sum, average, least, greatest:
+		if c.field.Type == catalog.TypeDecimal && (c.call == sum || c.call == average) {
+			between(b, b.Dialect.Computed(), func() { c.over(b, t) })
+			return
+		}
+		if c.field.Type == catalog.TypeInt && c.call == sum {
+			between(b, b.Dialect.Integers(), func() { c.value(b, t) })
+			return
+		}
+		c.over(b, t)
+	}
+}
+
+func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
+	b.Raw(string(c.call)).Raw("(")
+	if c.call == average && c.of.field.Type == catalog.TypeInt || c.of.column.Single && (c.call == sum || c.call == average) { // a float of 64 bits everywhere
+		b.Raw("CAST(")
+		c.value(b, t)
+		b.Raw(" AS double precision))")
+		return
+	}
+	c.value(b, t)
+	b.Raw(")")
+}
+
+// between appends an expression between each two pieces.
+func between(b *sqltext.Builder, pieces []string, expression func()) {
+	for i, piece := range pieces {
+		if i > 0 {
+			expression()
+		}
+		b.Raw(piece)
+	}
+}
+
+// value appends the column's source: decimals as numbers, so that equal ones are
+// equal however they are written, and times as the bucket they fall into.
+func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
+	switch {
+	case c.by != "":
+		between(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
+	case c.of.rule != nil:
+		c.of.readable(b, t)
+	case c.of.column.Storage == descriptor.Decimal, c.of.column.Native != "":
+		filter.Column(b, t, &c.of.column)
+	default:
+		b.Column(t, c.of.column.Name)
+	}
+}
+
+// readable appends a reference where what it refers to may be read, else null.
+func (s *source) readable(b *sqltext.Builder, t sqltext.Alias) {
+	r := b.NewAlias()
+	b.Raw("CASE WHEN EXISTS (SELECT 1 FROM ").Name(s.target.Table).Raw(" AS ").Alias(r)
+	b.Raw(" WHERE ").Column(r, s.target.Key.Name).Raw("=").Column(t, s.column.Name)
+	obey(b, r, s.rule)
+	b.Raw(") THEN ").Column(t, s.column.Name).Raw(" END")
+}
+
+// cells are where a statement's rows go: the JSON of a row without its last
+// brace.
+func (a *Aggregate) cells(out *[]byte) []any {
+	dest := make([]any, len(a.columns))
+	for i := range a.columns {
+		c := &a.columns[i]
+		made := newOutput(separator(i, "{"), &c.field, &c.inner)
+		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key, sum: c.call == sum || c.call == average}
+	}
+	return dest
+}
+
+// trouble names what data can do to an aggregate: sums that nothing holds, and values
+// that are too long to be put in order.
+func (a *Aggregate) trouble(err error) error {
+	if i, size, ok := longValue(err); ok {
+		return a.columns[i].tooLong(size, err)
+	}
+	switch {
+	case strings.Contains(err.Error(), errSum.Error()):
+		return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
+			WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
+	case strings.Contains(err.Error(), errFloatSum.Error()):
+		return fault.New(fault.InvalidPayload, "a sum of floats passes 1.8e308").
+			WithHint("Narrow the filter, or group more finely; an avg sums, too.").Because(err)
+	}
+	return err
+}
+
+func (c *column) tooLong(size int, err error) error {
+	path := map[call]string{group: "/groupBy", distinct: "/count/distinct"}[c.call]
+	if path == "" {
+		path = "/" + string(c.call)
+	}
+	return fault.Newf(fault.InvalidPayload, "a value of %s takes %d bytes; an aggregate groups and compares values of at most %d", filter.Quote(c.of.name), size, MaxValue).
+		WithPath(path).WithHint("Aggregate a shorter field, or narrow the filter to rows with shorter values.").Because(err)
+}

@@ -1,0 +1,400 @@
+package read
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// kind is how a column's value becomes JSON.
+type kind uint8
+
+const (
+	kindText kind = iota // also what is a string outside whatever it is inside: ids, decimals
+	kindInt
+	kindFloat
+	kindSingle
+	kindBool
+	kindTime
+	kindJSON
+	kindBytes
+	kindHeld // what the column's form makes of it
+)
+
+func kindOf(f *catalog.Field, c *descriptor.Column) kind {
+	if f.Type == catalog.TypeID {
+		return kindText
+	}
+	switch c.Storage {
+	case descriptor.Int:
+		return kindInt
+	case descriptor.Float:
+		if c.Single {
+			return kindSingle
+		}
+		return kindFloat
+	case descriptor.Bool:
+		return kindBool
+	case descriptor.Time:
+		return kindTime
+	case descriptor.JSON:
+		return kindJSON
+	case descriptor.Bytes:
+		return kindBytes
+	case descriptor.Text, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	}
+	return kindText
+}
+
+// cell is where database/sql delivers one column: it appends the column to the
+// row's JSON and keeps nothing. Cells of one row are scanned from left to right.
+type cell struct {
+	out  *[]byte
+	kind kind
+	form descriptor.Form // of kindHeld
+	key  string
+	keep *any // where the raw value goes as well; nil for most
+	raw  bool // keep only, append nothing
+	sum  bool // computed: there is an end to it
+}
+
+// Scan implements sql.Scanner.
+func (c *cell) Scan(src any) error {
+	if c.keep != nil {
+		switch v := src.(type) {
+		case []byte:
+			*c.keep = blob(v)
+		case time.Time: // in the form that cursors have
+			*c.keep = v.UTC().Format(sqltext.SQLiteTime)
+		default:
+			*c.keep = src
+		}
+		if c.raw {
+			return nil
+		}
+	}
+	if v, ok := src.(float64); ok && c.sum && math.IsInf(v, 0) {
+		return errFloatSum
+	}
+	b := append(*c.out, c.key...)
+	if src == nil {
+		*c.out = append(b, "null"...)
+		return nil
+	}
+	var err error
+	if c.kind == kindHeld {
+		b, err = appendHeld(b, c.form, src)
+		if err != nil {
+			err = unreadable(strings.Trim(c.key, `,":`), err)
+		}
+	} else {
+		b, err = appendValue(b, c.kind, src)
+	}
+	*c.out = b
+	return err
+}
+
+// blob is bytes that are kept to be compared and bound again.
+type blob string
+
+// Value implements driver.Valuer.
+func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
+
+// unreadable is the fault of a stored value that the app's own type does not read. The
+// type's words are for the log only, since they may have the value in them.
+func unreadable(field string, err error) error {
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type for it refuses it", field).
+		WithHint("The Scan of the field's Go type has to read all that its column may hold; leave the field out of `fields` until it does.").Because(err)
+	f.Retry = fault.Never
+	return f
+}
+
+// appendHeld gives the JSON of what callers see of a value.
+func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
+	seen, err := form.Show(src)
+	if err != nil {
+		return b, err
+	}
+	switch v := seen.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case string:
+		return appendString(b, v), nil
+	case int64:
+		return appendInteger(b, v), nil
+	case float64:
+		return appendFloat(b, v), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case time.Time:
+		return appendTime(b, v), nil
+	case json.RawMessage:
+		return appendJSON(b, []byte(v))
+	case []byte:
+		return appendBase64(b, v), nil
+	}
+	return b, fmt.Errorf("read: a form gave a %T", seen)
+}
+
+// errSum is what a sum of integers ends in that no integer holds, in SQLite's
+// words; errFloatSum that of floats, in PostgreSQL's.
+var (
+	errSum      = errors.New("integer overflow")
+	errFloatSum = errors.New("value out of range: overflow")
+)
+
+func appendValue(b []byte, k kind, src any) ([]byte, error) {
+	switch k {
+	case kindText:
+		return appendText(b, src)
+	case kindInt:
+		switch v := src.(type) {
+		case int64:
+			return appendInteger(b, v), nil
+		case string: // PostgreSQL's sums of integers
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return b, errSum
+			}
+			return appendInteger(b, n), nil
+		}
+	case kindSingle:
+		if v, ok := src.(float64); ok {
+			return appendDigits(b, v, 32), nil
+		}
+		return appendValue(b, kindFloat, src)
+	case kindFloat:
+		switch v := src.(type) {
+		case float64:
+			return appendFloat(b, v), nil
+		case int64:
+			return strconv.AppendInt(b, v, 10), nil
+		case string: // a decimal column
+			if x, err := strconv.ParseFloat(v, 64); err == nil {
+				return appendFloat(b, x), nil
+			}
+		}
+	case kindBool:
+		switch v := src.(type) {
+		case bool:
+			return strconv.AppendBool(b, v), nil
+		case int64:
+			return strconv.AppendBool(b, v != 0), nil
+		}
+	case kindTime:
+		if t, ok := src.(time.Time); ok {
+			return appendTime(b, t), nil
+		}
+		if s, ok := src.(string); ok {
+			return appendTimeText(b, s)
+		}
+	case kindJSON:
+		return appendJSON(b, src)
+	case kindBytes:
+		switch v := src.(type) {
+		case []byte:
+			return appendBase64(b, v), nil
+		case string:
+			return appendBase64(b, []byte(v)), nil
+		}
+	}
+	return b, fmt.Errorf("read: a %T stands where the descriptor has no place for it", src)
+}
+
+// appendText gives a JSON string, also for what the database keeps as a number.
+func appendText(b []byte, src any) ([]byte, error) {
+	switch v := src.(type) {
+	case string:
+		return appendString(b, v), nil
+	case []byte:
+		return appendString(b, string(v)), nil
+	case int64:
+		b = append(b, '"')
+		return append(strconv.AppendInt(b, v, 10), '"'), nil
+	case float64:
+		b = append(b, '"')
+		return append(strconv.AppendFloat(b, v, 'f', -1, 64), '"'), nil
+	case bool:
+		b = append(b, '"')
+		return append(strconv.AppendBool(b, v), '"'), nil
+	case time.Time:
+		return appendTime(b, v), nil
+	}
+	return b, fmt.Errorf("read: a %T stands where text is expected", src)
+}
+
+// appendInteger gives a number, or a string where a JavaScript number would lose
+// digits.
+func appendInteger(b []byte, n int64) []byte {
+	if n > filter.MaxSafe || n < -filter.MaxSafe {
+		b = append(b, '"')
+		return append(strconv.AppendInt(b, n, 10), '"')
+	}
+	return strconv.AppendInt(b, n, 10)
+}
+
+// appendFloat spells a float as encoding/json does. JSON has no infinities; they
+// read as null.
+func appendFloat(b []byte, v float64) []byte { return appendDigits(b, v, 64) }
+
+// appendDigits spells a float of 64 or 32 bits with as many digits as it takes to
+// tell it from others of its size.
+func appendDigits(b []byte, v float64, bits int) []byte {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return append(b, "null"...)
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.AppendFloat(b, v, 'e', -1, bits)
+	}
+	return strconv.AppendFloat(b, v, 'f', -1, bits)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	return append(t.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+}
+
+// appendTimeText turns the text of a SQLite time into RFC 3339 UTC. The form in
+// which the engine's own stores keep times takes no parsing.
+func appendTimeText(b []byte, s string) ([]byte, error) {
+	const date, utc = len("2006-01-02 15:04:05"), "+00:00"
+	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && plainTime(s[:n]) {
+		b = append(b, '"')
+		b = append(b, s[:10]...)
+		b = append(b, 'T')
+		b = append(b, s[11:n]...)
+		return append(b, 'Z', '"'), nil
+	}
+	t, err := parseTime(s)
+	if err != nil {
+		return b, err
+	}
+	return appendTime(b, t), nil
+}
+
+// parseTime reads the text of a time.
+func parseTime(s string) (time.Time, error) {
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as SQLite's driver reads integers
+		return time.Unix(n, 0), nil
+	}
+	return time.Time{}, fmt.Errorf("read: %q is no time", s)
+}
+
+// timeLayouts are what other writers keep: with an offset, with a T, and
+// CURRENT_TIMESTAMP, which is UTC.
+var timeLayouts = []string{
+	sqltext.SQLiteTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02",
+}
+
+// plainTime tells whether s is digits and separators in their places.
+func plainTime(s string) bool {
+	const shape = "0000-00-00 00:00:00.000000000"
+	if len(s) > len(shape) || len(s) == len(shape)-9 {
+		return false
+	}
+	for i := range len(s) {
+		if c := shape[i]; c == '0' && (s[i] < '0' || s[i] > '9') || c != '0' && s[i] != c {
+			return false
+		}
+	}
+	return true
+}
+
+// appendJSON passes stored JSON on, without blanks and line breaks. What is no
+// JSON, since somebody else wrote it, reads as the text that it is.
+func appendJSON(b []byte, src any) ([]byte, error) {
+	var raw []byte
+	switch v := src.(type) {
+	case string:
+		raw = []byte(v)
+	case []byte:
+		raw = v
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case float64:
+		return appendFloat(b, v), nil
+	default:
+		return b, fmt.Errorf("read: a %T stands where JSON is expected", src)
+	}
+	out := bytes.NewBuffer(b)
+	if err := json.Compact(out, raw); err != nil {
+		return appendString(b, string(raw)), nil
+	}
+	return out.Bytes(), nil
+}
+
+func appendBase64(b, v []byte) []byte {
+	b = append(b, '"')
+	return append(base64.StdEncoding.AppendEncode(b, v), '"')
+}
+
+const hex = "0123456789abcdef"
+
+// longString is how long a text must be to be worth the room that it needs being made at
+// once, in bytes.
+const longString = 4 << 10
+
+// appendString gives a JSON string; what is no UTF-8 becomes U+FFFD.
+func appendString(b []byte, s string) []byte {
+	if len(s) > longString { // room for it and for what follows, so that it is not copied again
+		b = slices.Grow(b, len(s)+len(s)/64+longString)
+	}
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+			b = append(b, s[start:i]...)
+			b = append(b, `\ufffd`...)
+			i++
+			start = i
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		start = i
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,221 @@
+package read
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The members of each operation's input.
+var (
+	collectionKeys = []string{"filter", "q", "sort", "page", "pageSize", "cursor", "count", "fields", "with", "set"}
+	getKeys        = []string{"id", "set", "with", "fields"}
+	countKeys      = []string{"filter", "set"}
+)
+
+// input is one operation's input while it is being checked.
+type input struct {
+	entity  *descriptor.Entity
+	graph   filter.Graph
+	members map[string]any
+	details []fault.Detail
+	edges   int
+}
+
+// full tells that enough is known of what is wrong.
+func (in *input) full() bool { return len(in.details) >= fault.MaxFound }
+
+func (in *input) fail(at, message string) {
+	if in.full() {
+		return
+	}
+	in.details = append(in.details, fault.Detail{Path: at, Message: message})
+}
+
+func (in *input) wrong(at, message, expected string, got any) {
+	if in.full() {
+		return
+	}
+	in.details = append(in.details, fault.Detail{Path: at, Message: message, Expected: expected, Received: filter.Describe(got)})
+}
+
+// open reads the object and reports every member that is not known.
+func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []string) *input {
+	in := &input{entity: e, graph: g}
+	v, problem := filter.Input(raw)
+	if problem != nil {
+		in.details = append(in.details, *problem)
+		return in
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		in.wrong("", "the input is an object", "object", v)
+		return in
+	}
+	in.members = m
+	in.unknown("", "input", m, known)
+	return in
+}
+
+func (in *input) unknown(at, what string, m map[string]any, known []string) {
+	for _, key := range sorted(m) {
+		if !contains(known, key) && !in.full() {
+			in.fail(at+"/"+filter.Escape(key), "unknown "+what+" "+filter.Quote(key)+fault.DidYouMean(key, known))
+		}
+	}
+}
+
+// DecodeCollection checks an input of the operation collection. It ends in
+// invalid_payload with everything that is wrong; whether a cursor belongs to the
+// query is seen when the collection is read, since only then the set is known.
+func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Collection, error) {
+	in := open(raw, e, g, collectionKeys)
+	c := &Collection{Entity: e, Set: in.set()}
+	c.Filter = in.filter(e, in.members, "")
+	if given, _ := in.members["filter"].(map[string]any); len(given) > 0 {
+		c.given = given
+	}
+	c.Words = in.words()
+	c.Page = in.integer("page", 1, 1, MaxPage)
+	c.PageSize = in.integer("pageSize", DefaultPageSize, 1, MaxPageSize)
+	c.after = in.cursor()
+	if c.after != nil {
+		c.Page = c.after.page
+	}
+	c.Count = c.after == nil
+	if v, ok := in.members["count"]; ok {
+		if c.Count, ok = v.(bool); !ok {
+			in.wrong("/count", "count is true or false", "boolean", v)
+		}
+	}
+	c.order = in.sort(e, in.members, "")
+	if _, sorted := in.members["sort"]; !sorted && !c.Words.Empty() {
+		c.order = append([]term{{rank: c.Words, descending: true}}, c.order...)
+	}
+	c.reads = in.selection(e, in.members, "", 1)
+	return c, in.err()
+}
+
+// cursor reads a cursor; nil where there is none. Null is none: a loop that begins
+// with it and goes on with nextCursor is what people write.
+func (in *input) cursor() *tagged {
+	v := in.members["cursor"]
+	if v == nil {
+		return nil
+	}
+	s, ok := v.(string)
+	if !ok || len(s) > MaxCursor {
+		in.wrong("/cursor", "cursor is the nextCursor of a page; leave it out, or null, to begin with the first", "string", v)
+		return nil
+	}
+	if _, ok := in.members["page"]; ok {
+		in.fail("/page", "page and cursor exclude each other")
+	}
+	t, err := readCursor(s)
+	if err != nil {
+		in.wrong("/cursor", err.Error()+"; take the nextCursor of a page as it is", "cursor", v)
+	}
+	return t
+}
+
+// DecodeGet checks an input of the operation get-by-id. It ends in
+// invalid_payload with everything that is wrong.
+func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get, error) {
+	in := open(raw, e, g, getKeys)
+	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e), plain: true}
+	for name := range in.members {
+		out.Named = out.Named || name == "set"
+		out.plain = out.plain && (name == "id" || name == "set")
+	}
+	if id, ok := in.members["id"]; ok {
+		seen, d := filter.Key(e, id, "/id")
+		if d == nil {
+			out.ID = ShowKey(seen)
+			out.Key, d = filter.Held(&e.Key, &e.Resource.Key, seen, "/id")
+		}
+		if d != nil {
+			in.details = append(in.details, *d)
+		}
+	} else if in.members != nil {
+		in.wrong("/id", "id is needed", "id", nil)
+	}
+	out.reads = in.selection(e, in.members, "", 1)
+	return out, in.err()
+}
+
+// DecodeCount checks an input of the operation count. It ends in
+// invalid_payload with everything that is wrong.
+func DecodeCount(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Count, error) {
+	in := open(raw, e, g, countKeys)
+	c := &Count{Entity: e, Set: in.set(), Filter: in.filter(e, in.members, "")}
+	return c, in.err()
+}
+
+func (in *input) err() error {
+	if len(in.details) == 0 {
+		return nil
+	}
+	return fault.Invalid(in.details...)
+}
+
+func (in *input) set() string {
+	v, ok := in.members["set"]
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		in.wrong("/set", "set is the name of a set", "string", v)
+	}
+	return s
+}
+
+// filter reads a filter; where there is none the entity's rule still holds.
+func (in *input) filter(e *descriptor.Entity, m map[string]any, at string) *filter.Tree {
+	v, ok := m["filter"]
+	if !ok {
+		return filter.Within(nil, filter.RuleOf(in.graph, e))
+	}
+	tree, details := filter.Check(v, e, in.graph, at+"/filter")
+	in.details = append(in.details, details...)
+	return tree
+}
+
+func (in *input) integer(name string, normal, low, high int) int {
+	v, ok := in.members[name]
+	if !ok {
+		return normal
+	}
+	n, ok := filter.Integer(v)
+	if !ok || n < int64(low) || n > int64(high) {
+		in.wrong("/"+name, name+" is from "+strconv.Itoa(low)+" to "+strconv.Itoa(high), "integer", v)
+		return normal
+	}
+	return int(n)
+}
+
+func (in *input) words() *filter.Words {
+	v, ok := in.members["q"]
+	if !ok {
+		return nil
+	}
+	words, d := filter.ParseWords(in.entity, v, "/q", "q")
+	if d != nil {
+		in.details = append(in.details, *d)
+	}
+	return words
+}
+
+// ShowKey gives an id as callers see it.
+func ShowKey(key any) string {
+	switch k := key.(type) {
+	case string:
+		return k
+	case int64:
+		return strconv.FormatInt(k, 10)
+	}
+	return ""
+}

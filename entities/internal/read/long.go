@@ -1,0 +1,50 @@
+package read
+
+import (
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// MaxValue is how many bytes a text may take that groups are made by, that is counted as a
+// different value, or that is compared within groups. To sort such values SQLite holds
+// one of each two megabytes of them, and to count them it reads them again and again.
+const MaxValue = 4 << 10
+
+// unbounded reports whether nothing keeps the values of a field within so many bytes.
+func unbounded(f *catalog.Field, c *descriptor.Column, most int) bool {
+	switch c.Storage {
+	case descriptor.Text, descriptor.Bytes, descriptor.Held:
+		return f == nil || len(f.Enum) == 0 && (f.MaxLength == nil || *f.MaxLength*utf8.UTFMax > most)
+	case descriptor.Int, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.UUID, descriptor.Decimal:
+	}
+	return false
+}
+
+// longMark is what a database's error says of a value that is too long, before the number
+// of its column in the statement and its length.
+const longMark = "koan too long "
+
+var tooLong = regexp.MustCompile(longMark + `(\d+) (\d+)`)
+
+// bound appends an expression that is 0, and ends the statement where a value of a column
+// takes more than so many bytes; longValue knows the error by the column's number.
+func bound(b *sqltext.Builder, t sqltext.Alias, c *descriptor.Column, most, number int) {
+	value := func(b *sqltext.Builder) { b.Column(t, c.Name) }
+	b.Dialect.Bound(b, value, c.Storage == descriptor.Bytes, most, longMark+strconv.Itoa(number)+" ")
+}
+
+// longValue returns the number of the column and the length of a value that bound refused.
+func longValue(err error) (number, size int, ok bool) {
+	found := tooLong.FindStringSubmatch(err.Error())
+	if found == nil {
+		return 0, 0, false
+	}
+	number, _ = strconv.Atoi(found[1])
+	size, _ = strconv.Atoi(found[2])
+	return number, size, true
+}

@@ -1,0 +1,224 @@
+package read
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+)
+
+// term is one field of a sort, or the rank of a search.
+type term struct {
+	column     *descriptor.Column
+	descending bool
+	rank       *filter.Words // instead of a column
+}
+
+// name is how the term is written in a sort.
+func (t term) name() string {
+	name := "$rank"
+	if t.column != nil {
+		name = t.column.Field
+	}
+	if t.descending {
+		return "-" + name
+	}
+	return name
+}
+
+// write appends what is sorted by.
+func (t term) write(b *sqltext.Builder, a sqltext.Alias) {
+	if t.rank != nil {
+		t.rank.Rank(b, a)
+		return
+	}
+	filter.Column(b, a, t.column)
+}
+
+// pick appends what is selected to know a row's place in the sort.
+func (t term) pick(b *sqltext.Builder, a sqltext.Alias) {
+	switch {
+	case t.rank != nil:
+		t.rank.Rank(b, a)
+	case t.column.Storage == descriptor.Time:
+		before, after := b.Dialect.TimeText()
+		b.Raw(before).Column(a, t.column.Name).Raw(after)
+	default:
+		b.Column(a, t.column.Name)
+	}
+}
+
+func (t term) bind(b *sqltext.Builder, v any) {
+	if t.rank != nil {
+		b.Arg(v)
+		return
+	}
+	filter.Bind(b, t.column, t.native(b.Dialect, v))
+}
+
+// native gives a value of a cursor as the column has it.
+func (t term) native(d sqltext.Dialect, v any) any {
+	if held, ok := v.(blob); ok {
+		return []byte(held)
+	}
+	switch t.column.Storage {
+	case descriptor.Time:
+		text, ok := v.(string)
+		if !ok || d.TimesAreTexts() {
+			return v
+		}
+		if at, err := parseTime(text); err == nil {
+			return at
+		}
+	case descriptor.Bool:
+		if n, ok := v.(int64); ok {
+			return n != 0
+		}
+	case descriptor.Text, descriptor.Int, descriptor.Float, descriptor.JSON, descriptor.Bytes, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	}
+	return v
+}
+
+func (t term) nullable() bool { return t.column != nil && t.column.Nullable }
+
+// accepts tells whether a value can be one of the term: what a cursor says is
+// believed as little as any other input.
+func (t term) accepts(v any) bool {
+	if v == nil {
+		return t.nullable()
+	}
+	if t.rank != nil {
+		_, ok := v.(int64)
+		return ok
+	}
+	s, isText := v.(string)
+	if isText && (!utf8.ValidString(s) || strings.ContainsRune(s, 0)) {
+		return false
+	}
+	_, isInt := v.(int64)
+	_, isFloat := v.(float64)
+	_, isBool := v.(bool)
+	if _, isBlob := v.(blob); isBlob || t.column.Form != nil { // whatever the app's type keeps
+		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
+	}
+	switch t.column.Storage {
+	case descriptor.Int:
+		return isInt
+	case descriptor.Float:
+		return isFloat || isInt
+	case descriptor.Bool:
+		return isBool || isInt
+	case descriptor.Time:
+		_, err := appendTimeText(nil, s)
+		return isText && err == nil
+	case descriptor.UUID:
+		_, err := uuid.Parse(s)
+		return isText && err == nil
+	case descriptor.Decimal:
+		_, err := strconv.ParseFloat(s, 64)
+		return isInt || isFloat || isText && err == nil
+	case descriptor.Text:
+		return isText
+	case descriptor.JSON, descriptor.Bytes, descriptor.Held:
+	}
+	return false
+}
+
+func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
+	for i, o := range order {
+		if i == 0 {
+			b.Raw(" ORDER BY ")
+		} else {
+			b.Raw(",")
+		}
+		o.write(b, t)
+		if o.descending {
+			b.Raw(" DESC")
+		}
+	}
+}
+
+// behind appends the condition of the rows that come after a place in the sort,
+// which ends with the key. Nulls are where the dialect's own order puts them.
+func behind(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
+	t, v := order[0], values[0]
+	if len(order) == 1 {
+		t.behind(b, a, v)
+		return
+	}
+	b.Raw("(")
+	if v != nil && !t.nullsBehind(b.Dialect) { // what an index can start from
+		t.write(b, a)
+		b.Raw(map[bool]string{false: ">=", true: "<="}[t.descending])
+		t.bind(b, v)
+		b.Raw(" AND ")
+	}
+	b.Raw("(")
+	t.behind(b, a, v)
+	b.Raw(" OR ")
+	t.write(b, a)
+	if v == nil {
+		b.Raw(" IS NULL")
+	} else {
+		b.Raw("=")
+		t.bind(b, v)
+	}
+	b.Raw(" AND ")
+	behind(b, a, order[1:], values[1:])
+	b.Raw("))")
+}
+
+// nullsBehind tells whether nulls of the term come after its values.
+func (t term) nullsBehind(d sqltext.Dialect) bool {
+	return t.nullable() && d.NullsFirst() == t.descending
+}
+
+// behind appends the condition of the rows whose value of the term comes after v.
+func (t term) behind(b *sqltext.Builder, a sqltext.Alias, v any) {
+	nulls := t.nullsBehind(b.Dialect)
+	switch {
+	case v == nil && nulls:
+		b.Raw("1=0")
+		return
+	case v == nil:
+		t.write(b, a)
+		b.Raw(" IS NOT NULL")
+		return
+	case nulls:
+		b.Raw("(")
+	}
+	t.write(b, a)
+	b.Raw(map[bool]string{false: ">", true: "<"}[t.descending])
+	t.bind(b, v)
+	if nulls {
+		b.Raw(" OR ")
+		t.write(b, a)
+		b.Raw(" IS NULL)")
+	}
+}
+
+// beside gives the terms that a layout does not select anyway.
+func (l *layout) beside(order []term) []term {
+	var out []term
+	for _, t := range order {
+		if l.index(t) < 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// index gives where a layout selects a term, -1 for nowhere.
+func (l *layout) index(t term) int {
+	for i := range l.columns {
+		if t.column != nil && l.columns[i].column.Field == t.column.Field {
+			return i
+		}
+	}
+	return -1
+}

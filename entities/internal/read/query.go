@@ -1,0 +1,292 @@
+// Package read turns checked inputs into SQL and rows into JSON bytes: the
+// reading half of the entity engine (CONTRACT sections 2 and 3: collection,
+// get-by-id, count).
+//
+// Fields come in the order of the resource, the key first and always there; null
+// stands for NULL. Ids and decimals are strings, integers beyond 2^53 too; times
+// are RFC 3339 in UTC with the digits that they have, bytes base64. Sorts put
+// null where the database does (SQLite: before all values) and end with the key.
+//
+// What belongs here: reading. What must never: writes, transactions, sets, or
+// any table that a descriptor does not name.
+package read
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Querier is what statements run on: a pool, a connection or a transaction.
+// Statements of one shape have one text, so a driver that keeps prepared
+// statements (mattn's _stmt_cache_size) prepares each shape once.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+var (
+	_ Querier = (*sql.DB)(nil)
+	_ Querier = (*sql.Conn)(nil)
+	_ Querier = (*sql.Tx)(nil)
+)
+
+// MaxBytes is how much JSON one call gives unless Engine.MaxBytes says else.
+const MaxBytes = 4 << 20
+
+// Engine reads entities from databases of one dialect. It is safe for concurrent
+// use.
+type Engine struct {
+	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
+	// has fewer items and says truncated; anything else ends in call_too_large.
+	MaxBytes int
+	// Indexed tells that tables have the indexes of words that searches ask. It is set
+	// before the first call.
+	Indexed bool
+
+	dialect sqltext.Dialect
+	texts   texts
+	memory  sync.Pool // *sqltext.Builder
+}
+
+// New makes an engine for a dialect.
+func New(d sqltext.Dialect) *Engine {
+	e := &Engine{dialect: d, MaxBytes: MaxBytes}
+	e.memory.New = func() any { return &sqltext.Builder{Dialect: d, Indexed: e.Indexed} }
+	return e
+}
+
+// Collection reads a page: {"items":[...],"page":1,"pageSize":50,"totalCount":n,
+// "nextCursor":"...","truncated":false}. totalCount is there when it is asked
+// for; nextCursor is null when nothing follows. It ends in invalid_payload for a
+// cursor of another query.
+func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]byte, error) {
+	if err := c.resume(); err != nil {
+		return nil, err
+	}
+	root, err := e.page(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	defer root.release()
+	more := root.cut || len(root.rows) > c.PageSize
+	root.rows = root.rows[:min(len(root.rows), c.PageSize)]
+	total := -1
+	if c.Count {
+		if total, err = e.total(ctx, q, c, len(root.rows), more); err != nil {
+			return nil, err
+		}
+	}
+	a := assembly{limit: e.limit(), out: buffer()}
+	a.out = append(a.out, `{"items":[`...)
+	items, err := e.items(ctx, q, &a, root)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if more = more || items < len(root.rows); more {
+		n := len(c.order)
+		if next, err = c.cursor(place{c.Page + 1, root.places[(items-1)*n : items*n]}); err != nil {
+			return nil, err
+		}
+	}
+	a.tail(c, total, next, more && items < c.PageSize)
+	return a.done(), nil
+}
+
+// tail appends what follows the items of a page. total may be -1, next "".
+func (a *assembly) tail(c *Collection, total int, next string, truncated bool) {
+	a.out = append(a.out, `],"page":`...)
+	a.out = strconv.AppendInt(a.out, int64(c.Page), 10)
+	a.out = append(a.out, `,"pageSize":`...)
+	a.out = strconv.AppendInt(a.out, int64(c.PageSize), 10)
+	if total >= 0 {
+		a.out = append(a.out, `,"totalCount":`...)
+		a.out = strconv.AppendInt(a.out, int64(total), 10)
+	}
+	if next == "" {
+		a.out = append(a.out, `,"nextCursor":null`...)
+	} else {
+		a.out = append(append(append(a.out, `,"nextCursor":"`...), next...), '"')
+	}
+	a.out = append(a.out, `,"truncated":`...)
+	a.out = strconv.AppendBool(a.out, truncated)
+	a.out = append(a.out, '}')
+}
+
+// page reads the rows of a page without their relations, and one more, which
+// tells that there is a next page.
+func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
+	references(b, t, c.reads)
+	for _, term := range c.reads.layout.beside(c.order) {
+		b.Raw(",")
+		term.pick(b, t)
+	}
+	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, c)
+	orderBy(b, t, c.order)
+	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
+	if c.after == nil {
+		b.Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
+	}
+	return e.root(ctx, q, b, c.reads, c.order)
+}
+
+// total counts all matches; the last page tells it by itself.
+func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, more bool) (int, error) {
+	if !more && c.after == nil && (rows > 0 || c.Page == 1) {
+		return (c.Page-1)*c.PageSize + rows, nil
+	}
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, &Collection{Filter: c.Filter, Words: c.Words})
+	return e.number(ctx, q, b)
+}
+
+// Get reads one entity. It ends in not_found when there is none, and in
+// call_too_large when its JSON, relations included, passes the limit.
+func (e *Engine) Get(ctx context.Context, q Querier, g *Get) ([]byte, error) {
+	out, err := e.one(ctx, q, g.reads, g.Key, g.rule)
+	if err != nil || out != nil {
+		return out, err
+	}
+	return nil, NotFound(g.Entity, g.ID, g.Set)
+}
+
+// NotFound is the fault for an id that is not there. set may be "".
+func NotFound(e *descriptor.Entity, id, set string) error {
+	message := "there is no " + e.Resource.Name + " with id " + filter.Quote(id)
+	if set != "" {
+		message += " in set " + filter.Quote(set)
+	}
+	return fault.New(fault.NotFound, message).WithPath("/id")
+}
+
+// Count counts what matches: {"count":n}.
+func (e *Engine) Count(ctx context.Context, q Querier, c *Count) ([]byte, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	where(b, t, &Collection{Filter: c.Filter})
+	n, err := e.number(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	return append(strconv.AppendInt([]byte(`{"count":`), int64(n), 10), '}'), nil
+}
+
+// Image reads the JSON of one row by its native key, as get-by-id would without
+// relations; nil when there is none that the rule lets through. It serves the
+// images of changes, so it runs on the transaction that makes them.
+func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) ([]byte, error) {
+	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key, rule)
+}
+
+// Exists tells whether there is a row with a native key that the rule lets
+// through.
+func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) (bool, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT count(*) FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	obey(b, t, rule)
+	n, err := e.number(ctx, q, b)
+	return n > 0, err
+}
+
+// obey appends a rule to the conditions of a statement.
+func obey(b *sqltext.Builder, t sqltext.Alias, rule *filter.Rule) {
+	if rule != nil {
+		b.Raw(" AND ")
+		rule.Where(b, t)
+	}
+}
+
+// one reads the row with a key; nil when there is none that the rule lets
+// through.
+func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule *filter.Rule) ([]byte, error) {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(s.layout.list(e.dialect))
+	references(b, t, s)
+	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
+	obey(b, t, rule)
+	root, err := e.root(ctx, q, b, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer root.release()
+	if len(root.rows) == 0 {
+		return nil, nil
+	}
+	a := assembly{limit: e.limit(), out: buffer()}
+	if _, err := e.items(ctx, q, &a, root); err != nil {
+		return nil, err
+	}
+	return a.done(), nil
+}
+
+func tooLarge(e *descriptor.Entity) error {
+	return fault.Newf(fault.CallTooLarge, "one %s with what was asked for is larger than a call may be", e.Resource.Name).
+		WithHint("Ask for less: use `fields`, and `limit` within `with`.")
+}
+
+func (e *Engine) limit() int {
+	if e.MaxBytes > 0 {
+		return e.MaxBytes
+	}
+	return MaxBytes
+}
+
+func (e *Engine) builder() *sqltext.Builder {
+	b := e.memory.Get().(*sqltext.Builder)
+	b.Reset()
+	return b
+}
+
+// query runs a statement and takes its builder back.
+func (e *Engine) query(ctx context.Context, q Querier, b *sqltext.Builder) (*sql.Rows, error) {
+	rows, err := q.QueryContext(ctx, e.texts.intern(b.Text()), b.Args()...)
+	e.memory.Put(b)
+	return rows, err
+}
+
+func (e *Engine) number(ctx context.Context, q Querier, b *sqltext.Builder) (int, error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, errors.Join(err, rows.Close())
+		}
+	}
+	return n, errors.Join(rows.Err(), rows.Close())
+}
+
+// where appends the conditions of a collection.
+func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
+	between := " WHERE "
+	condition := func(wanted bool, write func()) {
+		if wanted {
+			b.Raw(between)
+			write()
+			between = " AND "
+		}
+	}
+	condition(!c.Filter.Empty(), func() { c.Filter.Where(b, t) })
+	condition(!c.Words.Empty(), func() { c.Words.Where(b, t) })
+	condition(c.after != nil, func() { behind(b, t, c.order, c.after.values) })
+}

@@ -1,0 +1,191 @@
+package read
+
+import (
+	"context"
+	"errors"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// maxParents is how many parents one statement reads relations for, so that the
+// bound arguments stay below what SQLite takes (32,766).
+const maxParents = 4096
+
+// errOverflow tells that the relations of so many rows do not fit.
+var errOverflow = errors.New("read: the relations pass the limit of a call")
+
+// children are the rows of one relation, found by their parent.
+type children struct {
+	level *level
+	heads map[any]int32 // parent (or reference) -> first row
+	next  []int32       // row -> next row of the same parent, -1 for none
+}
+
+// relate reads the relations of the first n rows of a level, and theirs. budget
+// is what is left for all of them together.
+func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget *int) error {
+	own := 0
+	for _, r := range l.reads.relations {
+		ref := -1
+		if r.owns() {
+			ref, own = own, own+1
+		}
+		c := &children{level: &level{reads: r.reads, buf: buffer()}}
+		l.children = append(l.children, c)
+		parents := l.parents(n, ref)
+		for len(parents) > 0 {
+			some := parents[:min(len(parents), maxParents)]
+			parents = parents[len(some):]
+			if err := e.read(ctx, q, e.related(r, some), c.level, true, *budget); err != nil {
+				return r.trouble(err)
+			}
+			if c.level.cut {
+				return errOverflow
+			}
+		}
+		*budget -= c.level.size()
+		c.link()
+		if err := e.relate(ctx, q, c.level, len(c.level.rows), budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trouble names what data can do to a relation: values that are too long to be put in order.
+func (r *relation) trouble(err error) error {
+	i, size, ok := longValue(err)
+	if !ok {
+		return err
+	}
+	return fault.Newf(fault.CallTooLarge, "a value of %s takes %d bytes; a relationship with a limit is sorted by values of at most %d", filter.Quote(r.order[i].column.Field), size, MaxCursor).
+		WithPath("/with").WithHint("Sort the relationship by a shorter field, or leave its limit out.").Because(err)
+}
+
+// parents are the distinct values that a relation is read for: keys of the rows,
+// or with ref their references.
+func (l *level) parents(n, ref int) []any {
+	out := make([]any, 0, n)
+	if ref < 0 && len(l.rows) > 0 && l.rows[0].parent == nil { // keys of the root are distinct
+		for i := range n {
+			out = append(out, l.rows[i].key)
+		}
+		return out
+	}
+	seen := make(map[any]struct{}, n)
+	for i := range n {
+		v := l.value(i, ref)
+		if v == nil {
+			continue
+		}
+		if _, ok := seen[v]; !ok {
+			seen[v] = struct{}{}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// value is what a row is found by in a relation.
+func (l *level) value(i, ref int) any {
+	if ref < 0 {
+		return l.rows[i].key
+	}
+	return l.refs[i*owned(l.reads)+ref]
+}
+
+// link chains the rows of each parent in the order in which they were read.
+func (c *children) link() {
+	rows := c.level.rows
+	c.heads = make(map[any]int32, len(rows))
+	c.next = make([]int32, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		after, ok := c.heads[rows[i].parent]
+		if !ok {
+			after = -1
+		}
+		c.next[i] = after
+		c.heads[rows[i].parent] = int32(i)
+	}
+}
+
+// related is the statement for one relation of many parents.
+func (e *Engine) related(r *relation, parents []any) *sqltext.Builder {
+	b := e.builder()
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(r.reads.layout.list(e.dialect))
+	references(b, t, r.reads)
+	if r.limit > 0 {
+		ranked(b, t, r, parents)
+		return e.bounded(b)
+	}
+	j := t
+	if r.edge.JoinTable != "" {
+		j = b.NewAlias()
+	}
+	b.Raw(",").Column(j, r.parentColumn())
+	r.from(b, t, j, parents)
+	orderBy(b, t, r.order)
+	return e.bounded(b)
+}
+
+// bounded ends a statement for a relation: more rows would not fit a call anyway. SQLite
+// keeps what it sorts in a tree that goes to a file where there is a limit; without one it
+// merges runs, and holds a row of each of them.
+func (e *Engine) bounded(b *sqltext.Builder) *sqltext.Builder {
+	return b.Raw(" LIMIT ").Arg(int64(relationsFactor*e.limit()/rowBytes + 1))
+}
+
+// ranked reads at most limit rows per parent: ranks by key first, so that the
+// sorter carries keys instead of rows.
+func ranked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
+	inner, w := b.NewAlias(), b.NewAlias()
+	j := inner
+	if r.edge.JoinTable != "" {
+		j = b.NewAlias()
+	}
+	b.Raw(",").Alias(w).Raw(".p FROM (SELECT ").Column(inner, r.reads.entity.Key.Name).Raw(" AS k,")
+	b.Column(j, r.parentColumn()).Raw(" AS p,row_number() OVER (PARTITION BY ").Column(j, r.parentColumn())
+	orderBy(b, inner, r.order)
+	for i, o := range r.order { // whose values stand beside each other, as in groups
+		if c := o.column; c != nil && unbounded(r.reads.entity.Resource.Field(c.Field), c, MaxCursor) {
+			b.Raw(",")
+			bound(b, inner, c, MaxCursor, i)
+		}
+	}
+	b.Raw(") AS n")
+	r.from(b, inner, j, parents)
+	b.Raw(") AS ").Alias(w).Raw(" JOIN ").Name(r.reads.entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" ON ").Column(t, r.reads.entity.Key.Name).Raw("=").Alias(w).Raw(".k WHERE ")
+	b.Alias(w).Raw(".n<=").Arg(int64(r.limit)).Raw(" ORDER BY ").Alias(w).Raw(".n")
+}
+
+// parentColumn is the column that says which parent a row belongs to: in the
+// join table, or in the target's.
+func (r *relation) parentColumn() string {
+	switch {
+	case r.edge.JoinTable != "":
+		return r.edge.JoinOwn
+	case r.owns():
+		return r.reads.entity.Key.Name
+	}
+	return r.edge.TargetKey
+}
+
+// from appends FROM and WHERE: the target as t, and j as the table that has the
+// parent's column.
+func (r *relation) from(b *sqltext.Builder, t, j sqltext.Alias, parents []any) {
+	target := r.reads.entity
+	b.Raw(" FROM ").Name(target.Table).Raw(" AS ").Alias(t)
+	if j != t {
+		b.Raw(" JOIN ").Name(r.edge.JoinTable).Raw(" AS ").Alias(j)
+		b.Raw(" ON ").Column(j, r.edge.JoinTarget).Raw("=").Column(t, target.Key.Name)
+	}
+	b.Raw(" WHERE ").Column(j, r.parentColumn()).Raw(" IN (").List(parents).Raw(")")
+	if !r.filter.Empty() {
+		b.Raw(" AND ")
+		r.filter.Where(b, t)
+	}
+}

@@ -1,0 +1,153 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Statement begins the text of a writing statement. Returned or Affected take it
+// back; it is not used after.
+func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
+
+// Returned ends a writing statement on an entity's table with what it gives back,
+// and runs it: each is called for every row that was written, in the order in
+// which the database gives them, with the row's key as the database has it and its
+// JSON as Image gives it. The JSON is valid until each returns. A row whose JSON is
+// larger than a call may be ends in call_too_large.
+func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
+	s := &selection{entity: entity, layout: fullLayout(entity)}
+	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
+	return e.eachRow(ctx, q, s, b, e.checked(entity, each))
+}
+
+// Stored reads rows that were just written, as Returned gives them, in no order.
+func (e *Engine) Stored(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
+	return e.Images(ctx, q, entity, keys, e.checked(entity, each))
+}
+
+// Readable ends in call_too_large for a row of so many bytes that nobody could read.
+func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
+	if n <= e.limit() {
+		return nil
+	}
+	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes, and nobody could read it again", entity.Resource.Name, e.limit()).
+		WithHint("Store less in one row.")
+}
+
+// checked refuses rows that are not Readable.
+func (e *Engine) checked(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
+	return func(key any, row []byte) error {
+		if err := e.Readable(entity, len(row)); err != nil {
+			return err
+		}
+		return each(key, row)
+	}
+}
+
+// maxImages bounds the keys of one statement.
+const maxImages = 1024
+
+// Images reads the rows that have one of some keys, as Image does, in no order:
+// each is called for every row that is there.
+func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
+	for len(keys) > 0 {
+		n := min(len(keys), maxImages)
+		s := &selection{entity: entity, layout: fullLayout(entity)}
+		b := e.builder()
+		b.Raw("SELECT ").Raw(s.layout.returning(e.dialect)).Raw(" FROM ").Name(entity.Table)
+		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" IN (").List(keys[:n]).Raw(")")
+		if err := e.eachRow(ctx, q, s, b, each); err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+// eachRow runs a statement that gives a layout's columns.
+func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	l := &level{reads: s, buf: buffer()}
+	defer l.release()
+	r := newReader(l, false)
+	defer r.release()
+	r.cells[0].keep = &r.key
+	for rows.Next() {
+		l.buf = l.buf[:0]
+		if err := rows.Scan(r.dest...); err != nil {
+			return err
+		}
+		l.buf = append(l.buf, '}')
+		if held, ok := r.key.(blob); ok {
+			r.key = []byte(held)
+		}
+		if err := each(r.key, l.buf); err != nil {
+			return err
+		}
+		if cap(l.buf) > maxPooled {
+			l.buf = nil // Own has given it away
+		}
+	}
+	return rows.Err()
+}
+
+// Own gives the JSON of a row, of those that Returned, Stored and Images hand out, in
+// memory of its own. A long one is not copied for that.
+func Own(row []byte) []byte {
+	if cap(row) > maxPooled {
+		return row
+	}
+	return bytes.Clone(row)
+}
+
+// ReturnedKeys ends and runs a writing statement as Returned does, and gives only
+// the keys of what was written.
+func (e *Engine) ReturnedKeys(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder) (out []any, err error) {
+	b.Raw(" RETURNING ").Name(entity.Key.Name)
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return scanKeys(rows, nil)
+}
+
+// Admit is asked before one more of something is kept. Its error ends the reading.
+type Admit func() error
+
+// SelectedKeys runs a query whose one column is keys. admit is asked before each is
+// kept, nil admits all.
+func (e *Engine) SelectedKeys(ctx context.Context, q Querier, b *sqltext.Builder, admit Admit) (out []any, err error) {
+	rows, err := e.query(ctx, q, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return scanKeys(rows, admit)
+}
+
+func scanKeys(rows *sql.Rows, admit Admit) (out []any, err error) {
+	for rows.Next() {
+		if admit != nil {
+			if err := admit(); err != nil {
+				return nil, err
+			}
+		}
+		var key any
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		out = append(out, key)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,182 @@
+// Package sqlite keeps sets in SQLite files: one file per set in a folder, opened
+// at first use, with a fair queue for its writers and transactions that begin as
+// readers.
+//
+// What belongs here: files, connections, locks and transactions. What must
+// never: entities, ent's builders, or what the tables mean.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+const (
+	busyTimeout = 5 * time.Second        // how long who takes no turns may hold the file
+	busyStep    = 200 * time.Millisecond // how long SQLite waits by itself, deaf to cancels
+	patience    = 20 * time.Second       // how long a writer waits for those before it
+	maxWaiters  = 128                    // in a process
+	idleConns   = 4
+	statements  = 128 // prepared statements that each connection keeps
+)
+
+// Database is one open set. It is safe for concurrent use.
+type Database struct {
+	set   string
+	db    *sql.DB // for what is no part of a run
+	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
+	queue queue   // of this process's writers
+	turns turns   // of all processes'
+
+	file  atomic.Pointer[string] // where new connections lead
+	draft *Draft                 // nil for a set that exists
+
+	identity os.FileInfo // of the file as it was opened; nil where that is not known
+}
+
+// open opens a set's file; turns is where its processes take turns, "" where there is
+// only one.
+func open(path, set, turns string) *Database {
+	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
+	d.file.Store(&path)
+	d.identity, _ = os.Stat(path)
+	d.db, d.runs = sql.OpenDB(connector{d, busyTimeout}), sql.OpenDB(connector{d, busyStep})
+	d.runs.SetMaxIdleConns(idleConns)
+	return d
+}
+
+// connector connects to where a database's file lies now: that of a draft moves when
+// its set comes into being.
+type connector struct {
+	d    *Database
+	busy time.Duration
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	return c.Driver().Open(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+}
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+
+// dsn names a file with the settings that every connection has.
+func dsn(path string, busy time.Duration, more ...string) string {
+	s := fmt.Sprintf("file:%s?_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d",
+		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), statements)
+	for _, m := range more {
+		s += "&" + m
+	}
+	return s
+}
+
+// Set is the set's name.
+func (d *Database) Set() string { return d.set }
+
+func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close()) }
+
+// Stale tells whether an error means that a reading transaction cannot become a
+// writing one any more, because the data has moved on or somebody else writes.
+func Stale(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
+}
+
+// patiently repeats fn while somebody outside of the host's queue holds the file,
+// in steps between which a cancel is heard.
+func patiently(ctx context.Context, fn func() error) error {
+	for deadline := time.Now().Add(busyTimeout); ; {
+		err := fn()
+		if !Stale(err) || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// lock takes the host's write lock: in this process in the order of arrival, and then
+// its turn among the processes. It ends in set_busy where that takes too long.
+func (d *Database) lock(ctx context.Context) error {
+	until := time.Now().Add(patience)
+	if err := d.queue.lock(ctx, d.set); err != nil {
+		return err
+	}
+	in, err := d.turns.wait(ctx, until)
+	err = d.turnless(err)
+	if err == nil && !in {
+		err = fault.Newf(fault.SetBusy, "other processes write to the set %q, and it was not free within %s", d.set, patience)
+	}
+	if err != nil {
+		d.queue.unlock()
+	}
+	return err
+}
+
+// try takes the host's write lock where nobody has it or waits for it, and else gives
+// run.ErrStale.
+func (d *Database) try() error {
+	if !d.queue.try() {
+		return run.ErrStale
+	}
+	in, err := d.turns.try()
+	err = d.turnless(err)
+	if err == nil && !in {
+		err = run.ErrStale
+	}
+	if err != nil {
+		d.queue.unlock()
+	}
+	return err
+}
+
+// turnless turns what stands between a set and the files of its turns into the fault
+// that it is.
+func (d *Database) turnless(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be written: %v", d.set, path.Err).
+		WithHint("See that files can be made in the data folder, and how many a process may have open.").Because(err)
+}
+
+func (d *Database) unlock() {
+	d.turns.end()
+	d.queue.unlock()
+}
+
+// busy turns SQLITE_BUSY into the fault that it is.
+func (d *Database) busy(err error) error {
+	if Stale(err) {
+		return fault.Newf(fault.SetBusy, "another process holds the set %q for writing", d.set).Because(err)
+	}
+	return err
+}
+
+// Begin implements backend.Database. With write it takes the write lock at once.
+func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
+	if err := d.moved(); err != nil {
+		return nil, err
+	}
+	t := &Tx{d: d, careful: a == nil || a.Number() > 1}
+	if write {
+		if err := t.Write(ctx); err != nil {
+			t.end(ctx, "")
+			return nil, err
+		}
+	}
+	return t, nil
+}

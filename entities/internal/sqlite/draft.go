@@ -1,0 +1,146 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/run"
+)
+
+var (
+	_ backend.Drafter = (*Folder)(nil)
+	_ backend.Draft   = (*Draft)(nil)
+)
+
+// Draft is a set that does not exist yet: a file in a folder of its own, which moves
+// to the set's place when what was written to it has committed. Its one transaction is
+// all that uses it.
+type Draft struct {
+	*Database
+	folder    *Folder
+	dir       string
+	attached  any
+	published bool
+	adopted   bool // the folder keeps it open now
+}
+
+const (
+	draftDirs = ".draft-" // no set's name has a dot
+	// abandoned is how old a draft is whose process has died; no run takes that long.
+	abandoned = 24 * time.Hour
+)
+
+// Draft implements backend.Drafter.
+func (f *Folder) Draft(ctx context.Context, set string) (d backend.Draft, attached any, release func(), err error) {
+	if !backend.ValidSet.MatchString(set) || f.opened.Has(set) {
+		return nil, nil, nil, nil
+	}
+	there, err := f.exists(set)
+	if err != nil {
+		return nil, nil, nil, f.trouble(set, err)
+	}
+	if there {
+		return nil, nil, nil, nil
+	}
+	draft, err := f.newDraft(ctx, set)
+	if err != nil {
+		return nil, nil, nil, f.trouble(set, err)
+	}
+	return draft, draft.attached, draft.release, nil
+}
+
+func (f *Folder) newDraft(ctx context.Context, set string) (*Draft, error) {
+	dir, err := os.MkdirTemp(f.path, draftDirs+"*")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, set+suffix)
+	if err := f.compose(ctx, set, file); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	d := &Draft{Database: open(file, set, ""), folder: f, dir: dir}
+	d.draft = d
+	if d.attached, err = f.attach(d.Database); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return d, nil
+}
+
+// Publish implements backend.Draft.
+func (d *Draft) Publish(context.Context) error {
+	d.published = true
+	return nil
+}
+
+// move takes the committed file to the set's place, where it is published. The set
+// exists from that moment on; whoever comes second ends in run.ErrStale.
+func (d *Draft) move(ctx context.Context) error {
+	if !d.published {
+		return nil
+	}
+	from := *d.file.Load()
+	if err := d.disconnect(from); err != nil {
+		return d.folder.trouble(d.set, err)
+	}
+	to := d.folder.file(d.set)
+	stale := false
+	err := d.folder.alone(ctx, d.set, func() error {
+		there, err := d.folder.exists(d.set)
+		if stale = there; err != nil || there {
+			return err
+		}
+		return os.Rename(from, to)
+	})
+	switch {
+	case err != nil:
+		return d.folder.trouble(d.set, err)
+	case stale:
+		return run.ErrStale
+	}
+	d.file.Store(&to)
+	d.draft, d.turns = nil, newTurns(d.folder.turns(d.set))
+	d.db.SetMaxIdleConns(idleConns)
+	d.runs.SetMaxIdleConns(idleConns)
+	d.adopted = d.folder.opened.Adopt(d.set, d.Database, d.attached)
+	return nil
+}
+
+// disconnect closes all connections, the last of which writes the log back into the
+// file.
+func (d *Draft) disconnect(file string) error {
+	d.db.SetMaxIdleConns(-1)
+	d.runs.SetMaxIdleConns(-1)
+	if n := d.db.Stats().OpenConnections + d.runs.Stats().OpenConnections; n > 0 {
+		return fmt.Errorf("%d connections to %s are still in use", n, file)
+	}
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s-wal was not written back", file)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// release removes what is left of the draft.
+func (d *Draft) release() {
+	if !d.adopted {
+		_ = d.close()
+	}
+	_ = os.RemoveAll(d.dir)
+}
+
+// removeAbandoned removes the drafts of processes that died.
+func (f *Folder) removeAbandoned() {
+	dirs, _ := filepath.Glob(filepath.Join(f.path, draftDirs+"*"))
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}

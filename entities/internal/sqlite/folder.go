@@ -1,0 +1,299 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+const (
+	suffix  = ".db"
+	maxOpen = 64 // open sets; about seven file descriptors each
+)
+
+var (
+	_ backend.Backend = (*Folder)(nil)
+	_ backend.Reacher = (*Folder)(nil)
+)
+
+// Folder has the sets' files. It is safe for concurrent use, and other processes
+// may use the same folder.
+type Folder struct {
+	path   string
+	schema backend.Schema
+
+	opened *backend.Opened
+	owned  atomic.Bool // the app's own file is used
+}
+
+// templates are shared by all folders of the process: what a schema's empty file
+// looks like does not depend on where it lies.
+var templates sync.Map // int32 -> *[]byte
+
+// OpenFolder makes the folder where it is missing, and checks that it can be
+// written. Its error is for people: it names the folder and what to do.
+func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
+	returnLargeBlocks()
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, unwritable(path, err)
+	}
+	probe, err := os.CreateTemp(path, ".probe-*")
+	if err != nil {
+		return nil, unwritable(path, err)
+	}
+	_ = probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return nil, unwritable(path, err)
+	}
+	f := &Folder{path: path, schema: schema}
+	f.removeAbandoned()
+	f.opened = backend.NewOpened(maxOpen, f.open, func(d backend.Database) error { return d.(*Database).close() })
+	return f, nil
+}
+
+func unwritable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the data folder %s cannot be written: %v", path, err).
+		WithHint("Make the folder writable, or name another one with `database: sqlite://PATH`.").Because(err)
+}
+
+// Dialect implements backend.Backend.
+func (f *Folder) Dialect() sqltext.Dialect { return sqltext.SQLite{} }
+
+// Place implements backend.Backend.
+func (f *Folder) Place() string { return "SQLite in " + f.path }
+
+// SpansSets implements backend.Backend: each set is a file with a lock of its own.
+func (f *Folder) SpansSets() bool { return false }
+
+// Sets implements backend.Backend.
+func (f *Folder) Sets(context.Context) ([]string, error) {
+	files, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, plainly("the data folder cannot be read", err)
+	}
+	var out []string
+	for _, file := range files {
+		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && backend.ValidSet.MatchString(name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// Use implements backend.Backend.
+func (f *Folder) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
+	return f.opened.Use(ctx, set)
+}
+
+// Close closes all sets. Nobody may use them any more.
+func (f *Folder) Close() error { return f.opened.Close() }
+
+func (f *Folder) file(set string) string { return filepath.Join(f.path, set+suffix) }
+
+// draft is where a set's file comes into being; no set's name has a dot.
+func (f *Folder) draft(set string) string { return filepath.Join(f.path, ".creating-"+set) }
+
+func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, error) {
+	if err := f.prepare(ctx, set); err != nil {
+		return nil, nil, f.trouble(set, err)
+	}
+	d := open(f.file(set), set, f.turns(set))
+	attached, err := f.attach(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, attached, nil
+}
+
+// turns is where the processes that write to a set take turns.
+func (f *Folder) turns(set string) string { return filepath.Join(f.path, "."+set) }
+
+// attach makes what the schema keeps with an open set, which is closed where that
+// fails.
+func (f *Folder) attach(d *Database) (any, error) {
+	if f.schema.Attach == nil {
+		return nil, nil
+	}
+	attached, err := f.schema.Attach(d)
+	if err != nil {
+		_ = d.close()
+	}
+	return attached, err
+}
+
+// trouble says what stands in the way of opening a set.
+func (f *Folder) trouble(set string, err error) error {
+	var known *fault.Fault
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	at := fmt.Errorf("%s: %w", f.file(set), err)
+	if as := unusable(named(set), at); errors.As(as, &known) {
+		return as
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).WithHint(look).Because(at)
+}
+
+// prepare creates a set or brings it to the schema, where it is not there yet.
+func (f *Folder) prepare(ctx context.Context, set string) error {
+	if there, err := f.exists(set); err != nil {
+		return err
+	} else if !there {
+		return f.alone(ctx, set, func() error { return f.create(ctx, set) })
+	}
+	marked, err := f.marked(ctx, set)
+	if err != nil || marked {
+		return err
+	}
+	return change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
+		if v, err := version(ctx, c); err != nil || v == f.schema.Version {
+			return err // somebody was faster
+		}
+		if err := f.ours(ctx, set, c); err != nil {
+			return err
+		}
+		return f.schema.Migrate(ctx, set, over(c))
+	})
+}
+
+// exists reports whether a set has a file. A file that cannot be a set's is a fault.
+func (f *Folder) exists(set string) (bool, error) { return present(f.file(set), named(set)) }
+
+// marked tells whether a set's file carries the schema's version.
+func (f *Folder) marked(ctx context.Context, set string) (bool, error) {
+	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	v, err := version(ctx, db)
+	return v == f.schema.Version, err
+}
+
+// version reads a file's mark.
+func version(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (v int32, err error) {
+	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	return v, err
+}
+
+// create makes a set's file beside its place and moves it there when it is
+// complete, so that no half-filled set ever has the name.
+func (f *Folder) create(ctx context.Context, set string) error {
+	if there, err := f.exists(set); err != nil || there {
+		return err // somebody was faster
+	}
+	draft := f.draft(set)
+	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
+		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := f.compose(ctx, set, draft); err != nil {
+		_ = os.Remove(draft)
+		return err
+	}
+	return os.Rename(draft, f.file(set))
+}
+
+// compose writes a new set's file, with the app's first data in it.
+func (f *Folder) compose(ctx context.Context, set, file string) error {
+	empty, err := f.empty(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, empty, 0o600); err != nil {
+		return err
+	}
+	if f.schema.Fill != nil {
+		if err := f.fill(ctx, set, file); err != nil {
+			return err
+		}
+	}
+	return logged(ctx, file)
+}
+
+// logged marks a file as ours and puts it into WAL mode for good. Connections that found
+// it in another mode would each try to change it, which SQLite refuses to all but one
+// without waiting.
+func logged(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
+	}
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("%s stays in journal mode %s: its file system cannot share memory", file, mode)
+	}
+	return nil
+}
+
+// fill lets the app put its first data into a draft. Nobody else knows the file,
+// so speed comes before safety; the last connection to close leaves one file.
+func (f *Folder) fill(ctx context.Context, set, draft string) error {
+	db, err := sql.Open("sqlite3", dsn(draft, busyTimeout, "_journal_mode=MEMORY", "_synchronous=OFF"))
+	if err != nil {
+		return err
+	}
+	d := &Database{set: set, db: db, runs: db, queue: queue{max: maxWaiters, patience: patience}}
+	if err := f.schema.Fill(ctx, set, d); err != nil {
+		_ = db.Close()
+		return fmt.Errorf("fill the set %q: %w", set, err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(draft, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}
+
+// empty gives the bytes of an empty, migrated file; it is made once in a
+// process.
+func (f *Folder) empty(ctx context.Context) ([]byte, error) {
+	if t, ok := templates.Load(f.schema.Version); ok {
+		return *t.(*[]byte), nil
+	}
+	dir, err := os.MkdirTemp(f.path, ".template-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "template"+suffix)
+	if err := change(ctx, file, f.schema.Version, func(c *sql.Conn) error { return f.schema.Create(ctx, over(c)) }); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	templates.Store(f.schema.Version, &b)
+	return b, nil
+}

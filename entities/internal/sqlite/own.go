@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+)
+
+// ownFile is the app's own file beside those of the sets. No set's name has a dot.
+const ownFile = "koan.ledger"
+
+// ledgerName is how messages name whose file that is.
+const ledgerName = "the ledger"
+
+var _ backend.Owner = (*Folder)(nil)
+
+// Own implements backend.Owner. Writers of one process take turns on one
+// connection, and those of several wait for the file.
+func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
+	file := filepath.Join(f.path, ownFile)
+	f.owned.Store(true)
+	there, err := present(file, ledgerName)
+	if err == nil && !there {
+		err = f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
+	}
+	if err != nil {
+		return nil, unusable(ledgerName, err)
+	}
+	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := executed(ctx, db, statements); err != nil {
+		return nil, errors.Join(unusable(ledgerName, err), db.Close())
+	}
+	return db, nil
+}
+
+// Observe implements backend.Owner.
+func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
+	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
+	db, err := sql.Open("sqlite3", reading)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxIdleConns(idleConns)
+	return entsql.OpenDB(dialect.SQLite, db), nil
+}
+
+// OwnPlace implements backend.Owner.
+func (f *Folder) OwnPlace() string { return filepath.Join(f.path, ownFile) }
+
+// createOwn makes the file beside its place, in the mode that it stays in.
+func (f *Folder) createOwn(ctx context.Context, file string) error {
+	if there, err := present(file, ledgerName); err != nil || there {
+		return err // somebody was faster
+	}
+	draft := f.draft(ownFile)
+	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
+		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.WriteFile(draft, nil, 0o600); err != nil {
+		return err
+	}
+	if err := logged(ctx, draft); err != nil {
+		_ = os.Remove(draft)
+		return err
+	}
+	return os.Rename(draft, file)
+}
+
+// executed runs statements in one transaction. A column that is to be added and there, or
+// to be dropped and gone, is no error: SQLite has no condition for either.
+func executed(ctx context.Context, db *sql.DB, statements []string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil && !changedAlready(s, err) {
+			_ = tx.Rollback()
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// changedAlready reports whether a statement failed since the table is as it makes it.
+func changedAlready(statement string, err error) bool {
+	return strings.HasPrefix(statement, "ALTER TABLE ") &&
+		(strings.HasPrefix(err.Error(), "duplicate column name: ") || strings.HasPrefix(err.Error(), "no such column: "))
+}

@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Trouble implements backend.Backend. Where the file lies stands in the causes,
+// which are for the log.
+func (f *Folder) Trouble(set string, err error) (error, bool) {
+	known, mine := Trouble(set, err)
+	return backend.At(f.file(set), err, known), mine
+}
+
+// Trouble turns what stands between a set and its file into the fault that it is;
+// mine is false for an error of anything else.
+func Trouble(set string, err error) (as error, mine bool) {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err, false
+	}
+	if Stale(err) {
+		return fault.Newf(fault.SetBusy, "the set %q could not be written", set).Because(err), true
+	}
+	switch e.Code {
+	case sqlite3.ErrTooBig:
+		return fault.New(fault.InvalidPayload, "a value is too large for the database").Because(err), true
+	case sqlite3.ErrMismatch:
+		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err), true
+	}
+	return unusable(named(set), err), true
+}
+
+// named is how messages name a set.
+func named(set string) string { return fmt.Sprintf("the set %q", set) }
+
+// Hints for files that cannot be used.
+const (
+	look    = "Look at the server's log, and whether the data folder can be read and written."
+	restore = "Stop the app, move the file away with those that have its name and -wal or -shm, and put a backup there."
+)
+
+// unusable turns what stands between the owner of a file and its disk into the fault
+// that it is: a full disk, a file that cannot be read or written or is damaged. Other
+// errors stay as they are. owner is named(set), or ledgerName.
+func unusable(owner string, err error) error {
+	if full(err) {
+		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).
+			WithHint("Make room where the data folder lies.").Because(err)
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", owner).WithHint(restore).Because(err)
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be written", owner).WithHint(look).Because(err)
+	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used", owner).WithHint(look).Because(err)
+	case sqlite3.ErrNomem:
+		return fault.Newf(fault.ServiceUnavailable, "there is no memory left for %s", owner).Because(err)
+	}
+	if Incomplete(err) {
+		return fault.Newf(fault.ServiceUnavailable, "the tables of %s are gone or incomplete", owner).
+			WithHint("Restore the file, or restart the app to migrate it.").Because(err)
+	}
+	return err
+}
+
+// full reports whether an error means that there is no room on a disk, or no more
+// of it for this user.
+func full(err error) bool {
+	var e sqlite3.Error
+	if errors.As(err, &e) {
+		if e.Code == sqlite3.ErrFull {
+			return true
+		}
+		err = e.SystemErrno
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// Incomplete reports whether an error means that a table or a column is missing.
+func Incomplete(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "no such table: ") || strings.Contains(s, "no such column: ") || strings.Contains(s, " has no column named ")
+}
+
+// Violation implements backend.Backend.
+func (f *Folder) Violation(err error) *backend.Violation { return Violation(err) }
+
+// Violation returns the rule that an error of a write broke; nil for none. SQLite
+// names what was broken in its message: "UNIQUE constraint failed: persons.email".
+func Violation(err error) *backend.Violation {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || e.Code != sqlite3.ErrConstraint {
+		return nil
+	}
+	v := &backend.Violation{}
+	_, broken, named := strings.Cut(e.Error(), "failed: ")
+	switch e.ExtendedCode {
+	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey, sqlite3.ErrConstraintRowID:
+		v.Rule = backend.Unique
+	case sqlite3.ErrConstraintForeignKey:
+		v.Rule = backend.ForeignKey
+	case sqlite3.ErrConstraintNotNull:
+		v.Rule = backend.NotNull
+	case sqlite3.ErrConstraintCheck:
+		v.Rule, v.Name = backend.Check, broken
+		return v
+	case sqlite3.ErrConstraintTrigger:
+		v.Rule, v.Message = backend.Raised, e.Error()
+		return v
+	}
+	if named {
+		for _, part := range strings.Split(broken, ", ") {
+			table, column, _ := strings.Cut(part, ".")
+			v.Table, v.Columns = table, append(v.Columns, column)
+		}
+	}
+	return v
+}

@@ -1,0 +1,251 @@
+// Package write makes the statements that store rows: INSERT, UPDATE and DELETE
+// of one entity's table, each of them giving back what it left behind, so that a
+// write and its answer are one statement.
+//
+// What belongs here: the text of writing statements. What must never: ent, what
+// may be written and by whom, or an answer made of anything but what the database
+// gave back.
+package write
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+)
+
+// Value is what a statement does to one column. Values of one row stand in the
+// order of the entity's columns.
+type Value struct {
+	Column string
+	V      any  // as the driver takes it; nil is NULL
+	Add    bool // the column counts up by V
+}
+
+// Row is what a statement writes to one row.
+type Row []Value
+
+// SameShape tells whether two rows write the same columns, so that one statement
+// can insert both. A column that is missing from one of them would be NULL in it,
+// where the database has a default.
+func (r Row) SameShape(other Row) bool {
+	if len(r) != len(other) {
+		return false
+	}
+	for i := range r {
+		if r[i].Column != other[i].Column {
+			return false
+		}
+	}
+	return true
+}
+
+// Writer makes statements for one dialect. It is safe for concurrent use.
+type Writer struct{ reader *read.Engine }
+
+// New makes a writer that gives rows back as a reader would read them.
+func New(reader *read.Engine) *Writer { return &Writer{reader} }
+
+// maxArgs bounds the values of one statement: SQLite takes 32,766, PostgreSQL
+// 65,535.
+const maxArgs = 16_384
+
+// maxRows bounds the rows of one statement. Beyond some dozens the statement
+// gets no faster by the row.
+const maxRows = 128
+
+// maxKeys bounds the keys of one list.
+const maxKeys = 1024
+
+// Insert stores rows of one shape in as few statements as they take; each is
+// called for every row that was stored, with its key as the database has it and
+// its JSON, valid until each returns. With quiet a row whose key is there already
+// is passed over.
+func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entity, rows []Row, quiet bool, each func(key any, row []byte) error) error {
+	for len(rows) > 0 {
+		n := portion(rows)
+		b := w.reader.Statement()
+		b.Raw("INSERT INTO ").Name(e.Table)
+		columns(b, rows[0])
+		for i, r := range rows[:n] {
+			if i > 0 {
+				b.Raw(",")
+			}
+			for j := range r {
+				if j == 0 {
+					b.Raw("(")
+				} else {
+					b.Raw(",")
+				}
+				b.Arg(r[j].V)
+			}
+			if len(r) > 0 {
+				b.Raw(")")
+			}
+		}
+		if quiet {
+			b.Raw(" ON CONFLICT (").Name(e.Key.Name).Raw(") DO NOTHING")
+		}
+		if err := w.returned(ctx, q, e, b, rows[:n], each); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// portion is how many of the rows the next statement takes: a power of two, so
+// that lists of any length share a few texts, and few wide ones.
+func portion(rows []Row) int {
+	columns := len(rows[0])
+	if columns == 0 {
+		return 1
+	}
+	most := min(len(rows), maxRows, maxArgs/columns)
+	n, size := 1, rows[0].Size()
+	for n*2 <= most {
+		for _, r := range rows[n : 2*n] {
+			size += r.Size()
+		}
+		if size > wideBytes {
+			break
+		}
+		n *= 2
+	}
+	return n
+}
+
+// columns begins the list of values; a row without any takes all its defaults.
+func columns(b *sqltext.Builder, r Row) {
+	if len(r) == 0 {
+		b.Raw(" DEFAULT VALUES")
+		return
+	}
+	for i := range r {
+		if i == 0 {
+			b.Raw(" (")
+		} else {
+			b.Raw(",")
+		}
+		b.Name(r[i].Column)
+	}
+	b.Raw(") VALUES ")
+}
+
+// Update changes the row with a key, where version is nil or the row's version,
+// and gives its JSON; nil where there is no such row.
+func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entity, key any, r Row, version *int64) (out []byte, err error) {
+	b := w.reader.Statement()
+	w.set(b, e, r)
+	b.Raw(" WHERE ").Name(e.Key.Name).Raw("=").Arg(key)
+	if version != nil {
+		b.Raw(" AND ").Name(e.VersionColumn).Raw("=").Arg(*version)
+	}
+	err = w.returned(ctx, q, e, b, []Row{r}, func(_ any, row []byte) error {
+		out = read.Own(row)
+		return nil
+	})
+	return out, err
+}
+
+// returned ends and runs a statement that gives the rows back which it wrote. SQLite keeps
+// what RETURNING gives until the statement is over, several times: wide rows are read
+// afterwards instead. A row that nobody could read again is refused.
+func (w *Writer) returned(ctx context.Context, q read.Querier, e *descriptor.Entity, b *sqltext.Builder, rows []Row, each func(key any, row []byte) error) error {
+	all := 0
+	for _, r := range rows {
+		n := r.Size()
+		if err := w.reader.Readable(e, n); err != nil {
+			return err
+		}
+		all += n
+	}
+	if all < wideBytes {
+		return w.reader.Returned(ctx, q, e, b, each)
+	}
+	keys, err := w.reader.ReturnedKeys(ctx, q, e, b)
+	if err != nil {
+		return err
+	}
+	return w.reader.Stored(ctx, q, e, keys, each)
+}
+
+// wideBytes is from how many bytes of text on rows are wide, together.
+const wideBytes = 512 << 10
+
+// Size is how many bytes the texts take that the row writes.
+func (r Row) Size() (n int) {
+	for i := range r {
+		switch v := r[i].V.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		case json.RawMessage:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+func (w *Writer) set(b *sqltext.Builder, e *descriptor.Entity, r Row) {
+	b.Raw("UPDATE ").Name(e.Table).Raw(" SET ")
+	for i := range r {
+		if i > 0 {
+			b.Raw(",")
+		}
+		b.Name(r[i].Column).Raw("=")
+		if r[i].Add {
+			b.Name(r[i].Column).Raw("+")
+		}
+		b.Arg(r[i].V)
+	}
+}
+
+// UpdateMany changes all rows with one of the keys, and gives the keys of those
+// that were there.
+func (w *Writer) UpdateMany(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any, r Row) ([]any, error) {
+	return w.portions(keys, func(some []any) ([]any, error) {
+		b := w.reader.Statement()
+		w.set(b, e, r)
+		b.Raw(" WHERE ").Name(e.Key.Name).Raw(" IN (").List(some).Raw(")")
+		return w.reader.ReturnedKeys(ctx, q, e, b)
+	})
+}
+
+// DeleteMany deletes all rows with one of the keys, and gives the keys of those
+// that were there.
+func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any) ([]any, error) {
+	return w.portions(keys, func(some []any) ([]any, error) {
+		b := w.reader.Statement()
+		b.Raw("DELETE FROM ").Name(e.Table).Raw(" WHERE ").Name(e.Key.Name).Raw(" IN (").List(some).Raw(")")
+		return w.reader.ReturnedKeys(ctx, q, e, b)
+	})
+}
+
+// Keys gives the keys of the rows that have one of the values in a column, in
+// their order within each portion of values. There may be many times as many as
+// values: admit is asked before each is kept, nil admits all.
+func (w *Writer) Keys(ctx context.Context, q read.Querier, e *descriptor.Entity, column string, values []any, admit read.Admit) ([]any, error) {
+	return w.portions(values, func(some []any) ([]any, error) {
+		b := w.reader.Statement()
+		b.Raw("SELECT ").Name(e.Key.Name).Raw(" FROM ").Name(e.Table).Raw(" WHERE ").Name(column).Raw(" IN (").List(some).Raw(") ORDER BY 1")
+		return w.reader.SelectedKeys(ctx, q, b, admit)
+	})
+}
+
+// portions runs a statement for as many keys as one list takes, and joins what
+// they give.
+func (w *Writer) portions(keys []any, run func(some []any) ([]any, error)) (out []any, err error) {
+	for len(keys) > 0 {
+		n := min(len(keys), maxKeys)
+		some, err := run(keys[:n])
+		if err != nil {
+			return nil, err
+		}
+		out, keys = append(out, some...), keys[n:]
+	}
+	return out, nil
+}

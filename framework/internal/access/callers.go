@@ -1,0 +1,154 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/bearer"
+	"github.com/koan-go/koan/framework/internal/oauth"
+)
+
+// Callers proves who calls. It is safe for concurrent use.
+type Callers struct {
+	tokens atomic.Pointer[bearer.Tokens]
+	oauth  *oauth.Verifier // nil without an issuer
+	log    *slog.Logger
+}
+
+// App is what callers call.
+type App struct {
+	Name    string
+	URL     string // of the MCP endpoint, where server.publicUrl leaves it open
+	Catalog func() *catalog.Snapshot
+	Log     *slog.Logger
+}
+
+// Callers makes what was configured ready to prove who calls. The issuer is asked
+// in the background: see Ready.
+func (c Config) Callers(app App) (*Callers, error) {
+	out := &Callers{log: app.Log}
+	out.tokens.Store(c.tokens)
+	if c.oauth == nil {
+		return out, nil
+	}
+	o := *c.oauth
+	o.Name, o.Log = app.Name, app.Log
+	if o.Resource == "" {
+		o.Resource = app.URL
+	}
+	if o.Scopes == nil {
+		o.Scopes = func() []string { return app.Catalog().Scopes() }
+	}
+	var err error
+	if out.oauth, err = oauth.New(o); err != nil {
+		return nil, err
+	}
+	go func() { _ = out.oauth.Ready(context.Background()) }() // it logs
+	return out, nil
+}
+
+// reserved is the subject of the person at the machine.
+var reserved = auth.Local().Subject
+
+// Authenticate gives the principal of a request: first by the static tokens, then by
+// the issuer. Its error is unauthorized and has a Challenge, or service_unavailable.
+func (c *Callers) Authenticate(r *http.Request) (auth.Principal, error) {
+	token, err := bearer.Token(r)
+	if err != nil {
+		var refused bearer.Refused
+		errors.As(err, &refused)
+		return auth.Principal{}, c.refusal(refused.Fault, refused.Why)
+	}
+	static := c.tokens.Load()
+	if static != nil {
+		if p, ok := static.Principal(token); ok {
+			return p, nil
+		}
+	}
+	invalid := bearer.Challenge{Error: bearer.InvalidToken}
+	if c.oauth == nil {
+		return auth.Principal{}, c.refusal(fault.New(fault.Unauthorized, "the bearer token is not valid"), invalid)
+	}
+	p, err := c.oauth.Verify(r.Context(), token)
+	if f := fault.From(err); err != nil && f.Code == fault.Unauthorized {
+		invalid.Description = f.Message
+		return auth.Principal{}, c.refusal(f, invalid)
+	}
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	// Plans, keys and limits go by the subject: two callers must not have the same.
+	if p.Subject == reserved || static != nil && static.Has(p.Subject) {
+		c.log.Warn("an access token is refused: its subject is that of another caller of this server", "subject", p.Subject)
+		return auth.Principal{}, c.refusal(fault.New(fault.Unauthorized, "the access token is refused: its sub is taken here"), invalid)
+	}
+	return p, nil
+}
+
+func (c *Callers) refusal(f *fault.Fault, why bearer.Challenge) error {
+	if c.oauth != nil {
+		why = c.oauth.Challenge(why)
+	}
+	return bearer.Refused{Fault: f, Why: why}
+}
+
+// StepUp is the challenge for a caller whose access token lacks scopes; "" where
+// nothing is to be said: holders of static tokens cannot get other ones.
+func (c *Callers) StepUp(r *http.Request, scopes []string) string {
+	if c.oauth == nil {
+		return ""
+	}
+	token, err := bearer.Token(r)
+	if err != nil {
+		return ""
+	}
+	if static := c.tokens.Load(); static != nil {
+		if _, ok := static.Principal(token); ok {
+			return ""
+		}
+	}
+	challenge, ok := c.oauth.StepUp(scopes)
+	if !ok {
+		return ""
+	}
+	return challenge.String()
+}
+
+// Metadata serves what leads clients to the issuer, below oauth.WellKnown; nil
+// without an issuer.
+func (c *Callers) Metadata() http.Handler {
+	if c.oauth == nil {
+		return nil
+	}
+	return c.oauth
+}
+
+// Ready tells whether callers can be known now, and why not.
+func (c *Callers) Ready(ctx context.Context) error {
+	if c.oauth == nil {
+		return nil
+	}
+	return c.oauth.Ready(ctx)
+}
+
+// Reload reads the file of tokens again (catalog.Reloadable); apply is nil where they
+// are the same as before.
+func (c *Callers) Reload(next catalog.Values) (apply func(), err error) {
+	t, problems := readTokens(next)
+	if len(problems) == 0 && t == nil && c.oauth == nil {
+		problems = []error{errors.New(keyTokens + ": nobody would be asked any more who they are; that needs a restart")}
+	}
+	if len(problems) == 0 && t.Same(c.tokens.Load()) {
+		return nil, nil
+	}
+	return func() {
+		c.tokens.Store(t)
+		c.log.Info("the tokens were read again", "tokens", t.Len())
+	}, errors.Join(problems...)
+}

@@ -1,0 +1,295 @@
+// Package cli has the commands that every app has.
+//
+// What belongs here: reading the command line, printing results, exit codes.
+// What must never: what a command's work is; that is an operation or a document
+// of the catalog.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Exit statuses (CONTRACT section 1).
+const (
+	exitOK    = 0
+	exitFail  = 1
+	exitUsage = 2
+)
+
+// stopTime bounds how long stopping may take after the work is done.
+const stopTime = 10 * time.Second
+
+// Instance is a running app, as the commands need it.
+type Instance interface {
+	Snapshot() *catalog.Snapshot
+	View(p auth.Principal, c exposure.Client) *catalog.View
+	Mode() exposure.Mode
+	Negotiated() bool
+	Engine() *run.Engine
+	Values() catalog.Values
+	Log() *slog.Logger
+	MCP() (*mcpserver.Server, error)
+	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
+	Report() []string
+	Ready(ctx context.Context) error
+	Reload(ctx context.Context) error
+	OnReload(fn func(next catalog.Values) (apply func(), err error))
+	Metrics() http.Handler
+	Replay(ctx context.Context, run string, data bool) (*run.Replayed, error)
+	Stop(ctx context.Context) error
+}
+
+// App is what the commands need to know of an app.
+type App struct {
+	Name        string
+	Version     string
+	Description string
+	Settings    []catalog.Setting
+	Boot        func(ctx context.Context, src config.Source) (Instance, error)
+	// Diagnose returns the checks of `doctor`, also of an app that does not start.
+	Diagnose func(ctx context.Context, src config.Source) ([]catalog.Check, error)
+	// Commands are the providers' own; Configure gives them the checked configuration
+	// without starting the app.
+	Commands  []*catalog.Command
+	Configure func(src config.Source) (catalog.Host, error)
+	// Stdin, Stdout, Stderr and Env are the process's own where nil.
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Env    []string
+}
+
+// exit is an error with a status; its text, if any, is printed.
+type exit struct {
+	status int
+	err    error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func usage(err error) error { return &exit{exitUsage, err} }
+
+func failed(err error) error { return &exit{exitFail, err} }
+
+// Main runs the command line and gives the exit status. SIGINT and SIGTERM end
+// the work in good order.
+func Main(app App, args []string) int {
+	if app.Stdin == nil {
+		app.Stdin = os.Stdin
+	}
+	if app.Stdout == nil {
+		app.Stdout = os.Stdout
+	}
+	if app.Stderr == nil {
+		app.Stderr = os.Stderr
+	}
+	if app.Env == nil {
+		app.Env = os.Environ()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	rest, flags, err := config.Flags(app.Settings, args)
+	if err != nil {
+		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Name, err)
+		return exitUsage
+	}
+	c := &command{app: app, flags: flags}
+	root := c.root()
+	root.SetArgs(rest)
+	return c.status(root.ExecuteContext(ctx))
+}
+
+// status prints an error and gives its exit status.
+func (c *command) status(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(c.app.Stderr, "%s: %s\n", c.app.Name, text)
+	}
+	var e *exit
+	if errors.As(err, &e) {
+		return e.status
+	}
+	return exitUsage // cobra's own: unknown command, wrong flags
+}
+
+type command struct {
+	app    App
+	flags  map[string]string
+	config string
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: c.app.Name, Short: c.app.Description, Long: c.long(), Version: c.app.Version,
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no command %q; see --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(c.app.Stderr)
+			_ = cmd.Help()
+			return usage(nil)
+		},
+	}
+	root.SetOut(c.app.Stdout)
+	root.SetErr(c.app.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknown(cmd, err) })
+	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve())
+	for _, p := range c.app.Commands {
+		root.AddCommand(c.provided(p))
+	}
+	return root
+}
+
+// long says what holds for all commands.
+func (c *command) long() string {
+	about := "Each key of the configuration is a flag of every command, as --database; `" + c.app.Name + " keys` lists them."
+	if c.app.Description == "" {
+		return about
+	}
+	return c.app.Description + "\n\n" + about
+}
+
+// exactly refuses another number of arguments in the command's own words.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		plural := "s"
+		if len(args) == 1 {
+			plural = ""
+		}
+		return fmt.Errorf("%d argument%s given; use it as: %s", len(args), plural, cmd.UseLine())
+	}
+}
+
+// unknown says of a flag that there is not which one may have been meant: the
+// command's own, or a key of the configuration.
+func (c *command) unknown(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, s := range c.app.Settings {
+		names = append(names, s.Key)
+	}
+	return fmt.Errorf("%w%s", err, fault.DidYouMean(missing.GetSpecifiedName(), names))
+}
+
+// once starts the app for a command that prints one thing and ends: it logs
+// warnings only, unless the configuration asks for more.
+func (c *command) once(ctx context.Context) (Instance, func(), error) {
+	return c.boot(ctx, warnings)
+}
+
+// warnings are the defaults of commands that print one thing and end.
+var warnings = map[string]string{"log.level": "warn"}
+
+// running makes a command out of work that a started app does once.
+func (c *command) running(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		i, stop, err := c.once(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return work(cmd, i)
+	}
+}
+
+// source is where the configuration comes from.
+func (c *command) source(defaults map[string]string) config.Source {
+	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}
+	if src.File == "" {
+		src.File = "koan.yaml"
+	}
+	return src
+}
+
+// boot starts the app with the configuration that the command line gave.
+func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
+	i, err := c.app.Boot(ctx, c.source(defaults))
+	if err != nil {
+		return nil, nil, unstarted(err)
+	}
+	stop := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		defer cancel()
+		if err := i.Stop(ctx); err != nil {
+			i.Log().Warn("the app did not stop cleanly", "error", err)
+		}
+	}
+	return i, stop, nil
+}
+
+// unstarted is the exit of an app that does not start: of wrong use where its
+// configuration is refused.
+func unstarted(err error) error {
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		return usage(err)
+	}
+	return failed(hinted(err))
+}
+
+// readScript reads a FILE argument, "-" for standard input.
+func (c *command) readScript(name string) (string, error) {
+	if name == "-" {
+		raw, err := io.ReadAll(io.LimitReader(c.app.Stdin, maxScript))
+		if err != nil {
+			return "", failed(err)
+		}
+		return string(raw), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", usage(err)
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxScript))
+	if err != nil {
+		return "", usage(err)
+	}
+	return string(raw), nil
+}
+
+// maxScript bounds what is read of a script, in bytes; sandbox.maxCodeLength is
+// the limit that callers see.
+const maxScript = 16 << 20

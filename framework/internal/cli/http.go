@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/oauth"
+)
+
+// Limits of an HTTP connection. What a request may do is the handler's.
+const (
+	headerTime  = 10 * time.Second
+	headerBytes = 64 << 10
+	idleTime    = 2 * time.Minute
+	flushTime   = 2 * time.Second // for the last answers of a server that ends
+)
+
+// listen gives what serves over HTTP. What is wrong with it is known before the app
+// starts: an address that other machines reach is refused unless somebody says who
+// calls, or that nobody has to.
+func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return nil, usage(fmt.Errorf("--http: %q is no address; name a host and a port, as 127.0.0.1:8080", address))
+	}
+	configured, err := c.app.Configure(c.source(nil))
+	if err != nil {
+		return nil, usage(err)
+	}
+	v := configured.Settings()
+	_, wrong := pair(v)
+	callers, err := access.Read(v, local(host))
+	if err := errors.Join(wrong, err); err != nil {
+		return nil, usage(err)
+	}
+	if callers.Anybody() && !local(host) && !insecure {
+		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
+			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+	}
+	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
+}
+
+// pair reads the files of TLS; nil where there are none.
+func pair(v catalog.Values) (*tls.Certificate, error) {
+	cert, key := v.String("server.tlsCert"), v.String("server.tlsKey")
+	if cert == "" && key == "" {
+		return nil, nil
+	}
+	if cert == "" || key == "" {
+		return nil, errors.New("server.tlsCert and server.tlsKey belong together")
+	}
+	both, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("server.tlsCert, server.tlsKey: %w", err)
+	}
+	return &both, nil
+}
+
+// local tells whether only this machine reaches a host.
+func local(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+func (c *command) serveHTTP(ctx context.Context, i Instance, address string, config access.Config) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return failed(err)
+	}
+	certificate, err := pair(i.Values())
+	if err != nil {
+		_ = listener.Close()
+		return failed(err)
+	}
+	scheme := "http"
+	if certificate != nil {
+		scheme = "https"
+	}
+	url := fmt.Sprintf("%s://%s/mcp", scheme, listener.Addr())
+	d := &door{}
+	if err := d.open(i, config, url, c.app.Name); err != nil {
+		_ = listener.Close()
+		return failed(err)
+	}
+	server := &http.Server{
+		Handler: d.routes(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(i.Log().Handler(), slog.LevelDebug),
+	}
+	serve := func() error { return server.Serve(listener) }
+	if certificate != nil {
+		server.TLSConfig = encrypted(i, certificate)
+		serve = func() error { return server.ServeTLS(listener, "", "") }
+	}
+	defer c.follow(ctx, i)()
+	c.report(i)
+	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s\n", url)
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = nil
+		d.ending.Store(true)
+	}
+	// Calls get their time by themselves; what was cut off then still has to be told.
+	d.mcp.Shutdown(context.Background())
+	rest, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	if serr := server.Shutdown(rest); serr != nil {
+		_ = server.Close()
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return failed(err)
+	}
+	return nil
+}
+
+// encrypted is TLS with a certificate that may be renewed while the app runs.
+func encrypted(i Instance, first *tls.Certificate) *tls.Config {
+	var now atomic.Pointer[tls.Certificate]
+	now.Store(first)
+	i.OnReload(func(next catalog.Values) (func(), error) {
+		renewed, err := pair(next)
+		if err == nil && renewed == nil {
+			err = errors.New("server.tlsCert: to go without TLS needs a restart")
+		}
+		return func() {
+			if last := now.Swap(renewed); !slices.EqualFunc(last.Certificate, renewed.Certificate, bytes.Equal) {
+				i.Log().Info("the certificate was read again")
+			}
+		}, err
+	})
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return now.Load(), nil },
+	}
+}
+
+// door is what stands at the address: MCP, who may come in, and what supervisors
+// and clients without a token ask.
+type door struct {
+	mcp     *mcpserver.HTTP
+	callers *access.Callers // nil where nobody is asked
+	counted http.Handler    // nil where nothing is
+	app     readiness
+	ending  atomic.Bool
+}
+
+func (d *door) open(i Instance, config access.Config, url, name string) (err error) {
+	o := mcpserver.HTTPOptions{}
+	d.app.ask, d.app.log = i.Ready, i.Log()
+	if !config.Anybody() {
+		if d.callers, err = config.Callers(access.App{Name: name, URL: url, Catalog: i.Snapshot, Log: i.Log()}); err != nil {
+			return err
+		}
+		o.Authenticate, o.StepUp = d.callers.Authenticate, d.callers.StepUp
+		i.OnReload(d.reload)
+	}
+	d.counted = i.Metrics()
+	d.mcp, err = i.HTTPHandler(o)
+	return err
+}
+
+// reload takes other tokens, and tells open clients that what they see may be another
+// now.
+func (d *door) reload(next catalog.Values) (apply func(), err error) {
+	take, err := d.callers.Reload(next)
+	if take == nil {
+		return nil, err
+	}
+	return func() {
+		take()
+		d.mcp.RightsChanged()
+	}, err
+}
+
+func (d *door) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", d.mcp)
+	if d.callers != nil {
+		if about := d.callers.Metadata(); about != nil {
+			mux.Handle(oauth.WellKnown, about)
+			mux.Handle(oauth.WellKnown+"/", about)
+		}
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", d.ready)
+	if d.counted != nil {
+		mux.Handle("GET /metrics", d.metrics(d.counted))
+	}
+	return mux
+}

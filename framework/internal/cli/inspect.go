@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/toolset"
+)
+
+// declarations is the document that `APP sdk` prints.
+const declarations = "koan://sdk/koan.d.ts"
+
+func (c *command) validate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE|-",
+		Short: "Check a script without running it",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := c.readScript(args[0])
+			if err != nil {
+				return err
+			}
+			i, stop, err := c.once(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer stop()
+			input, err := json.Marshal(map[string]string{"code": code})
+			if err != nil {
+				return failed(err)
+			}
+			out, _, err := i.Engine().Invoke(cmd.Context(), c.request(i, validateID, input))
+			if err != nil {
+				return failed(explain(err))
+			}
+			if err := c.print(out); err != nil {
+				return err
+			}
+			var verdict struct {
+				Valid bool `json:"valid"`
+			}
+			if err := json.Unmarshal(out, &verdict); err != nil {
+				return failed(err)
+			}
+			if !verdict.Valid {
+				return failed(nil)
+			}
+			return nil
+		},
+	}
+}
+
+func (c *command) sdk() *cobra.Command {
+	return &cobra.Command{
+		Use:   "sdk",
+		Short: "Print the TypeScript declarations of the SDK",
+		Args:  cobra.NoArgs,
+		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
+			docs := i.Snapshot().Documents()
+			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
+			view := i.View(auth.Local(), exposure.Understands)
+			if at < 0 || !exposure.CodeTools(view.Mode()) {
+				return failed(explain(fault.New(fault.CodeModeDisabled, "this app offers no code mode, so it has no SDK")))
+			}
+			text, err := docs[at].Read(cmd.Context(), view, "")
+			if err != nil {
+				return failed(explain(err))
+			}
+			if _, err := c.app.Stdout.Write(text); err != nil {
+				return failed(err)
+			}
+			return nil
+		}),
+	}
+}
+
+func (c *command) tools() *cobra.Command {
+	var mode string
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "Print what tools/list gives",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := exposure.Parse(mode)
+			if err != nil {
+				return usage(err)
+			}
+			i, stop, err := c.once(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer stop()
+			view := i.View(auth.Local(), exposure.Unknown)
+			if m != exposure.Auto {
+				view = i.Snapshot().View(auth.Local(), m, i.Negotiated())
+			}
+			return c.print(toolset.JSON(view, toolset.Configured(i.Values())))
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", "", "auto, code, tools or full (default: what an unknown client gets)")
+	return cmd
+}
+
+func (c *command) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what holds on this machine: isolation, limits, database, plugins",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
+			if err != nil {
+				return unstarted(err)
+			}
+			return c.printChecks(checks)
+		},
+	}
+}
+
+// printChecks prints what `doctor` found, and fails where one of the checks did.
+func (c *command) printChecks(checks []catalog.Check) error {
+	paint := painter(c.app.Stdout)
+	w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
+	bad := 0
+	for _, check := range checks {
+		mark := paint(green, "ok  ")
+		if !check.OK {
+			bad++
+			mark = paint(red, "FAIL")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", mark, check.Name, check.Detail)
+		if !check.OK && check.Hint != "" {
+			fmt.Fprintf(w, "\t\t%s\n", check.Hint)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return failed(fmt.Errorf("%d of the checks failed", bad))
+	}
+	return nil
+}
+
+func (c *command) keys() *cobra.Command {
+	return &cobra.Command{
+		Use:   "keys",
+		Short: "List the configuration's keys with their defaults",
+		Long:  "Each key a.b can stand in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; the later of these wins.",
+		Args:  cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
+			for _, s := range c.app.Settings {
+				def := fmt.Sprint(s.Default)
+				if s.Open {
+					def = "(any keys below)"
+				}
+				if list, ok := s.Default.([]string); ok {
+					def = strings.Join(list, ",")
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, def, s.Unit, s.Help)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// print writes one line of JSON to standard output.
+func (c *command) print(text []byte) error {
+	if _, err := fmt.Fprintf(c.app.Stdout, "%s\n", text); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// explain puts a fault's hint behind its message.
+func explain(err error) error {
+	f := fault.From(err)
+	return errors.New(f.Error() + "\n  hint: " + f.Hint)
+}
+
+// hinted puts a fault's cause and hint behind an error that has one in its chain.
+// Callers never see a cause; whoever starts the app has nowhere else to read it.
+func hinted(err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	more := ""
+	if cause := f.Unwrap(); cause != nil && !said(err.Error(), cause.Error()) {
+		more += "\n  because: " + cause.Error()
+	}
+	if f.Hint != "" {
+		more += "\n  hint: " + f.Hint
+	}
+	return fmt.Errorf("%w%s", err, more)
+}
+
+// said tells whether a message has the end of its cause in it already: what comes
+// before is the way that the cause took.
+func said(message, cause string) bool {
+	cause = strings.TrimSpace(cause)
+	last := strings.TrimSpace(cause[strings.LastIndexByte(cause, '\n')+1:])
+	return strings.Contains(message, last)
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/internal/config"
+)
+
+// lookEvery is how often the files of the configuration are looked at. Looking is
+// one stat per file, and holds for every file system and for links that are
+// replaced, as Kubernetes does it.
+const lookEvery = time.Second
+
+// follow has the app read its configuration again when SIGHUP asks for it, or when
+// one of its files has changed. What is wrong with it goes to the log, one line per
+// problem, and the old one stays. The function that it gives ends it.
+func (c *command) follow(ctx context.Context, i Instance) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	last := c.files(i.Values()) // before anybody is told that the app serves, and may change them
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hup:
+			case <-look.C:
+				if slices.EqualFunc(c.files(i.Values()), last, same) {
+					continue
+				}
+			}
+			last = c.files(i.Values())
+			c.reload(ctx, i)
+		}
+	}()
+	return func() {
+		signal.Stop(hup)
+		cancel()
+		<-ended
+	}
+}
+
+func (c *command) reload(ctx context.Context, i Instance) {
+	err := i.Reload(ctx)
+	if err == nil {
+		return
+	}
+	var several config.Problems
+	if !errors.As(err, &several) {
+		several = config.Problems{err.Error()}
+	}
+	for _, p := range several {
+		i.Log().Error("the configuration is refused; the old one stays", "problem", p)
+	}
+}
+
+// files are the files that the configuration is made of, as they are now; nil for
+// one that is not there.
+func (c *command) files(v catalog.Values) []os.FileInfo {
+	var out []os.FileInfo
+	for _, name := range []string{c.source(nil).File, v.String("server.tokensFile"), v.String("server.tlsCert"), v.String("server.tlsKey")} {
+		info, err := os.Stat(name)
+		if err != nil {
+			info = nil
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}

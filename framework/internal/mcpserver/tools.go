@@ -1,0 +1,84 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/toolset"
+)
+
+// listed is one entry of a list with the key that cursors name it by.
+type listed struct {
+	key string
+	raw json.RawMessage
+}
+
+// toolRows are the tools of a view in the order of their keys.
+func toolRows(v *catalog.View, o toolset.Options) []listed {
+	rows := toolset.List(v, o)
+	out := make([]listed, len(rows))
+	for i, r := range rows {
+		out[i] = listed{r.Key, r.JSON}
+	}
+	return out
+}
+
+type toolsResult struct {
+	envelope
+	Tools      []json.RawMessage `json:"tools"`
+	NextCursor string            `json:"nextCursor,omitempty"`
+}
+
+func (s *session) listTools(_ context.Context, m message, p peer) (any, *rpcError) {
+	rows := toolRows(p.view(s.server), s.server.now().Tools)
+	page, next, bad := s.page(rows, m)
+	if bad != nil {
+		return nil, bad
+	}
+	return toolsResult{envelope: s.server.envelope(p, true), Tools: raws(page), NextCursor: next}, nil
+}
+
+func raws(rows []listed) []json.RawMessage {
+	out := make([]json.RawMessage, len(rows))
+	for i, r := range rows {
+		out[i] = r.raw
+	}
+	return out
+}
+
+// page cuts the page that a request asks for. A cursor names the last entry
+// before it, so that it stays good while the list changes.
+func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
+	var params struct {
+		Cursor *string `json:"cursor"`
+	}
+	bad := func() *rpcError {
+		return protocolError(fault.Invalid(fault.Detail{Path: "/cursor", Message: "the cursor is not one that this list gave"}))
+	}
+	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
+		return nil, "", bad()
+	}
+	start := 0
+	if params.Cursor != nil {
+		key, err := base64.RawURLEncoding.DecodeString(*params.Cursor)
+		if err != nil || len(key) == 0 {
+			return nil, "", bad()
+		}
+		at, found := slices.BinarySearchFunc(rows, string(key), func(l listed, key string) int { return strings.Compare(l.key, key) })
+		if !found {
+			return nil, "", bad()
+		}
+		start = at + 1
+	}
+	end := min(start+s.server.opts.PageSize, len(rows))
+	page := rows[start:end]
+	if end == len(rows) {
+		return page, "", nil
+	}
+	return page, base64.RawURLEncoding.EncodeToString([]byte(page[len(page)-1].key)), nil
+}

@@ -1,0 +1,77 @@
+// Package wire is the contract between an app and its plugins: the generated
+// messages of plugin.proto, and what both ends need to agree on before the
+// first of them.
+//
+// What belongs here: the protocol and its limits. What must never: how a plugin
+// is found and kept alive (package plugins) or written (package kit).
+package wire
+
+// The generators are protoc 3.21 or later, protoc-gen-go and protoc-gen-go-grpc.
+//go:generate ../../../.ci/protoc
+
+import (
+	"context"
+	"math"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// ContractVersion is the version of plugin.proto that this build speaks. It is
+// negotiated in the handshake: an app and a plugin without a common version
+// refuse each other before the first message.
+const ContractVersion = 1
+
+// MaxCallBytes bounds the JSON of one call's input and of its output, each. More
+// ends in call_too_large.
+const MaxCallBytes = 4 << 20
+
+// PartBytes is how many bytes of a long output come in one part: the host counts an output
+// before it takes it, and each part fits a small buffer of gRPC's.
+const PartBytes = 30 << 10
+
+// MaxMessageBytes bounds a whole message: a call and what is said about it.
+const MaxMessageBytes = MaxCallBytes + 1<<16
+
+// Handshake lets an executable know that an app started it, and not a person.
+var Handshake = goplugin.HandshakeConfig{
+	MagicCookieKey:   "KOAN_PLUGIN",
+	MagicCookieValue: "koan.plugin.v1",
+}
+
+// Service is the name under which go-plugin dispenses the Plugin service.
+const Service = "koan.plugin.v1.Plugin"
+
+// Plugins gives go-plugin's map from contract version to service. Server is nil
+// on the host's side.
+func Plugins(server PluginServer) map[int]goplugin.PluginSet {
+	return map[int]goplugin.PluginSet{ContractVersion: {Service: &glue{server: server}}}
+}
+
+// ServerOptions are those of a plugin's gRPC server.
+func ServerOptions(extra []grpc.ServerOption) []grpc.ServerOption {
+	return append(extra, grpc.MaxRecvMsgSize(MaxMessageBytes), grpc.MaxSendMsgSize(math.MaxInt32))
+}
+
+// Connection is what the host dispenses: the service and what it runs over.
+type Connection struct {
+	PluginClient
+	Conn *grpc.ClientConn
+}
+
+// glue makes the service known to go-plugin.
+type glue struct {
+	goplugin.NetRPCUnsupportedPlugin
+	server PluginServer
+}
+
+var _ goplugin.GRPCPlugin = (*glue)(nil)
+
+func (g *glue) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	RegisterPluginServer(s, g.server)
+	return nil
+}
+
+func (g *glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return &Connection{PluginClient: NewPluginClient(c), Conn: c}, nil
+}
