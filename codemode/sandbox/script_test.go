@@ -348,7 +348,8 @@ func TestValidate(t *testing.T) {
 			"in TypeScript":  {"const a: number = 1\nSDK.Entities.Todo.colection(a)", [][3]any{{"unknown_method", 2, 19}}},
 			"in a fence":     {"```js\nSDK.Entities.Todo.colection()\n```", [][3]any{{"unknown_method", 2, 19}}},
 			"does not run":   {"for(;;);", nil},
-			"a lone fn":      {"function () { SDK.Entities.Todo.colection() }", nil},
+			"a lone fn":      {"function () { SDK.Entities.Todo.colection() }", [][3]any{{"unknown_method", 1, 33}}},
+			"require":        {"const a: number = 1;\nrequire('fs')", [][3]any{{"forbidden_global", 2, 1}}},
 			"with a return":  {"return SDK.Entities.Todo.colection()", [][3]any{{"unknown_method", 1, 26}}},
 			"import refused": {"import x from '@codemode/discoverie'", [][3]any{{"unknown_module", 1, 15}}},
 		} {

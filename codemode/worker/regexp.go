@@ -91,7 +91,7 @@ func (s *session) newRegExp(construct goja.Constructor, args []goja.Value, newTa
 	return o
 }
 
-// rewritten gives the arguments with a pattern and flags that the engine gets
+// rewritten returns the arguments with a pattern and flags that the engine gets
 // right. A regular expression in the place of the pattern has been through this.
 func (s *session) rewritten(args []goja.Value) []goja.Value {
 	flags := args[1].ToString()

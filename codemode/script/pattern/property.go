@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// property gives the set of \p{name}; ok is false for a name that is unknown, or
+// property returns the set of \p{name}; ok is false for a name that is unknown, or
 // whose data is not there.
 func property(name string) (set, bool) {
 	if key, value, paired := strings.Cut(name, "="); paired {

@@ -14,7 +14,7 @@ type Error struct {
 	Hint    string // the way that works instead, "" where there is none
 }
 
-// Error gives the message and the hint.
+// Error returns the message and the hint.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -92,7 +92,7 @@ func (r *rewriter) pattern() error {
 // maxRewritten bounds a rewritten pattern, in bytes. \p{L} is about 8 KB.
 const maxRewritten = 512 << 10
 
-// propertyAhead tells whether a property escape begins here.
+// propertyAhead reports whether a property escape begins here.
 func (r *rewriter) propertyAhead() bool {
 	rest := r.source[r.at:]
 	return strings.HasPrefix(rest, `\p`) || strings.HasPrefix(rest, `\P`)
@@ -206,7 +206,7 @@ func (r *rewriter) class() error {
 	return &Error{Message: "invalid regular expression: the character class is not closed"}
 }
 
-// rangeTo tells whether the hyphen here is followed by a property escape, and is
+// rangeTo reports whether the hyphen here is followed by a property escape, and is
 // not the first of its class.
 func (r *rewriter) rangeTo() bool {
 	rest := r.source[r.at+1:]

@@ -122,7 +122,7 @@ func (s set) write(b *strings.Builder) {
 	}
 }
 
-// class gives the set as a character class.
+// class returns the set as a character class.
 func (s set) class() string {
 	if len(s) == 0 {
 		return "(?!)"
