@@ -8,7 +8,6 @@ require (
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // runs scripts
 	github.com/evanw/esbuild v0.28.2 // modules, top-level await and TypeScript, which goja does not parse
 	github.com/go-jose/go-jose/v4 v4.1.8 // the keys that sign them
-	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // the user's own lines in what esbuild made
 	github.com/google/uuid v1.6.0
 	github.com/hashicorp/go-hclog v1.6.3 // go-plugin's logger, written to ours
 	github.com/hashicorp/go-plugin v1.8.0
@@ -18,6 +17,7 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
+	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
 	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff, in cmd/koan only
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
@@ -48,6 +48,7 @@ require (
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/bits-and-blooms/bitset v1.20.0 // indirect
 	github.com/bmatcuk/doublestar v1.3.4 // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -57,6 +58,7 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/inflect v0.19.0 // indirect
+	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/jsonschema-go v0.4.2 // indirect

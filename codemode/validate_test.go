@@ -23,7 +23,7 @@ func TestValidateOfModules(t *testing.T) {
 		"discovery":           {"import { listServers, searchTools } from '@codemode/discovery';\n[await listServers(), await searchTools('note')]", "", "", 0},
 		"both kinds":          {"import * as mail from '@codemode/servers/mail';\nconst { Note } = SDK.Entities;\nconst [a] = await Promise.all([mail.send({})]);\nSDK.Out.answer([a, Note.collection()])", "", "", 0},
 		"shadowed import":     {"import { send as SDK } from '@codemode/servers/mail';\nSDK.whatever", "", "", 0},
-		"typescript":          {"import * as mail from '@codemode/servers/mail';\nconst n: number = 1;\nenum E { A }\nexport default async () => mail.send({ n, e: E.A });", "", "", 0},
+		"typescript":          {"import * as mail from '@codemode/servers/mail';\nconst n: number = 1;\nenum E { A }\nexport default async () => mail.send({ to: `${n} ${E.A}` });", "", "", 0},
 		"unknown server":      {"import * as x from '@codemode/servers/mial';\nx.send()", validate.UnknownModule, "mail", 1},
 		"unknown export":      {"\nimport { sned } from '@codemode/servers/mail';\nsned()", validate.UnknownExport, "send", 3},
 		"package":             {"import fs from 'fs';\nfs.x()", validate.UnknownModule, "no packages", 1},

@@ -35,28 +35,28 @@ func TestLoweredOnce(t *testing.T) {
 		r.CPUMs, r.PeakMemory = 0, 0
 		return r
 	}
-	const typed = "enum Kind { A = 1 }\nexport function run(): number { return Kind.A + 41 }\nconsole.log('said')" + compiled
-	first := ask("ann", typed, nil)
+	const kinds = "enum Kind { A = 1 }\nexport function run(): number { return Kind.A + 41 }\nconsole.log('said')" + typed
+	first := ask("ann", kinds, nil)
 	require.Nil(t, first.Fault)
 	require.Equal(t, 1, kept())
-	again := ask("ann", typed, nil)
+	again := ask("ann", kinds, nil)
 	first.Logs[0].TimeMs, again.Logs[0].TimeMs = 0, 0
 	require.Equal(t, first, again)
 	require.Equal(t, 1, kept())
 
-	require.Nil(t, ask("bob", typed, nil).Fault)
+	require.Nil(t, ask("bob", kinds, nil).Fault)
 	require.Equal(t, 2, kept(), "nobody gets what somebody else's worker made")
 
-	const failing = "type T = string\nconst x: T = 'a'\n\nexport default await Promise.reject(new Error('no ' + x))" + compiled
+	const failing = "type T = string\nconst x: T = 'a'\n\nexport default await Promise.reject(new Error('no ' + x))" + typed
 	f := ask("ann", failing, nil).Fault
 	require.Equal(t, 4, f.Line)
 	require.Equal(t, f, ask("ann", failing, nil).Fault)
 
-	const returns = "const n: number = await Promise.resolve(5)\nif (n > 1) return n * 2\nreturn 0" + compiled
+	const returns = "const n: number = await Promise.resolve(5)\nif (n > 1) return n * 2\nreturn 0" + typed
 	require.JSONEq(t, "10", string(ask("ann", returns, nil).Result))
 	require.JSONEq(t, "10", string(ask("ann", returns, nil).Result))
 
-	const imports = "import { detect } from '@codemode/servers/vision'\nconst f: any = detect\nexport default typeof f" + compiled
+	const imports = "import { detect } from '@codemode/servers/vision'\nconst f: any = detect\nexport default typeof f" + typed
 	with := func(j *wire.Job) { j.Bindings.Servers = imported("").Bindings.Servers }
 	require.Nil(t, ask("ann", imports, with).Fault)
 	require.Nil(t, ask("ann", imports, with).Fault)
@@ -67,7 +67,7 @@ func TestLoweredOnce(t *testing.T) {
 	require.NotNil(t, ask("ann", "let a: = ;", nil).Fault)
 	require.Equal(t, before, kept(), "nothing was made of these")
 
-	require.Nil(t, ask("ann", "const a: string = `"+strings.Repeat("x", wire.MaxLowered)+"`\n1"+compiled, nil).Fault)
+	require.Nil(t, ask("ann", "const a: string = `"+strings.Repeat("x", wire.MaxLowered)+"`\n1"+typed, nil).Fault)
 	require.Equal(t, before, kept(), "too long to be kept")
 }
 

@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -9,11 +10,12 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// Compile compiles a script. The error is an *Error.
+// Compile compiles a script: as it stands where the engine knows what it is written in,
+// else what the compiler makes of it. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
 	p := &Program{
-		text: code, user: newLines(code), Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || useStrict.MatchString(code), modules: src.Modules,
+		at: positions{user: newLines(code)}, Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || useStrict.MatchString(code), modules: src.Modules,
 		Lowered: src.Lowered,
 	}
 	if src.Entry != "" && !IsName(src.Entry) {
@@ -23,28 +25,35 @@ func Compile(src Source) (*Program, error) {
 		p.Entry = defaultEntry
 	}
 	if src.Module {
-		if p.moduleWithout(code) {
+		if p.try(func(p *Program) bool { return p.moduleWithout(code) }) {
 			return p, nil
 		}
 	} else {
-		err := p.plain(code)
-		if err == nil {
+		var err error
+		if p.try(func(p *Program) bool { err = p.plain(code); return err == nil }) {
 			return p, nil
 		}
 		if !worthAnotherTry(err) {
 			return nil, p.syntax(err)
 		}
-		if p.loneFunction(code) || p.body(code) {
+		if p.try(func(p *Program) bool { return p.loneFunction(code) }) || p.try(func(p *Program) bool { return p.body(code) }) {
 			return p, nil
 		}
 	}
-	if p.Lowered == nil && p.strip(code, src.Language) {
-		return p, nil
-	}
-	if err := p.module(code, src.Language); err != nil {
+	if err := p.lower(code, src.Language); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// try compiles in one of several ways; one that fails leaves nothing behind.
+func (p *Program) try(way func(*Program) bool) bool {
+	one := *p
+	if !way(&one) {
+		return false
+	}
+	*p = one
+	return true
 }
 
 // errAwait says that a plain script uses await as a variable, as the parser sees
@@ -94,7 +103,7 @@ func (p *Program) plain(code string) error {
 	if err != nil {
 		return err
 	}
-	p.Code, p.Shape = compiled, Plain
+	p.Code, p.Shape, p.text = compiled, Plain, code
 	return nil
 }
 
@@ -155,7 +164,7 @@ func (p *Program) moduleWithout(code string) bool {
 	return p.body(code)
 }
 
-// lone gives the statement of a list that has no other.
+// lone returns the statement of a list that has no other.
 func lone(list []ast.Statement) (only ast.Statement) {
 	for _, s := range list {
 		if _, empty := s.(*ast.EmptyStatement); empty {
@@ -170,7 +179,8 @@ func lone(list []ast.Statement) (only ast.Statement) {
 }
 
 func (p *Program) parenthesised(code string) bool {
-	tree, err := parse("(" + strings.TrimRight(code, "; \t\r\n") + "\n)")
+	text := "(\n" + strings.TrimRight(code, "; \t\r\n") + "\n)"
+	tree, err := parse(text)
 	if err != nil || len(tree.Body) != 1 {
 		return false
 	}
@@ -182,47 +192,62 @@ func (p *Program) parenthesised(code string) bool {
 	if err != nil {
 		return false
 	}
-	p.Code, p.Shape, p.Lone, p.shift = compiled, Plain, true, 1
+	p.Code, p.Shape, p.Lone, p.text, p.at.shift = compiled, Plain, true, text, 1
 	return true
 }
 
 // body compiles a script as the body of an async function.
 func (p *Program) body(code string) bool {
-	head, tail := p.wrapper()
-	tree, err := parse(head + code + tail)
+	text := "(async function(" + HookName + "){" + p.directive() + p.scope() + "\n" + code + "\n})"
+	tree, err := parse(text)
 	if err != nil {
 		return false
 	}
 	fn, ok := wrapped(tree)
-	if !ok || int(fn.Body.RightBrace) != len(head)+len(code)+len(tail)-1 {
+	if !ok || int(fn.Body.RightBrace) != len(text)-1 {
 		return false // the script closed the function itself
 	}
-	list := fn.Body.List[1:] // after the hook's own statement
-	if p.strict {
-		list = list[1:]
+	own, ok := behindScope(fn.Body.List)
+	p.at.shift = 1
+	return ok && p.finish(tree, fn, own) == nil
+}
+
+// behindScope returns the statements behind the one that hands out the entry function;
+// ok is false where none of the first does.
+func behindScope(list []ast.Statement) (out []ast.Statement, ok bool) {
+	for i, s := range list {
+		if isHook(s) {
+			return list[i+1:], true
+		}
+		if _, declares := s.(*ast.VariableStatement); !declares && !isDirective(s) { // the compiler's own variables
+			break
+		}
 	}
-	boxReturns(list)
-	p.Entry = p.entryOf(list, p.instrument(tree, list))
-	keepLast(list, func(*ast.ExpressionStatement) bool { return true })
+	return nil, false
+}
+
+// finish compiles an async function; own are those of its statements that are the
+// user's.
+func (p *Program) finish(tree *ast.Program, fn *ast.FunctionLiteral, own []ast.Statement) error {
+	boxReturns(own)
+	p.Entry = p.entryOf(own, p.instrument(tree, own))
+	p.single(tree, fn.Body, own)
+	keepLast(own)
 	compiled, err := p.compile(tree)
 	if err != nil {
-		return false
+		return err
 	}
-	p.Code, p.Shape, p.shift = compiled, Body, len(head)
-	return true
+	p.Code, p.Shape, p.text = compiled, Body, tree.File.Source()
+	return nil
 }
 
 // entryOf is "" where the script calls the default entry function itself, as far
-// as its text tells: only for a function that cannot be watched.
+// as its text shows: only for a function that cannot be watched.
 func (p *Program) entryOf(list []ast.Statement, watched bool) string {
 	if p.Entry == defaultEntry && p.implicit && !watched && calls(list, defaultEntry) {
 		return ""
 	}
 	return p.Entry
-}
-
-func (p *Program) wrapper() (head, tail string) {
-	return "(async function(" + HookName + "){" + p.directive() + p.scope(), "\n})"
 }
 
 // directive keeps a script strict whose own directive is not the first statement
@@ -234,7 +259,7 @@ func (p *Program) directive() string {
 	return ""
 }
 
-// scope gives the statement that hands out the entry function.
+// scope returns the statement that hands out the entry function.
 func (p *Program) scope() string {
 	if p.Entry == "" {
 		return HookName + "(0,void 0);"
@@ -254,27 +279,24 @@ func wrapped(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 	return fn, ok && fn.Body != nil && len(fn.Body.List) > 0
 }
 
-// keepLast hands the value of the last expression statement that counts to the
-// hook, in each branch where the last statement has some: a value from before it is
-// not what the script ends with. It tells whether there is one.
-func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) bool {
-	for i := len(list) - 1; i >= 0; i-- {
-		s, ok := list[i].(*ast.ExpressionStatement)
+// keepLast hands the value of the last expression statement to the hook, in each
+// branch where the last statement has some: a value from before it is not what the
+// script ends with. It reports whether there is one.
+func keepLast(list []ast.Statement) bool {
+	for _, s := range slices.Backward(list) {
+		e, ok := s.(*ast.ExpressionStatement)
 		if !ok {
-			if keepInside(list[i], counts) {
+			if keepInside(s) {
 				return true
 			}
 			continue
 		}
-		if !counts(s) {
-			continue
-		}
-		at := s.Expression.Idx0()
-		s.Expression = &ast.CallExpression{
+		at := e.Expression.Idx0()
+		e.Expression = &ast.CallExpression{
 			Callee:           &ast.Identifier{Name: HookName, Idx: at},
 			LeftParenthesis:  at,
-			ArgumentList:     []ast.Expression{s.Expression},
-			RightParenthesis: s.Expression.Idx1(),
+			ArgumentList:     []ast.Expression{e.Expression},
+			RightParenthesis: e.Expression.Idx1(),
 		}
 		return true
 	}
@@ -283,8 +305,8 @@ func keepLast(list []ast.Statement, counts func(*ast.ExpressionStatement) bool) 
 
 // keepInside is keepLast of what a statement is made of. Loops are left out: nobody
 // means their last value, and the hook would be called in each round.
-func keepInside(s ast.Statement, counts func(*ast.ExpressionStatement) bool) bool {
-	keep := func(list ...ast.Statement) bool { return keepLast(list, counts) }
+func keepInside(s ast.Statement) bool {
+	keep := func(list ...ast.Statement) bool { return keepLast(list) }
 	switch s := s.(type) {
 	case *ast.BlockStatement:
 		return keep(s.List...)
@@ -310,21 +332,21 @@ func keepInside(s ast.Statement, counts func(*ast.ExpressionStatement) bool) boo
 func (p *Program) syntax(err error) *Error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		line, column, _ := p.Position(list[0].Position.Line, list[0].Position.Column)
-		return failure(p.user, list[0].Message, line, column)
+		line, column, _ := p.at.find(list[0].Position.Line, list[0].Position.Column)
+		return failure(p.at.user, list[0].Message, line, column)
 	}
 	var re *patternError
 	if errors.As(err, &re) {
-		line, column, _ := p.Position(re.at.Line, re.at.Column)
-		e := failure(p.user, re.why.Message, line, column)
+		line, column, _ := p.at.find(re.at.Line, re.at.Column)
+		e := failure(p.at.user, re.why.Message, line, column)
 		e.Hint = re.why.Hint
 		return e
 	}
 	var ce *goja.CompilerSyntaxError
 	if errors.As(err, &ce) && ce.File != nil {
 		at := ce.File.Position(ce.Offset)
-		line, column, _ := p.Position(at.Line, at.Column)
-		return failure(p.user, ce.Message, line, column)
+		line, column, _ := p.at.find(at.Line, at.Column)
+		return failure(p.at.user, ce.Message, line, column)
 	}
 	return &Error{Message: err.Error()}
 }

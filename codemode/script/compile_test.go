@@ -66,6 +66,9 @@ func TestSyntaxErrors(t *testing.T) {
 		"with return":      {"return 1 +", 1, 11, ""},
 		"closing bracket":  {"}); (function(){", 1, 1, ""},
 		"TypeScript":       {"const x: number = 1\nconst y: = 2", 2, 10, "const y: = 2"},
+		"one bracket more": {"const x: number = 1\nreturn x }", 2, 10, "return x }"},
+		"namespace":        {"namespace N { export const a = ; }\nN.a", 1, 32, "namespace N"},
+		"closes a body":    {"const x: number = 1\n}); (function(){ return x", 2, 1, "}); (function"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Compile(Source{Code: c.code})
@@ -159,5 +162,5 @@ func again(t *testing.T, src Source, first *Program) {
 	}
 	p, err := Compile(src)
 	require.NoError(t, err)
-	require.Equal(t, []any{first.Shape, first.Lone, first.Entry, first.Patterns, first.Hooked, first.text, first.shift}, []any{p.Shape, p.Lone, p.Entry, p.Patterns, p.Hooked, p.text, p.shift})
+	require.Equal(t, []any{first.Shape, first.Lone, first.Entry, first.Patterns, first.Hooked, first.text, first.at.shift}, []any{p.Shape, p.Lone, p.Entry, p.Patterns, p.Hooked, p.text, p.at.shift})
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func hoist(code string) (imports, body string) {
 	return imports, rest.String() + code[from:]
 }
 
-// withoutText gives the code with its comments and templates blanked out, byte for
+// withoutText returns the code with its comments and templates blanked out, byte for
 // byte: what looks like a statement in them is none. A regular expression that looks
 // like the begin of one of them hides what stands behind it.
 func withoutText(code string) string {
@@ -80,7 +81,7 @@ func withoutText(code string) string {
 	return string(out)
 }
 
-// until gives the length of what ends with a text, or with the code.
+// until returns the length of what ends with a text, or with the code.
 func until(code string, from int, end string) int {
 	if at := strings.Index(code[from:], end); at >= 0 {
 		return from + at + len(end)
@@ -88,7 +89,7 @@ func until(code string, from int, end string) int {
 	return len(code)
 }
 
-// quotedLength gives the length of a string or a template that code begins with. One
+// quotedLength returns the length of a string or a template that code begins with. One
 // on a single line that has no end is the quote alone.
 func quotedLength(code string) int {
 	for i := 1; i < len(code); i++ {
@@ -106,22 +107,24 @@ func quotedLength(code string) int {
 
 // single treats a module that consists of one function, besides its imports, as a
 // script of one function.
-func (p *Program) single(module *ast.BlockStatement, own []ast.Statement) {
+func (p *Program) single(tree *ast.Program, module *ast.BlockStatement, own []ast.Statement) {
 	if !p.implicit {
 		return
 	}
-	var rest []ast.Statement
-	for _, s := range own {
-		if v, ok := s.(*ast.VariableStatement); ok && len(v.List) == 1 {
-			if call, ok := v.List[0].Initializer.(*ast.CallExpression); ok {
-				if to, ok := call.Callee.(*ast.Identifier); ok && strings.HasPrefix(to.Name.String(), "__toESM") {
-					continue
-				}
+	added := func(s ast.Statement) bool { // by the compiler, for an import for example
+		v, ok := s.(*ast.VariableStatement)
+		if !ok {
+			return false
+		}
+		if call, ok := v.List[0].Initializer.(*ast.CallExpression); ok {
+			if to, ok := call.Callee.(*ast.Identifier); ok && strings.HasPrefix(to.Name.String(), "__toESM") {
+				return true
 			}
 		}
-		rest = append(rest, s)
+		_, _, written := p.placeOf(tree, s.Idx0())
+		return !written
 	}
-	switch s := lone(rest).(type) {
+	switch s := lone(slices.DeleteFunc(slices.Clone(own), added)).(type) {
 	case *ast.ExpressionStatement:
 		p.Lone = isFunction(s.Expression)
 	case *ast.FunctionDeclaration:
@@ -172,12 +175,14 @@ var (
 	taken         = regexp.MustCompile(`(?m)^var (import_\w+) = __toESM\w*\((require_\w+)\(\)\);$`)
 )
 
-// link checks that a module exports what is imported from it by name, and gives
-// an import() of a computed path to the hook.
-func (p *Program) link(tree *ast.Program, text string) error {
+// link checks that a module exports what is imported from it by name, and calls the
+// hook for an import() of a computed path.
+func (p *Program) link(tree *ast.Program) *Error {
+	p.unwrapRequire(tree)
 	if p.modules == nil {
 		return nil
 	}
+	text := tree.File.Source()
 	paths := map[string]string{} // variable -> module
 	for _, m := range wrappedModule.FindAllStringSubmatch(text, -1) {
 		paths[m[1]] = m[2]
@@ -189,15 +194,8 @@ func (p *Program) link(tree *ast.Program, text string) error {
 		}
 	}
 	var missing *Error
-	computed := !word(p.user.all(), lowered)
 	Walk(tree, func(n any) bool {
-		switch n := n.(type) {
-		case *ast.CallExpression:
-			if computed && is(n.Callee, lowered) && len(n.ArgumentList) == 1 {
-				call := hookCall(n.Idx0(), HookImport, n.ArgumentList[0])
-				n.Callee, n.ArgumentList = call.Callee, call.ArgumentList
-			}
-		case *ast.DotExpression:
+		if n, ok := n.(*ast.DotExpression); ok {
 			if left, ok := n.Left.(*ast.Identifier); ok && missing == nil {
 				if path, ok := named[left.Name.String()]; ok {
 					missing = p.missing(tree, n, path)
@@ -206,14 +204,42 @@ func (p *Program) link(tree *ast.Program, text string) error {
 		}
 		return true
 	})
-	if missing != nil {
-		return missing
-	}
-	return nil
+	return missing
 }
 
-// lowered is the function that esbuild makes import() call for a computed path.
-const lowered = "__require"
+// required is the function that esbuild calls for an import() of a computed path,
+// inside of __toESM, and for require, which no script has.
+const required = "__require"
+
+// unwrapRequire calls the hook for the one, and takes the other back, which leaves
+// nothing for that function to do.
+func (p *Program) unwrapRequire(tree *ast.Program) {
+	module, ok := wrapped(tree)
+	if !ok || !word(p.text, required) || word(p.at.user.all(), required) {
+		return
+	}
+	module.Body.List = slices.DeleteFunc(module.Body.List, func(s ast.Statement) bool {
+		v, ok := s.(*ast.VariableStatement)
+		return ok && is(v.List[0].Target, required)
+	})
+	Walk(module.Body, func(n any) bool {
+		switch n := n.(type) {
+		case *ast.CallExpression:
+			to, ok := n.Callee.(*ast.Identifier)
+			if !ok || !strings.HasPrefix(to.Name.String(), "__toESM") || len(n.ArgumentList) == 0 {
+				break
+			}
+			if c, ok := n.ArgumentList[0].(*ast.CallExpression); ok && is(c.Callee, required) && len(c.ArgumentList) == 1 {
+				*c = *hookCall(c.Idx0(), HookImport, c.ArgumentList[0])
+			}
+		case *ast.Identifier:
+			if n.Name.String() == required {
+				n.Name = "require"
+			}
+		}
+		return true
+	})
+}
 
 // missing is nil where a module exports a name.
 func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
@@ -227,13 +253,12 @@ func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string
 			return nil
 		}
 	}
-	at := tree.File.Position(int(use.Identifier.Idx) - tree.File.Base())
-	line, column, _ := p.Position(at.Line, at.Column)
+	line, column, _ := p.placeOf(tree, use.Identifier.Idx)
 	return p.notExported(path, name, names, line, column)
 }
 
 func (p *Program) notExported(path, name string, names []string, line, column int) *Error {
-	e := failure(p.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
+	e := failure(p.at.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
 	e.Unsupported, e.Import, e.Name = true, path, name
 	e.Hint = "It exports " + listed(names) + "."
 	return e

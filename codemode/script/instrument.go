@@ -16,14 +16,13 @@ const (
 	HookImport         // the path of a module; it returns what the module exports
 	HookAwait          // a value that is about to be awaited; it returns the value
 	HookStack          // a value whose stack is about to be read; it returns the value
-	HookWhole          // the path of a module; it returns all of it, as a name for all
 	HookMember         // a key and a value; it returns an object that has only this member
 )
 
 // instrument adds to a syntax tree what cannot be known from outside at run time,
 // and changes nothing that a script can see but the positions in a stack: where a
 // value was thrown that keeps no stack, where a script waits, in which loop it was
-// stopped, and whether it called its entry function. It tells whether the entry
+// stopped, and whether it called its entry function. It reports whether the entry
 // function is watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	Walk(tree, func(n any) bool {
@@ -130,7 +129,7 @@ func (p *Program) read(owner ast.Expression) ast.Expression {
 	return owner
 }
 
-// endsChain tells whether an expression can end the optional chain that it is part of.
+// endsChain reports whether an expression can end the optional chain that it is part of.
 func endsChain(e ast.Expression) bool {
 	for {
 		switch n := e.(type) {
@@ -150,7 +149,7 @@ func endsChain(e ast.Expression) bool {
 	}
 }
 
-// takes tells whether a pattern takes a member out by its name.
+// takes reports whether a pattern takes a member out by its name.
 func takes(pattern *ast.ObjectPattern, name unistring.String) bool {
 	for _, p := range pattern.Properties {
 		switch p := p.(type) {
@@ -219,7 +218,7 @@ func marked(at file.Idx, body ast.Statement) ast.Statement {
 	return &ast.ExpressionStatement{Expression: &ast.Identifier{Name: "undefined", Idx: at}}
 }
 
-// declared gives the functions that a statement gives to a global name.
+// declared returns the functions that a statement assigns to a global name.
 func declared(s ast.Statement, name unistring.String) []ast.Expression {
 	var out []ast.Expression
 	bindings := func(list []*ast.Binding) {
@@ -246,7 +245,7 @@ func declared(s ast.Statement, name unistring.String) []ast.Expression {
 	return out
 }
 
-// watch makes a function tell the hook that it was called.
+// watch makes a function call the hook when it is called.
 func watch(e ast.Expression) bool {
 	switch fn := e.(type) {
 	case *ast.FunctionLiteral:
@@ -300,24 +299,4 @@ func boxReturns(list []ast.Statement) {
 			return true
 		})
 	}
-}
-
-// bodies gives the function that a script with a top-level return became inside
-// of a module: the one that begins by handing out the entry function.
-func bodies(tree *ast.Program, outer *ast.FunctionLiteral) (list []ast.Statement) {
-	Walk(tree, func(n any) bool {
-		fn, ok := n.(*ast.FunctionLiteral)
-		if !ok || fn == outer || fn.Body == nil || list != nil {
-			return list == nil
-		}
-		for i, s := range fn.Body.List {
-			if e, ok := s.(*ast.ExpressionStatement); ok && i < 2 {
-				if c, ok := e.Expression.(*ast.CallExpression); ok && is(c.Callee, HookName) {
-					list = fn.Body.List[i+1:]
-				}
-			}
-		}
-		return list == nil
-	})
-	return list
 }

@@ -39,7 +39,7 @@ func (p *Program) rewritePatterns(tree *ast.Program) error {
 		if !ok || failed != nil {
 			return failed == nil
 		}
-		source, flags, err := pattern.Rewrite(lit.Pattern, lit.Flags)
+		source, err := pattern.Rewrite(lit.Pattern, lit.Flags)
 		var refused *pattern.Error
 		switch {
 		case errors.As(err, &refused):
@@ -49,7 +49,7 @@ func (p *Program) rewritePatterns(tree *ast.Program) error {
 				p.Patterns = map[string]string{}
 			}
 			p.Patterns[source] = lit.Pattern
-			lit.Pattern, lit.Flags = source, flags
+			lit.Pattern = source
 		}
 		return true
 	})

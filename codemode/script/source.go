@@ -3,8 +3,6 @@ package script
 import (
 	"regexp"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // Source is a script as it was sent.
@@ -30,14 +28,14 @@ type Source struct {
 type Lowered struct {
 	Text  string
 	Map   string // from it to the script
-	Shift int    // how far the script's first line stands from its place
+	Shift int    // how many lines stand before the script in what the compiler was given
 }
 
 // Modules are the modules that a script can import.
 type Modules interface {
 	// Paths lists them.
 	Paths() []string
-	// Exports gives the names that a module exports; ok is false for one that does
+	// Exports returns the names that a module exports; ok is false for one that does
 	// not exist.
 	Exports(path string) (names []string, ok bool)
 }
@@ -65,7 +63,7 @@ type Error struct {
 	unparsed bool
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 var (
@@ -76,7 +74,7 @@ var (
 	useStrict = regexp.MustCompile(`^(?:\s+|//[^\r\n]*|/\*(?s:.*?)\*/|(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')\s*;)*(?:"use strict"|'use strict')\s*(?:[;}\r\n]|$)`)
 )
 
-// IsName tells whether a text can name a function.
+// IsName reports whether a text can name a function.
 func IsName(name string) bool {
 	if !identifier.MatchString(name) {
 		return false
@@ -108,10 +106,10 @@ func Unfence(code string) string {
 	return head
 }
 
-// word tells whether a word stands in the code as such.
+// word reports whether a word stands in the code as such.
 func word(code, w string) bool { return wordAt(code, w) >= 0 }
 
-// wordAt gives where a word stands first in the code as such, -1 where nowhere.
+// wordAt returns where a word stands first in the code as such, -1 where nowhere.
 func wordAt(code, w string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], w)
@@ -128,63 +126,4 @@ func wordAt(code, w string) int {
 
 func wordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// lines finds lines of a text by number, by the same rules as goja.
-type lines struct{ text []string }
-
-var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
-
-func newLines(code string) lines {
-	if !strings.ContainsAny(code, "\r\u2028\u2029") {
-		return lines{strings.Split(code, "\n")}
-	}
-	return lines{lineEnd.Split(code, -1)}
-}
-
-// all gives the whole text, with every line end as one.
-func (l lines) all() string { return strings.Join(l.text, "\n") }
-
-// find gives where a text stands first.
-func (l lines) find(text string) (line, column int) {
-	for i, s := range l.text {
-		if at := strings.Index(s, text); at >= 0 {
-			return i + 1, l.column(i+1, at) // at its quote
-		}
-	}
-	return 0, 0
-}
-
-func (l lines) line(n int) string {
-	if n < 1 || n > len(l.text) {
-		return ""
-	}
-	return l.text[n-1]
-}
-
-// column turns a column in bytes into one in UTF-16 units, both from 1.
-func (l lines) column(line, bytes int) int {
-	s := l.line(line)
-	if bytes-1 < len(s) {
-		s = s[:max(bytes-1, 0)]
-	}
-	n := 1
-	for _, r := range s {
-		n += max(utf16.RuneLen(r), 1)
-	}
-	return n
-}
-
-// quote gives the trimmed text of a line for a message, "" for an empty one.
-func (l lines) quote(n int) string {
-	const most = 120
-	s := strings.TrimSpace(l.line(n))
-	if len(s) > most {
-		s = s[:most]
-		for !utf8.ValidString(s) {
-			s = s[:len(s)-1]
-		}
-		s += "…"
-	}
-	return s
 }

@@ -62,7 +62,7 @@ func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	return nil
 }
 
-// statements gives what the import statements of a module take, as esbuild writes it:
+// statements returns what the import statements of a module take, as esbuild writes it:
 // each at the begin of a line.
 func statements(text string) (out []imported) {
 	text = "\n" + withoutText(text)
@@ -77,7 +77,7 @@ func statements(text string) (out []imported) {
 	}
 }
 
-// namesIn gives the names that the import statement takes from a module with which a
+// namesIn returns the names that the import statement takes from a module with which a
 // text begins, but for types, and the statement's length.
 func namesIn(text string) (out []imported, length int) {
 	m := namedImport().FindStringSubmatch(text)
@@ -109,14 +109,14 @@ func (p *Program) assigned(code, text string) *Error {
 		return nil
 	}
 	line, column := place(code, at[0])
-	e := failure(p.user, "`export =` makes a CommonJS module, and scripts are none", line, column)
+	e := failure(p.at.user, "`export =` makes a CommonJS module, and scripts are none", line, column)
 	e.Hint = "Write export default, or end the script with the value."
 	return e
 }
 
-// place gives the line and column of an offset in the user's text.
+// place returns the line and column of an offset in the user's text.
 func place(code string, offset int) (line, column int) {
-	starts := LineStarts(code[:offset])
-	line = len(starts)
-	return line, newLines(code).column(line, offset-starts[line-1]+1)
+	before := newLines(code[:offset]).text
+	line = len(before)
+	return line, newLines(code).column(line, len(before[line-1])+1)
 }

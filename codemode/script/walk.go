@@ -80,7 +80,7 @@ func (w *walker) fields(v reflect.Value) {
 	}
 }
 
-// mentions tells whether an identifier of that name is used as a variable.
+// mentions reports whether an identifier of that name is used as a variable.
 func mentions(node any, name string) bool {
 	found := false
 	Walk(node, func(n any) bool {
@@ -96,7 +96,7 @@ func mentions(node any, name string) bool {
 	return found
 }
 
-// calls tells whether a function of that name is called, or handed to something
+// calls reports whether a function of that name is called, or handed to something
 // that may call it, outside of its own body.
 func calls(node any, name string) bool {
 	found := false

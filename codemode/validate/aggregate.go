@@ -74,7 +74,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	}
 }
 
-// whole tells that an object literal shows all its members; nothing at all has
+// whole reports that an object literal shows all its members; nothing at all has
 // none.
 func whole(e ast.Expression) bool {
 	if e == nil {
@@ -98,7 +98,7 @@ func whole(e ast.Expression) bool {
 	return true
 }
 
-// known tells that an expression is a name, or a list of names.
+// known reports that an expression is a name, or a list of names.
 func known(v ast.Expression) bool {
 	if list, ok := v.(*ast.ArrayLiteral); ok {
 		return !slices.ContainsFunc(list.Value, func(one ast.Expression) bool { return !known(one) })
@@ -107,7 +107,7 @@ func known(v ast.Expression) bool {
 	return ok
 }
 
-// listed gives the names in "a,b" or ["a", "b"], with the place of each literal.
+// listed returns the names in "a,b" or ["a", "b"], with the place of each literal.
 func (c *checker) listed(v term) iter.Seq2[string, file.Idx] {
 	return func(yield func(string, file.Idx) bool) {
 		for lit := range c.texts(v) {

@@ -106,7 +106,7 @@ func (c *checker) bareSet(e *wire.Entity, t term) {
 	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
 }
 
-// leadsTo gives the entity that an edge leads to, nil where that is not known: the
+// leadsTo returns the entity that an edge leads to, nil where that is not known: the
 // caller may not see it.
 func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
 	if name, ok := e.Targets[edge]; ok && !slices.Contains(e.Fields, edge) {

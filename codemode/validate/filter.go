@@ -23,7 +23,7 @@ var (
 	operators   = slices.Concat(fieldOps, logic, quantifiers)
 )
 
-// operatorsOf gives the operators that a field takes: all, where its kind is not
+// operatorsOf returns the operators that a field takes: all, where its kind is not
 // known.
 func operatorsOf(kind byte) []string {
 	switch kind {

@@ -6,13 +6,11 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 
-	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// What becomes of an import is `$koan$(5, "@codemode/servers/koan")`, or where the
-// compiler was needed a loader for each module,
+// What the compiler makes of an import is a loader for each module,
 //
 //	var require_koan = __commonJS({ "module:@codemode/servers/koan"(...) {...} });
 //
@@ -23,17 +21,13 @@ const (
 	moduleMark  = "module:"
 )
 
-// imported gives the server whose module a call gives, in what the compiler made.
+// imported returns the server whose module a call gives, in what the compiler made.
 func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 	callee, ok := e.Callee.(*ast.Identifier)
 	if !ok || !c.compiled || len(e.ArgumentList) == 0 {
 		return value{}
 	}
 	switch name := callee.Name.String(); {
-	case name == script.HookName:
-		if from := c.server(asked(e)); from != nil {
-			return value{kind: server, server: from}
-		}
 	case strings.HasPrefix(name, makesLoader):
 		obj, ok := e.ArgumentList[0].(*ast.ObjectLiteral)
 		if !ok || len(obj.Value) == 0 {
@@ -58,20 +52,7 @@ func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 	return value{}
 }
 
-// asked gives the path of the module that a call of the hook asks for, "" for none.
-func asked(e *ast.CallExpression) string {
-	if len(e.ArgumentList) != 2 {
-		return ""
-	}
-	what, ok := e.ArgumentList[0].(*ast.NumberLiteral)
-	path, text := e.ArgumentList[1].(*ast.StringLiteral)
-	if !ok || !text || what.Value != int64(script.HookImport) && what.Value != int64(script.HookWhole) {
-		return ""
-	}
-	return path.Value.String()
-}
-
-// server gives the server whose module a path names, nil for none.
+// server returns the server whose module a path names, nil for none.
 func (c *checker) server(path string) *wire.Server {
 	id, ok := wire.ServerOf(path)
 	for i := range c.bindings.Servers {
@@ -102,7 +83,7 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 	}
 }
 
-// tool gives the operation that a function calls, and of which entity; nothing more
+// tool returns the operation that a function calls, and of which entity; nothing more
 // is known of the inputs of others.
 func (c *checker) tool(t wire.Tool) value {
 	v := value{kind: tool, id: t.ID}

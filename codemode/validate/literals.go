@@ -51,7 +51,7 @@ func (c *checker) follow(t term, depth int, yield func(term) bool) bool {
 	return yield(t)
 }
 
-// properties gives the properties of an object literal whose names are known;
+// properties returns the properties of an object literal whose names are known;
 // nothing for any other expression.
 func (c *checker) properties(t term) iter.Seq2[key, term] {
 	return func(yield func(key, term) bool) {
@@ -76,7 +76,7 @@ func (c *checker) properties(t term) iter.Seq2[key, term] {
 	}
 }
 
-// literalKey gives the name of a property that is not computed.
+// literalKey returns the name of a property that is not computed.
 func literalKey(p *ast.PropertyKeyed) (string, bool) {
 	if p.Computed {
 		return "", false
@@ -90,7 +90,7 @@ func literalKey(p *ast.PropertyKeyed) (string, bool) {
 	return "", false
 }
 
-// elements gives the elements of an array literal; ok is false for anything else.
+// elements returns the elements of an array literal; ok is false for anything else.
 func (c *checker) elements(t term) (out []term, ok bool) {
 	for one := range c.look(t) {
 		if list, isList := one.Expression.(*ast.ArrayLiteral); isList {
@@ -103,7 +103,7 @@ func (c *checker) elements(t term) (out []term, ok bool) {
 	return out, ok
 }
 
-// texts gives a string literal, or those in an array literal.
+// texts returns a string literal, or those in an array literal.
 func (c *checker) texts(t term) iter.Seq[text] {
 	return func(yield func(text) bool) {
 		list, ok := c.elements(t)
@@ -120,7 +120,7 @@ func (c *checker) texts(t term) iter.Seq[text] {
 	}
 }
 
-// plainText gives the value of a string, or of a template without anything in it.
+// plainText returns the value of a string, or of a template without anything in it.
 func plainText(e ast.Expression) (string, bool) {
 	switch e := e.(type) {
 	case *ast.StringLiteral:
@@ -133,7 +133,7 @@ func plainText(e ast.Expression) (string, bool) {
 	return "", false
 }
 
-// isLiteral tells whether an expression is one that names are followed to.
+// isLiteral reports whether an expression is one that names are followed to.
 func isLiteral(e ast.Expression) bool {
 	switch e.(type) {
 	case *ast.ObjectLiteral, *ast.ArrayLiteral, *ast.StringLiteral, *ast.TemplateLiteral, *ast.ConditionalExpression:

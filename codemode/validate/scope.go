@@ -36,7 +36,7 @@ type usage struct {
 	defines  bool            // globals are made whose names only the run knows
 }
 
-// keeps tells whether a name has the value of its declaration always.
+// keeps reports whether a name has the value of its declaration always.
 func (u usage) keeps(name string, how token.Token) bool {
 	switch how {
 	case token.CONST:
@@ -85,7 +85,7 @@ func (s *scope) declare(name string, v value) {
 	s.names[name] = v
 }
 
-// lookup gives what a name means; free tells that the script declares it
+// lookup returns what a name means; free tells that the script declares it
 // nowhere around.
 func (s *scope) lookup(name string) (v value, free bool) {
 	for ; s != nil; s = s.outer {

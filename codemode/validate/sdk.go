@@ -61,7 +61,7 @@ var mutators = map[string]bool{
 	"deleteByQuery": true, "delete": true, "deleteMany": true, "new": true,
 }
 
-// member gives what owner.name is. A member that does not exist is reported,
+// member returns what owner.name is. A member that does not exist is reported,
 // unless the script tests for it.
 func (c *checker) member(owner value, name string, at file.Idx, test bool) value {
 	if inherited[name] && (owner.kind != page && owner.kind != list || !slices.Contains(ofPromises, name)) {

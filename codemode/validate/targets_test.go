@@ -90,7 +90,7 @@ func TestRelatedEntities(t *testing.T) {
 		"typeof SDK.Servers":                                                               "",
 		"SDK.Servers?.github":                                                              "",
 	} {
-		found := validate.Check(src, related())
+		found := check(t, src, related())
 		if code == "" {
 			require.Empty(t, found, src)
 			continue

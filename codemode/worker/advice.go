@@ -29,7 +29,7 @@ func (s *session) advise(f *fault.Fault, usage string) {
 		}
 	}
 	var said, hints []string
-	for _, d := range validate.CheckMapped(s.checked()) {
+	for _, d := range validate.Check(s.program, s.job.Bindings, nil) {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
 		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(said, sentence(d.Message)) {
 			continue

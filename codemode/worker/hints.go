@@ -22,7 +22,7 @@ func (s *session) explain(f *fault.Fault) {
 	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
 		return
 	}
-	for _, d := range validate.CheckMapped(s.checked()) {
+	for _, d := range validate.Check(s.program, s.job.Bindings, nil) {
 		if d.Line == f.Line {
 			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
 			if d.Hint != "" {

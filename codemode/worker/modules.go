@@ -94,18 +94,6 @@ func (s *session) module(path string) *goja.Object {
 	return o
 }
 
-// whole gives what a module exports as `import * as` sees it: with the module itself
-// as the default export.
-func (s *session) whole(path string) *goja.Object {
-	m := s.module(path)
-	all := s.vm.CreateObject(nil)
-	for _, name := range m.Keys() {
-		s.export(all, name, m.Get(name))
-	}
-	s.export(all, "default", m)
-	return all
-}
-
 func quote(s string) string { return `"` + clip(s, 80) + `"` }
 
 // export adds a member to a module.

@@ -51,7 +51,7 @@ func (s *session) fixRegExp() error {
 	}
 	s.getter(proto, "source", func(c goja.FunctionCall) goja.Value {
 		got, v := text(c)
-		if written, ok := s.patterns[got]; ok && !pattern.Sets(got) {
+		if written, ok := s.patterns[got]; ok {
 			return vm.ToValue(pattern.Shown(written))
 		}
 		return v
@@ -60,11 +60,9 @@ func (s *session) fixRegExp() error {
 		re := c.This.ToObject(vm)
 		return vm.ToValue("/" + re.Get("source").String() + "/" + re.Get("flags").String())
 	}))
-	s.getter(proto, "hasIndices", func(goja.FunctionCall) goja.Value { return vm.ToValue(false) })
-	s.getter(proto, "unicodeSets", func(c goja.FunctionCall) goja.Value {
-		got, _ := text(c)
-		return vm.ToValue(pattern.Sets(got))
-	})
+	for _, name := range []string{"hasIndices", "unicodeSets"} { // of the flags that there are not
+		s.getter(proto, name, func(goja.FunctionCall) goja.Value { return vm.ToValue(false) })
+	}
 	return nil
 }
 
@@ -91,7 +89,7 @@ func (s *session) newRegExp(construct goja.Constructor, args []goja.Value, newTa
 	return o
 }
 
-// rewritten gives the arguments with a pattern and flags that the engine gets
+// rewritten returns the arguments with a pattern and flags that the engine gets
 // right. A regular expression in the place of the pattern has been through this.
 func (s *session) rewritten(args []goja.Value) []goja.Value {
 	flags := args[1].ToString()
@@ -103,13 +101,13 @@ func (s *session) rewritten(args []goja.Value) []goja.Value {
 		text = args[0].ToString()
 	}
 	written := text.String()
-	got, engineFlags, err := pattern.Rewrite(written, flags.String())
+	got, err := pattern.Rewrite(written, flags.String())
 	var refused *pattern.Error
 	if errors.As(err, &refused) {
 		s.throwSyntaxError(refused.Error())
 	}
 	if got == written {
-		return []goja.Value{text, s.vm.ToValue(engineFlags)}
+		return []goja.Value{text, flags}
 	}
 	if len(s.patterns) < maxPatterns {
 		if s.patterns == nil {
@@ -117,7 +115,7 @@ func (s *session) rewritten(args []goja.Value) []goja.Value {
 		}
 		s.patterns[got] = written
 	}
-	return []goja.Value{s.vm.ToValue(got), s.vm.ToValue(engineFlags)}
+	return []goja.Value{s.vm.ToValue(got), flags}
 }
 
 func (s *session) throwSyntaxError(message string) {

@@ -176,14 +176,7 @@ func (s *session) diagnose(err error) []wire.Diagnostic {
 			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
 		}}
 	}
-	var out []wire.Diagnostic
-	text, at, bindings := s.checked()
-	for _, d := range validate.CheckCalls(text, at, bindings, s.checkInput) {
-		if d.Line > 0 { // 0 is text that the compiler added
-			out = append(out, d)
-		}
-	}
-	return out
+	return validate.Check(s.program, s.job.Bindings, s.checkInput)
 }
 
 // checkInput has the host check the input of a call, which is not made.
@@ -191,11 +184,6 @@ func (s *session) checkInput(id string, input []byte) *fault.Fault {
 	s.watch.Pause()
 	defer s.watch.Resume()
 	return s.port.Call(id, input).Fault
-}
-
-func (s *session) checked() (string, validate.Position, wire.Bindings) {
-	text, at := s.program.Checked()
-	return text, at, s.job.Bindings
 }
 
 // execute runs the script to its end, entry function and timers included, and
@@ -301,8 +289,6 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 		return v
 	case int64(script.HookImport):
 		return s.module(v.String())
-	case int64(script.HookWhole):
-		return s.whole(v.String())
 	case int64(script.HookAwait):
 		s.awaits(v)
 		return v

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// property gives the set of \p{name}; ok is false for a name that is unknown, or
+// property returns the set of \p{name}; ok is false for a name that is unknown, or
 // whose data is not there.
 func property(name string) (set, bool) {
 	if key, value, paired := strings.Cut(name, "="); paired {
@@ -73,8 +73,7 @@ func script(name string) (set, bool) {
 // binaryAliases are the short names of the properties that stand in Go's tables.
 var binaryAliases = map[string]string{
 	"AHex": "ASCII_Hex_Digit", "Alpha": "Alphabetic", "Bidi_C": "Bidi_Control", "Dep": "Deprecated", "Dia": "Diacritic",
-	"EBase": "Emoji_Modifier_Base", "EComp": "Emoji_Component", "EMod": "Emoji_Modifier", "EPres": "Emoji_Presentation",
-	"Ext": "Extender", "ExtPict": "Extended_Pictographic", "Hex": "Hex_Digit", "IDC": "ID_Continue", "IDS": "ID_Start",
+	"Ext": "Extender", "Hex": "Hex_Digit", "IDC": "ID_Continue", "IDS": "ID_Start",
 	"IDSB": "IDS_Binary_Operator", "IDST": "IDS_Trinary_Operator", "Ideo": "Ideographic", "Join_C": "Join_Control",
 	"LOE": "Logical_Order_Exception", "Lower": "Lowercase", "NChar": "Noncharacter_Code_Point", "Pat_Syn": "Pattern_Syntax",
 	"Pat_WS": "Pattern_White_Space", "QMark": "Quotation_Mark", "RI": "Regional_Indicator", "SD": "Soft_Dotted",
@@ -120,18 +119,6 @@ func binary(name string) (set, bool) {
 		return of(unicode.Me, unicode.Mn, unicode.Other_Grapheme_Extend), true
 	case "ID_Start", "ID_Continue":
 		return identifier(name == "ID_Continue"), true
-	case "Emoji":
-		return emoji, true
-	case "Emoji_Presentation":
-		return emojiPresentation, true
-	case "Emoji_Modifier":
-		return emojiModifier, true
-	case "Emoji_Modifier_Base":
-		return emojiModifierBase, true
-	case "Emoji_Component":
-		return emojiComponent, true
-	case "Extended_Pictographic":
-		return extendedPictographic, true
 	}
 	return nil, false
 }
@@ -142,10 +129,4 @@ func identifier(inside bool) set {
 		s = union(s, of(unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue))
 	}
 	return minus(s, of(unicode.Pattern_Syntax, unicode.Pattern_White_Space))
-}
-
-// stringProperties are those of the flag v that match more than one code point.
-var stringProperties = []string{
-	"Basic_Emoji", "Emoji_Keycap_Sequence", "RGI_Modifier_Sequence", "RGI_Flag_Sequence", "RGI_Emoji_Modifier_Sequence",
-	"RGI_Emoji_Flag_Sequence", "RGI_Emoji_Tag_Sequence", "RGI_Emoji_ZWJ_Sequence", "RGI_Emoji",
 }

@@ -2,19 +2,18 @@ package pattern
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Error says why a pattern cannot be had here. It is a SyntaxError to a script.
+// Error says why a pattern is not available. It is a SyntaxError to a script.
 type Error struct {
 	Message string
 	Hint    string // the way that works instead, "" where there is none
 }
 
-// Error gives the message and the hint.
+// Error returns the message and the hint.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -22,47 +21,35 @@ func (e *Error) Error() string {
 	return e.Message + ". " + e.Hint
 }
 
-// setMark begins every pattern that was written with the flag v, so that it
-// differs from the same pattern with the flag u. It matches nothing.
-const setMark = "(?:)"
-
-// Rewrite gives a pattern and flags that the engine gets right, and that mean the
-// same as those of the script; unchanged for most. Positions in the pattern are
-// lost; what is changed is escaped as Shown does. The error is an *Error.
-func Rewrite(source, flags string) (string, string, error) {
-	if strings.ContainsRune(flags, 'd') {
-		return "", "", &Error{
-			"the regular expression flag d (match indices) is not available",
-			"match.index and the lengths of the groups give the same.",
-		}
-	}
-	sets := strings.ContainsRune(flags, 'v')
-	if !sets && (!strings.ContainsRune(flags, 'u') || !strings.Contains(source, `\p`) && !strings.Contains(source, `\P`)) {
-		return source, flags, nil
-	}
-	if sets && (strings.ContainsRune(flags, 'u') || strings.Count(flags, "v") > 1) {
-		return "", "", &Error{Message: "the regular expression flags " + strconv.Quote(flags) + " cannot stand together"}
-	}
-	r := &rewriter{source: source, sets: sets, fold: sets && strings.ContainsRune(flags, 'i')}
-	if sets {
-		flags = strings.Replace(flags, "v", "u", 1)
-		r.out.WriteString(setMark)
-	}
-	if err := r.pattern(); err != nil {
-		return "", "", err
-	}
-	return Shown(r.out.String()), flags, nil
+// unavailable are the flags that the engine does not have.
+var unavailable = map[rune]*Error{
+	'd': {"the regular expression flag d (match indices) is not available", "match.index and the lengths of the groups say the same."},
+	'v': {"the regular expression flag v (set notation) is not available", `Use the flag u; write [\p{L}--[a-z]] as (?![a-z])\p{L}.`},
 }
 
-// Sets tells whether Rewrite made a pattern of one with the flag v.
-func Sets(rewritten string) bool { return strings.HasPrefix(rewritten, setMark) }
+// Rewrite returns a pattern with the same meaning that the engine understands; unchanged
+// for most. Positions in the pattern are lost; what is changed is escaped as Shown does.
+// The error is an *Error.
+func Rewrite(source, flags string) (string, error) {
+	for _, f := range flags {
+		if e := unavailable[f]; e != nil {
+			return "", e
+		}
+	}
+	if !strings.ContainsRune(flags, 'u') || !strings.Contains(source, `\p`) && !strings.Contains(source, `\P`) {
+		return source, nil
+	}
+	r := &rewriter{source: source}
+	if err := r.pattern(); err != nil {
+		return "", err
+	}
+	return Shown(r.out.String()), nil
+}
 
 type rewriter struct {
 	source string
 	at     int
 	out    strings.Builder
-	sets   bool // the flag v
-	fold   bool // the flags v and i
 }
 
 func (r *rewriter) pattern() error {
@@ -71,8 +58,6 @@ func (r *rewriter) pattern() error {
 		switch c := r.source[r.at]; {
 		case c == '\\':
 			err = r.escape()
-		case c == '[' && r.sets:
-			err = r.setClass()
 		case c == '[':
 			err = r.class()
 		default:
@@ -92,7 +77,7 @@ func (r *rewriter) pattern() error {
 // maxRewritten bounds a rewritten pattern, in bytes. \p{L} is about 8 KB.
 const maxRewritten = 512 << 10
 
-// propertyAhead tells whether a property escape begins here.
+// propertyAhead reports whether a property escape begins here.
 func (r *rewriter) propertyAhead() bool {
 	rest := r.source[r.at:]
 	return strings.HasPrefix(rest, `\p`) || strings.HasPrefix(rest, `\P`)
@@ -135,9 +120,6 @@ func (r *rewriter) property() (set, error) {
 	if !ok {
 		return nil, unknown(name)
 	}
-	if r.fold {
-		s = s.folded()
-	}
 	if negated {
 		s = s.complement()
 	}
@@ -149,10 +131,10 @@ func unknown(name string) error {
 	if len(shown) > 60 {
 		shown = shown[:60] + "…"
 	}
-	hint := `General categories (\p{L}, \p{Lu}, \p{Nd}, \p{P}), scripts (\p{Script=Greek}) and properties such as \p{Alphabetic} and \p{Emoji} can be used.`
+	hint := `General categories (\p{L}, \p{Lu}, \p{Nd}, \p{P}), scripts (\p{Script=Greek}) and properties such as \p{Alphabetic} can be used.`
 	switch {
-	case slices.Contains(stringProperties, name):
-		hint = `Properties of strings are not available; \p{Extended_Pictographic} finds the emoji by code point.`
+	case strings.Contains(name, "Emoji") || name == "Extended_Pictographic":
+		hint = `Properties of emoji are not available; [\u{2600}-\u{27bf}\u{1f300}-\u{1faff}] finds most of them.`
 	case strings.HasPrefix(name, "Script_Extensions=") || strings.HasPrefix(name, "scx="):
 		_, value, _ := strings.Cut(name, "=")
 		hint = `Script_Extensions is not available; write \p{Script=` + value + `}.`
@@ -161,7 +143,7 @@ func unknown(name string) error {
 			hint = `A script is written \p{Script=` + name + `}.`
 		}
 	}
-	return &Error{"invalid regular expression: there is no Unicode property \\p{" + shown + "}", hint}
+	return &Error{"invalid regular expression: the Unicode property \\p{" + shown + "} is not available", hint}
 }
 
 // class rewrites a character class of the flag u: the spans of its property
@@ -206,7 +188,7 @@ func (r *rewriter) class() error {
 	return &Error{Message: "invalid regular expression: the character class is not closed"}
 }
 
-// rangeTo tells whether the hyphen here is followed by a property escape, and is
+// rangeTo reports whether the hyphen here is followed by a property escape, and is
 // not the first of its class.
 func (r *rewriter) rangeTo() bool {
 	rest := r.source[r.at+1:]
@@ -221,7 +203,7 @@ func invalid(format string, args ...any) error {
 	return &Error{Message: "invalid regular expression: " + fmt.Sprintf(format, args...)}
 }
 
-// Shown gives a source as an engine shows it: with what cannot stand between two
+// Shown returns a source as an engine shows it: with what cannot stand between two
 // slashes escaped.
 func Shown(source string) string {
 	if !strings.ContainsAny(source, "/\n\r\u2028\u2029") {

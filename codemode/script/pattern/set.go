@@ -70,22 +70,6 @@ func both(a, b set) set {
 	return out
 }
 
-// folded adds everything that is the same when case is ignored.
-func (s set) folded() set {
-	out := s
-	for _, x := range s {
-		for r := x.lo; r <= x.hi && r <= lastCased; r++ {
-			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-				out = append(out, span{f, f})
-			}
-		}
-	}
-	return out.normal()
-}
-
-// lastCased is the last code point that has an upper or lower case.
-const lastCased = 0x1e943
-
 // of makes a set of Go's tables.
 func of(tables ...*unicode.RangeTable) set {
 	var out set
@@ -122,7 +106,7 @@ func (s set) write(b *strings.Builder) {
 	}
 }
 
-// class gives the set as a character class.
+// class returns the set as a character class.
 func (s set) class() string {
 	if len(s) == 0 {
 		return "(?!)"

@@ -190,7 +190,7 @@ func (in *installer) natives() *goja.Object {
 	o := in.vm.NewObject()
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		"atob": in.atob, "btoa": in.btoa, "encode": in.encode, "decode": in.decode, "unform": in.unform,
-		"url": in.url, "special": in.special, "zone": in.zone, "collate": newCollator(in.vm).compare,
+		"url": in.url, "urlWith": in.urlWith, "zone": in.zone, "collate": newCollator(in.vm).compare,
 		"origin": func(goja.FunctionCall) goja.Value { return in.vm.ToValue(in.host.OriginMs()) },
 		"warn": func(c goja.FunctionCall) goja.Value {
 			in.host.Warn(c.Argument(0).String())

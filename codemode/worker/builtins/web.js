@@ -198,12 +198,9 @@
     }
     static canParse(input, base) { return host.url(String(input), base === undefined ? undefined : String(base)) !== null; }
     static parse(input, base) { return URL.canParse(input, base) ? new URL(input, base) : null; }
-    // change parses the parts again, and keeps what there is where they make no URL.
-    #change(parts, keepParams) {
-      const u = { ...this.#u, ...parts };
-      const at = u.hasHost ? "//" + (u.username || u.password ? u.username + (u.password ? ":" + u.password : "") + "@" : "") +
-        u.hostname + (u.port ? ":" + u.port : "") : "";
-      const next = host.url(u.protocol + at + u.pathname + u.search + u.hash, undefined);
+    // A part is left as it was where the value does not fit.
+    #change(part, v, keepParams) {
+      const next = host.urlWith(this.#u.href, part, String(v));
       if (next === null) return;
       this.#u = next;
       if (this.#params && !keepParams) replaceList(this.#params, readForm(next.search.slice(1)));
@@ -217,43 +214,27 @@
     }
     get origin() { return this.#u.origin; }
     get protocol() { return this.#u.protocol; }
-    set protocol(v) {
-      const name = String(v).split(":")[0].toLowerCase() + ":";
-      if (host.special(name) === host.special(this.#u.protocol)) this.#change({ protocol: name });
-    }
+    set protocol(v) { this.#change("protocol", v); }
     get username() { return this.#u.username; }
-    set username(v) { if (this.#u.hostname) this.#change({ username: encodeURIComponent(String(v)) }); }
+    set username(v) { this.#change("username", v); }
     get password() { return this.#u.password; }
-    set password(v) { if (this.#u.hostname) this.#change({ password: encodeURIComponent(String(v)) }); }
-    get host() { return this.#u.hostname + (this.#u.port ? ":" + this.#u.port : ""); }
-    set host(v) {
-      const found = /^(\[[^\]]*\]|[^:/?#\\]*)(?::(\d*))?/.exec(String(v));
-      if (found && found[1]) this.#change(found[2] ? { hostname: found[1], port: found[2] } : { hostname: found[1] });
-    }
+    set password(v) { this.#change("password", v); }
+    get host() { return this.#u.host; }
+    set host(v) { this.#change("host", v); }
     get hostname() { return this.#u.hostname; }
-    set hostname(v) { if (v !== "" && !/[/?#\\@]/.test(String(v))) this.#change({ hostname: String(v) }); }
+    set hostname(v) { this.#change("hostname", v); }
     get port() { return this.#u.port; }
-    set port(v) {
-      const digits = /^\d*/.exec(String(v))[0];
-      if (this.#u.hostname && (digits || String(v) === "")) this.#change({ port: digits });
-    }
+    set port(v) { this.#change("port", v); }
     get pathname() { return this.#u.pathname; }
-    set pathname(v) {
-      if (this.#u.opaque) return;
-      const text = String(v).replace(/\?/g, "%3F").replace(/#/g, "%23");
-      this.#change({ pathname: text.startsWith("/") ? text : "/" + text });
-    }
+    set pathname(v) { this.#change("pathname", v); }
     get search() { return this.#u.search; }
-    set search(v) {
-      const text = String(v).replace(/^\?/, "").replace(/#/g, "%23");
-      this.#change({ search: text && "?" + text });
-    }
+    set search(v) { this.#change("search", v); }
     get hash() { return this.#u.hash; }
-    set hash(v) { const text = String(v).replace(/^#/, ""); this.#change({ hash: text && "#" + text }, true); }
+    set hash(v) { this.#change("hash", v, true); }
     get searchParams() {
       if (!this.#params) {
         this.#params = new URLSearchParams();
-        attach(this.#params, readForm(this.#u.search.slice(1)), (text) => this.#change({ search: text && "?" + text }, true));
+        attach(this.#params, readForm(this.#u.search.slice(1)), (text) => this.#change("search", text, true));
       }
       return this.#params;
     }

@@ -1,0 +1,314 @@
+package script
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+const (
+	userModule    = "script"
+	userNamespace = "koan"
+	userSource    = userNamespace + ":" + userModule // as source maps name it
+	starter       = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
+)
+
+// supported is what goja can and cannot parse, for a target that is otherwise
+// left alone: an old target would lower async functions too.
+var supported = map[string]bool{
+	"top-level-await": true, "async-generator": false, "for-await": false, "using": false,
+	"decorators": false, "dynamic-import": false, "import-meta": false,
+}
+
+// spelledOut is lowered as well where goja cannot parse what came of it: fields named
+// get, set, static or async, super in the value of a field, and "\u{10FFFF}" in a
+// template with a tag.
+var spelledOut = []string{"class-field", "class-static-field", "template-literal"}
+
+// verbatim keeps the imports that a script does not use: a module may be imported for
+// what it does.
+const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
+
+// lower compiles what the compiler makes of a script: as the body of a function, which
+// can have a top-level return, or as an ES module, which can import and export. Both are
+// tried before a script is refused, and the module says why: it is what was sent.
+func (p *Program) lower(code, language string) *Error {
+	if p.Lowered != nil {
+		return p.adopt(code)
+	}
+	c := compiler{Program: p, loader: api.LoaderTS}
+	if language == "javascript" {
+		c.loader = api.LoaderJS
+	}
+	var body, module *Error
+	if !moduleWords.MatchString(code) {
+		if body = c.asBody(code); body == nil {
+			return nil
+		}
+	}
+	if module = c.asModule(code); module == nil {
+		return nil
+	}
+	if !strings.Contains(module.Message, "Top-level return") {
+		return module
+	}
+	if body == nil {
+		body = c.asBody(code)
+	}
+	switch {
+	case body == nil:
+		return nil
+	case strings.Contains(body.Message, `"import"`), strings.Contains(body.Message, `"export"`): // which return cannot stand beside
+		return module
+	}
+	return body
+}
+
+// moduleWords find what can stand in no function.
+var moduleWords = regexp.MustCompile(`\b(?:import|export|namespace|module|declare)\b`)
+
+// compiler is esbuild, with one script.
+type compiler struct {
+	*Program
+	loader api.Loader
+	text   string // what it is given for the script
+	shift  int    // lines of it before the user's text
+}
+
+func (c *compiler) asModule(code string) *Error {
+	c.text, c.shift = code+"\n;"+c.scope()+"export {};", 0
+	return c.run(code)
+}
+
+func (c *compiler) asBody(code string) *Error {
+	imports, body := hoist(code)
+	c.text, c.shift = imports+"export default (async function(){"+c.scope()+"\n"+body+"\n})", 1
+	return c.run(code)
+}
+
+// run compiles the text.
+func (c *compiler) run(code string) *Error {
+	res := c.bundle()
+	if len(res.Errors) > 0 {
+		return c.rejected(code, res.Errors[0])
+	}
+	c.Lowered = c.lowered(res)
+	err := c.adopt(code)
+	if err != nil && err.unparsed {
+		if again := c.bundle(spelledOut...); len(again.Errors) == 0 {
+			c.Lowered = c.lowered(again)
+			err = c.adopt(code)
+		}
+	}
+	if err == nil {
+		err = c.unused(code, c.text, c.loader)
+	}
+	if err != nil {
+		c.Lowered = nil
+	}
+	return err
+}
+
+// bundle runs esbuild over one virtual module. Every name that the module asks
+// for is refused, or esbuild would read it from the disk.
+func (c *compiler) bundle(lower ...string) api.BuildResult {
+	known := supported
+	if len(lower) > 0 {
+		known = maps.Clone(supported)
+		for _, feature := range lower {
+			known[feature] = false
+		}
+	}
+	return api.Build(api.BuildOptions{
+		Stdin:          &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
+		AbsWorkingDir:  "/",
+		Bundle:         true,
+		Write:          false,
+		Outfile:        "/out.js",
+		Format:         api.FormatESModule,
+		Platform:       api.PlatformNeutral, // defines nothing: a script's process.env is no constant
+		Target:         api.ESNext,
+		Supported:      known,
+		Charset:        api.CharsetUTF8,
+		TreeShaking:    api.TreeShakingFalse,
+		Sourcemap:      api.SourceMapExternal,
+		SourcesContent: api.SourcesContentExclude,
+		LogLevel:       api.LogLevelSilent,
+		TsconfigRaw:    verbatim,
+		Banner:         map[string]string{"js": "(async function(" + HookName + "){" + c.directive()},
+		Footer:         map[string]string{"js": "})"},
+		Plugins: []api.Plugin{{Name: "koan", Setup: func(b api.PluginBuild) {
+			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+				if a.Path == userModule && a.Namespace != userNamespace {
+					return api.OnResolveResult{Path: userModule, Namespace: userNamespace}, nil
+				}
+				if _, ok := c.exports(a.Path); ok {
+					return api.OnResolveResult{Path: a.Path, Namespace: importNamespace}, nil
+				}
+				if a.Kind == api.ResolveJSRequireCall {
+					return api.OnResolveResult{Path: a.Path, External: true}, nil
+				}
+				r := c.refusal(a.Path)
+				return api.OnResolveResult{Errors: []api.Message{{Text: r.text, Detail: r}}}, nil
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: importNamespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+				text := fmt.Sprintf("module.exports = %s(%d, %q)", HookName, HookImport, a.Path)
+				return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: userNamespace}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+				return api.OnLoadResult{Contents: &c.text, Loader: c.loader}, nil
+			})
+		}}},
+	})
+}
+
+// rejected turns esbuild's first error into ours.
+func (c *compiler) rejected(code string, m api.Message) *Error {
+	user := c.at.user
+	line, column, text := 0, 0, m.Text
+	r, refusal := m.Detail.(refused)
+	switch {
+	case m.Location == nil:
+	case m.Location.Line <= c.shift && refusal: // an import that was hoisted
+		line, column = user.find(r.full)
+	case m.Location.Line-c.shift > len(user.text): // an unclosed bracket shows behind the end
+		line = len(user.text)
+		column = user.column(line, len(user.line(line))+1)
+		text = "Unexpected end of the script"
+	default:
+		line = m.Location.Line - c.shift
+		column = user.column(line, m.Location.Column+1)
+	}
+	e := failure(user, text, line, column)
+	switch {
+	case refusal:
+		e.Unsupported, e.Import, e.Hint = true, r.path, r.hint
+	case c.shift > 0 && word(code, "namespace"):
+		e.Hint = "A namespace cannot stand in a script with a top-level return: end the script with an expression instead."
+	}
+	return e
+}
+
+// lowered is what esbuild made.
+func (c *compiler) lowered(res api.BuildResult) *Lowered {
+	out := &Lowered{Shift: c.shift}
+	for _, f := range res.OutputFiles {
+		if strings.HasSuffix(f.Path, ".map") {
+			out.Map = string(f.Contents)
+		} else {
+			out.Text = strings.TrimRight(string(f.Contents), "\n")
+		}
+	}
+	return out
+}
+
+// adopt compiles what esbuild made. A failure leaves nothing behind.
+func (p *Program) adopt(code string) (err *Error) {
+	p.try(func(p *Program) bool {
+		err = p.parseLowered(code)
+		return err == nil
+	})
+	return err
+}
+
+func (p *Program) parseLowered(code string) *Error {
+	text := p.Lowered.Text
+	segments, err := decodeSourceMap(p.Lowered.Map)
+	if err != nil {
+		return &Error{Message: err.Error()}
+	}
+	p.text = text
+	p.at.shift, p.at.segments, p.at.made = p.Lowered.Shift, segments, newLines(text)
+	if e := p.assigned(code, text); e != nil {
+		return e
+	}
+	tree, err := parse(text)
+	if err != nil {
+		return p.unparsed(err)
+	}
+	module, ok := wrapped(tree)
+	if !ok {
+		return &Error{Message: closesTooMuch}
+	}
+	if e := p.link(tree); e != nil {
+		return e
+	}
+	own, ok := p.own(tree, module)
+	if !ok {
+		return &Error{Message: closesTooMuch}
+	}
+	if err := p.finish(tree, module, own); err != nil {
+		return p.unparsed(err)
+	}
+	return nil
+}
+
+const closesTooMuch = "the script closes a bracket that it did not open"
+
+// unparsed is the error of what the engine refuses although the compiler took it.
+func (p *Program) unparsed(err error) *Error {
+	e := p.syntax(err)
+	e.unparsed = true
+	if strings.HasPrefix(e.Message, "Invalid destructuring binding target") {
+		e.Hint = "The engine does not know a default inside of an array pattern that has a default itself, `[a = 1] = []`: take that array apart in a statement of its own."
+	}
+	return e
+}
+
+// own returns the statements that became of the user's text: those behind the name of
+// its module and before the hook, or those of the function that the script was put into,
+// which then become statements of the module as well. ok is false where the script closed
+// that function itself.
+func (p *Program) own(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
+	if p.Lowered.Shift > 0 {
+		return inline(module)
+	}
+	begin := strings.Index(tree.File.Source(), "\n// "+userSource+"\n")
+	for _, s := range module.Body.List {
+		if isHook(s) {
+			break
+		}
+		if at := s.Idx0(); at > 0 && int(at)-tree.File.Base() < begin { // some statements have no place in the engine
+			out = nil
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, true
+}
+
+// inline puts the statements of the function that is the default export in its place,
+// and returns those that are the user's.
+func inline(module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
+	list := module.Body.List
+	for i, s := range list {
+		v, ok := s.(*ast.VariableStatement)
+		if !ok || len(v.List) != 1 {
+			continue
+		}
+		fn, ok := v.List[0].Initializer.(*ast.FunctionLiteral)
+		if !ok {
+			continue
+		}
+		if own, ok := behindScope(fn.Body.List); ok && i+2 == len(list) && isHook(list[i+1]) {
+			module.Body.List = append(list[:i:i], fn.Body.List...)
+			module.DeclarationList = append(module.DeclarationList, fn.DeclarationList...)
+			return own, true
+		}
+	}
+	return nil, false
+}
+
+// isHook reports whether a statement calls the hook.
+func isHook(s ast.Statement) bool {
+	e, ok := s.(*ast.ExpressionStatement)
+	if !ok {
+		return false
+	}
+	c, ok := e.Expression.(*ast.CallExpression)
+	return ok && is(c.Callee, HookName)
+}

@@ -1,0 +1,139 @@
+package script
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// positions leads from the compiled text to the user's.
+type positions struct {
+	user lines
+	// shift is how many lines stand before the user's text: in the compiled text, or in
+	// what the compiler was given.
+	shift int
+	// segments are the source map of what the compiler made, in the order of that text;
+	// nil where the compiled text is the user's.
+	segments []segment
+	made     lines // of what the compiler made
+}
+
+// find returns the user's line and column of a place in the compiled text, in UTF-16
+// units; the place is in bytes, and all count from 1. ok is false for a place that the
+// user did not write.
+func (p *positions) find(line, column int) (userLine, userColumn int, ok bool) {
+	if p.segments == nil {
+		line -= p.shift
+		if line < 1 || line > len(p.user.text) || column < 1 {
+			return 0, 0, false
+		}
+		return line, p.user.column(line, column), true
+	}
+	column = p.made.column(line, column)
+	i := sort.Search(len(p.segments), func(i int) bool { return p.segments[i].behind(line, column) }) - 1
+	if i < 0 || p.segments[i].userLine == 0 {
+		return 0, 0, false
+	}
+	s := p.segments[i]
+	userLine = s.userLine - p.shift
+	if userLine < 1 || userLine > len(p.user.text) {
+		return 0, 0, false
+	}
+	return userLine, s.userColumn + p.kept(s, line, column, userLine), true
+}
+
+// kept returns how far behind a segment's begin a place is that the user wrote there,
+// too. The compiler maps the name of what is called, for example, and not the bracket
+// behind it.
+func (p *positions) kept(s segment, line, column, userLine int) int {
+	if s.line != line {
+		return 0
+	}
+	user, text, rest := p.user.from(userLine, s.userColumn), p.made.from(line, s.column), p.made.from(line, column)
+	text = text[:len(text)-len(rest)]
+	if bare := strings.TrimLeft(text, " "); strings.HasPrefix(user, bare) { // a statement is mapped from where its indentation begins
+		return column - s.column - (len(text) - len(bare))
+	}
+	name := 0
+	for name < len(user) && wordByte(user[name]) {
+		name++
+	}
+	if strings.HasPrefix(rest, "(") && strings.HasPrefix(user[name:], "(") { // a call by another name: (0, import_a.f)()
+		return name
+	}
+	return 0
+}
+
+// lines finds lines of a text by number, by the same rules as goja.
+type lines struct{ text []string }
+
+var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
+
+func newLines(code string) lines {
+	if !strings.ContainsAny(code, "\r\u2028\u2029") {
+		return lines{strings.Split(code, "\n")}
+	}
+	return lines{lineEnd.Split(code, -1)}
+}
+
+// all returns the whole text, with every line end as one.
+func (l lines) all() string { return strings.Join(l.text, "\n") }
+
+// find returns where a text stands first.
+func (l lines) find(text string) (line, column int) {
+	for i, s := range l.text {
+		if at := strings.Index(s, text); at >= 0 {
+			return i + 1, l.column(i+1, at) // at its quote
+		}
+	}
+	return 0, 0
+}
+
+func (l lines) line(n int) string {
+	if n < 1 || n > len(l.text) {
+		return ""
+	}
+	return l.text[n-1]
+}
+
+// column turns a column in bytes into one in UTF-16 units, both from 1.
+func (l lines) column(line, bytes int) int {
+	s := l.line(line)
+	if bytes-1 < len(s) {
+		s = s[:max(bytes-1, 0)]
+	}
+	n := 1
+	for _, r := range s {
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return n
+}
+
+// from returns what of a line stands from a column on, in UTF-16 units from 1.
+func (l lines) from(line, column int) string {
+	s := l.line(line)
+	n := 1
+	for i, r := range s {
+		if n >= column {
+			return s[i:]
+		}
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return ""
+}
+
+// quote returns the trimmed text of a line for a message, "" for an empty one.
+func (l lines) quote(n int) string {
+	const most = 120
+	s := strings.TrimSpace(l.line(n))
+	if len(s) > most {
+		s = s[:most]
+		for !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+		s += "…"
+	}
+	return s
+}

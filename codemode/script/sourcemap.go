@@ -1,0 +1,85 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// segment is a place in a text that the compiler made, and the user's place that it
+// comes from. Lines and columns count from 1, columns in UTF-16 units.
+type segment struct {
+	line, column         int
+	userLine, userColumn int // 0 where the user did not write it
+}
+
+// behind reports whether a segment begins behind a place.
+func (s segment) behind(line, column int) bool {
+	return s.line > line || s.line == line && s.column > column
+}
+
+var errSourceMap = errors.New("the source map of the script cannot be read")
+
+// decodeSourceMap reads a source map of version 3. The segments of other sources than
+// the user's stay in it, as places that he did not write.
+func decodeSourceMap(text string) ([]segment, error) {
+	var m struct {
+		Sources  []string
+		Mappings string
+	}
+	if json.Unmarshal([]byte(text), &m) != nil {
+		return nil, errSourceMap
+	}
+	user := slices.Index(m.Sources, userSource)
+	out := []segment{}
+	source, userLine, userColumn := 0, 0, 0 // each entry says how far it is from the one before
+	line := 0
+	for mappings := range strings.SplitSeq(m.Mappings, ";") {
+		line++
+		column := 0
+		for entry := range strings.SplitSeq(mappings, ",") {
+			if entry == "" {
+				continue
+			}
+			fields, ok := decodeVLQ(entry)
+			if !ok || len(fields) == 0 {
+				return nil, errSourceMap
+			}
+			column += fields[0]
+			s := segment{line: line, column: column + 1}
+			if len(fields) >= 4 {
+				source, userLine, userColumn = source+fields[1], userLine+fields[2], userColumn+fields[3]
+				if source == user {
+					s.userLine, s.userColumn = userLine+1, userColumn+1
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// decodeVLQ reads numbers of five bits a digit, the lowest first; a digit's highest bit
+// says that more follow, a number's lowest bit is its sign.
+func decodeVLQ(text string) (out []int, ok bool) {
+	n, shift := 0, 0
+	for i := range len(text) {
+		digit := strings.IndexByte(base64Digits, text[i])
+		if digit < 0 || shift > 30 {
+			return nil, false
+		}
+		n |= digit & 31 << shift
+		if shift += 5; digit&32 != 0 {
+			continue
+		}
+		if n&1 != 0 {
+			n = -n
+		}
+		out = append(out, n/2)
+		n, shift = 0, 0
+	}
+	return out, shift == 0
+}
