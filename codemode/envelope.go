@@ -71,7 +71,7 @@ func refusal(call catalog.Call, f *fault.Fault) envelope {
 	return e
 }
 
-// envelope tells how the run of a module ended; err is nil where it succeeded.
+// envelope returns how the run of a module ended; err is nil where it succeeded.
 func (e *execution) envelope(err error, before []diagnostic) envelope {
 	out := envelope{RunID: e.runID(), Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
 	if e.outcome != nil {

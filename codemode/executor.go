@@ -46,7 +46,7 @@ func (p *provider) isolation() string {
 	return "none"
 }
 
-// confinement tells what the executor's self-test found, layer by layer.
+// confinement returns what the executor's self-test found, layer by layer.
 func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	t, ok := p.executor.(tested)
 	if !ok {
@@ -80,7 +80,7 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	return out
 }
 
-// layers tells what stands between scripts and the system, what does not, and why.
+// layers returns what stands between scripts and the system, what does not, and why.
 func (p *provider) layers() []catalog.Check {
 	i, ok := p.executor.(isolated)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// explained gives the fault of a bad input what the script needs to correct it
+// explained returns the fault of a bad input what the script needs to correct it
 // (codemode-run-spec section 7.2): of each thing that is wrong what was expected and
 // what was there, and an input that works. Any other error stays as it is.
 func explained(err error, op *catalog.Operation, input json.RawMessage) error {
@@ -43,7 +43,7 @@ func explained(err error, op *catalog.Operation, input json.RawMessage) error {
 	return &f
 }
 
-// detailsOf gives the details of a bad input, which come from a plugin as plain
+// detailsOf returns the details of a bad input, which come from a plugin as plain
 // JSON; ok is false where they are about something else.
 func detailsOf(f *fault.Fault) (wrong []fault.Detail, ok bool) {
 	raw, err := json.Marshal(f.Details)
@@ -94,7 +94,7 @@ func receipt(v any, found bool) string {
 	return typeOf(v)
 }
 
-// schemaAt gives the schema of what stands at a JSON Pointer, nil where the schema
+// schemaAt returns the schema of what stands at a JSON Pointer, nil where the schema
 // says nothing of it, and the schema of the object around it.
 func schemaAt(schema any, path string) (at, parent map[string]any) {
 	at, _ = schema.(map[string]any)

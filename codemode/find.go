@@ -73,7 +73,7 @@ func describe(v *catalog.View, h catalog.Hit) (name, summary string) {
 	return sdkName(v, h.Operation.ID), h.Operation.Summary
 }
 
-// declare gives a hit's declaration; all of one search stand together.
+// declare returns a hit's declaration; all of one search stand together.
 func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text string) {
 	switch {
 	case h.Resource != nil:

@@ -32,7 +32,7 @@ func idempotencyKey() member {
 	return m
 }
 
-// once gives the run its key. What may differ in a repetition is what decides
+// once has the run claim its key. What may differ in a repetition is what decides
 // neither what the script does nor what its caller gets: limits, correlationId.
 func (e *execution) once() error {
 	if e.in.IdempotencyKey == "" {

@@ -22,7 +22,7 @@ type Options struct {
 	Executor func(Limits) (wire.Executor, error)
 }
 
-// Provide gives the provider of code mode: the operations of its faces, and the
+// Provide returns the provider of code mode: the operations of its faces, and the
 // declarations as documents.
 func Provide(o Options) catalog.Provider {
 	if o.Executor == nil {
@@ -94,7 +94,7 @@ func (p *provider) Stop(context.Context) error {
 	return p.executor.Close()
 }
 
-// Offer gives the operations of the configured faces. Those of `koan` are always
+// Offer returns the operations of the configured faces. Those of `koan` are always
 // there for the app's own commands. Switched off they stay in the catalog, listed
 // nowhere, and end in code_mode_disabled.
 func (p *provider) Offer() catalog.Offer {

@@ -99,7 +99,7 @@ func (r *replayed) alone(ctx context.Context, p *provider) (err error) {
 	return err
 }
 
-// replaying gives the script that ctx executes again, nil for an ordinary run.
+// replaying returns the script that ctx executes again, nil for an ordinary run.
 func replaying(ctx context.Context) *replayed {
 	r, _ := ctx.Value(replayedKey{}).(*replayed)
 	return r

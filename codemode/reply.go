@@ -117,7 +117,7 @@ const (
 	maxCallsBytes = 64 << 10
 )
 
-// bounded gives the first calls that a reply has room for. When some are left
+// bounded returns the first calls that a reply has room for. When some are left
 // out, a last record stands for them: its tool is "…", it is ok when all of them
 // were, it lasted as long as they did together, and its error says how many.
 func bounded(calls []run.CallRecord) []run.CallRecord {

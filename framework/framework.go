@@ -317,7 +317,7 @@ func (i *Instance) mode(v catalog.Values) exposure.Mode {
 	return exposure.Server(exposure.Mode(v.String("exposure")), i.app.Exposure)
 }
 
-// Negotiated tells that the configuration leaves the mode open, so that package
+// Negotiated reports whether the configuration leaves the mode open, so that package
 // defaults count.
 func (i *Instance) Negotiated() bool { return negotiated(i.values) }
 

@@ -376,7 +376,7 @@ func (b *bench) invoke(ctx context.Context, domain, fn string, in any) (echoOut,
 
 func (b *bench) say(in echoIn) (echoOut, error) { return b.invoke(b.t.Context(), "echo", "say", in) }
 
-// alive tells whether a process is there and no zombie.
+// alive reports whether a process is there and no zombie.
 func alive(pid string) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")

@@ -126,7 +126,7 @@ func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[
 	return out, nil
 }
 
-// sameManifest tells whether the operations would be the same.
+// sameManifest reports whether the operations would be the same.
 func sameManifest(a, b *wire.Manifest) bool { return proto.Equal(a, b) }
 
 // Bounds of what a plugin says of itself, in bytes.

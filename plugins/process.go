@@ -89,7 +89,7 @@ func launch(ctx context.Context, path string, timeout time.Duration, log *slog.L
 	return p, nil
 }
 
-// ready tells whether a call has a chance: nobody has given the process up, the
+// ready reports whether a call has a chance: nobody has given the process up, the
 // connection stands, and the process has not ended a moment ago.
 func (p *process) ready() bool {
 	select {
@@ -249,7 +249,7 @@ func (c *child) Kill(context.Context) error {
 	return nil
 }
 
-// over tells whether the process has ended, also before Wait has noticed.
+// over reports whether the process has ended, also before Wait has noticed.
 func (c *child) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

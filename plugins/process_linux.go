@@ -22,7 +22,7 @@ func confine(cmd *exec.Cmd) {
 // has not been reaped, so that its id is still its own.
 func killTree(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// ended tells whether a child has ended, without reaping it.
+// ended reports whether a child has ended, without reaping it.
 func ended(pid int) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)

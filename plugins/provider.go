@@ -202,7 +202,7 @@ func (p *Provider) leftAlone(skipped []string) {
 	}
 }
 
-// folder gives the plugins' folder, and whether the configuration names it.
+// folder returns the plugins' folder, and whether the configuration names it.
 func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err error) {
 	if dir = v.String(keyDir); dir != "" {
 		dir, err = filepath.Abs(dir)
@@ -268,7 +268,7 @@ func sorted(by map[string]*plugin) []*plugin {
 	return out
 }
 
-// Offer gives the operations of all plugins that have ever started. Their processes stay
+// Offer returns the operations of all plugins that have ever started. Their processes stay
 // until no run needs them.
 func (p *Provider) Offer() catalog.Offer {
 	var o catalog.Offer

@@ -221,7 +221,7 @@ func (p *plugin) adopt(proc *process) {
 	p.provider.adopted(p, fresh)
 }
 
-// acquire gives the running process, waiting a little for one that is being
+// acquire returns the running process, waiting a little for one that is being
 // started.
 func (p *plugin) acquire(ctx context.Context) (*process, error) {
 	patience := time.Now().Add(p.provider.opts.Patience)

@@ -62,7 +62,7 @@ func open(t *testing.T, settings ...koantest.Setting) kitchen {
 	return kitchen{koantest.New(t, app(), settings...), t, photos}
 }
 
-// photo gives a photo of packages with these codes. Drawing one takes a moment,
+// photo returns a photo of packages with these codes. Drawing one takes a moment,
 // so each is drawn once.
 func (k kitchen) photo(name string, codes ...string) string {
 	k.t.Helper()
@@ -74,7 +74,7 @@ func (k kitchen) photo(name string, codes ...string) string {
 	return k.copy(drawn, name)
 }
 
-// sample gives a photo that is in the repository.
+// sample returns a photo that is in the repository.
 func (k kitchen) sample(name string) string {
 	k.t.Helper()
 	return k.copy(filepath.Join("testdata", name), name)
@@ -88,7 +88,7 @@ func (k kitchen) copy(from, name string) string {
 	return name
 }
 
-// gtins gives the barcodes of products.
+// gtins returns the barcodes of products.
 func gtins(numbers ...int) []string {
 	out := make([]string, len(numbers))
 	for i, n := range numbers {

@@ -17,7 +17,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run gives the exit status: 0, 1 when the work failed, 2 on wrong use.
+// run returns the exit status: 0, 1 when the work failed, 2 on wrong use.
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{

@@ -18,7 +18,7 @@ type memoKey struct{}
 // taken are the members of SDK that no domain may be called (CONTRACT section 3).
 var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "args": true, "run": true}
 
-// Bind gives the bindings of a View: entities by name, domains and functions in
+// Bind returns the bindings of a View: entities by name, domains and functions in
 // the order of their IDs. They are made once per View.
 func Bind(v *catalog.View) wire.Bindings {
 	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })

@@ -22,7 +22,7 @@ type Server struct {
 	Operations []*catalog.Operation
 }
 
-// Tool gives a tool and its operation by the tool's name or by its export.
+// Tool returns a tool and its operation by the tool's name or by its export.
 func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 	for _, by := range []func(wire.Tool) bool{
 		func(t wire.Tool) bool { return t.Name == name },
@@ -37,7 +37,7 @@ func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 
 type serversKey struct{}
 
-// Servers gives the servers of a View: the app's entities first, if scripts can call any, then plugins and
+// Servers returns the servers of a View: the app's entities first, if scripts can call any, then plugins and
 // upstreams in the order of their ids. They are made once per View.
 func Servers(v *catalog.View, app App) []*Server {
 	return catalog.Memo(v, serversKey{}, func() []*Server { return servers(v, app) })
@@ -144,12 +144,12 @@ var (
 	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
 )
 
-// computes tells that a module may be imported whose path is not written out.
+// computes reports whether a module may be imported whose path is not written out.
 func computes(code string) bool {
 	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
 }
 
-// Importing gives the bindings of a View for one script: the servers with the
+// Importing returns the bindings of a View for one script: the servers with the
 // tools of those that the code may import.
 func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	b := Bind(v)

@@ -118,7 +118,7 @@ func given(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// logsApart gives the first entry that differs. Of an interrupted run one of the two
+// logsApart returns the first entry that differs. Of an interrupted run one of the two
 // may end sooner.
 func logsApart(then, now []wire.Log, interrupted bool) *run.Difference {
 	for i := range max(len(then), len(now)) {

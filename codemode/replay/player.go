@@ -140,7 +140,7 @@ func (t *Turn) said() string {
 	return fmt.Sprintf("waiting for a call, or %g ms", float64(t.MostUs)/1000)
 }
 
-// answered gives the error of a turn.
+// answered returns the error of a turn.
 func (p *Player) answered(t *Turn) error {
 	if t.Ends == endsCut {
 		return p.interrupt()

@@ -157,7 +157,7 @@ func TestReplayIsIdentical(t *testing.T) {
 	}
 }
 
-// change gives what is kept after an edit of its bytes, or of the code.
+// change returns what is kept after an edit of its bytes, or of the code.
 func change(t *testing.T, s *replay.Script, code, from, to string) *replay.Script {
 	t.Helper()
 	raw, err := s.Encode()

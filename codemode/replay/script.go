@@ -66,7 +66,7 @@ type Ending struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Fault  json.RawMessage `json:"fault,omitempty"`
 	Logs   []wire.Log      `json:"logs"`
-	// Cut tells that something from outside ended the attempt.
+	// Cut says that something from outside ended the attempt.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func digest(input []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Encode gives the bytes that Decode reads.
+// Encode returns the bytes that Decode reads.
 func (s *Script) Encode() ([]byte, error) { return wire.Marshal(s) }
 
 // Decode reads what Encode gave, and refuses everything else. The code and the

@@ -173,7 +173,7 @@ func takes(pattern *ast.ObjectPattern, name unistring.String) bool {
 	return false
 }
 
-// positioned gives a literal, which has no position, one.
+// positioned returns a literal, which has no position, one.
 func positioned(e ast.Expression) ast.Expression {
 	switch e.(type) {
 	case *ast.NullLiteral, *ast.NumberLiteral, *ast.BooleanLiteral:
@@ -203,7 +203,7 @@ func number(at file.Idx, n int) *ast.NumberLiteral {
 	return &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(n)}
 }
 
-// marked gives a loop that does nothing something that has a position: it would be
+// marked returns a loop that does nothing something that has a position: it would be
 // reported at the last thing before it that has one.
 func marked(at file.Idx, body ast.Statement) ast.Statement {
 	switch b := body.(type) {

@@ -29,7 +29,7 @@ type shape struct {
 	ops  []string
 }
 
-// base gives the largest shape whose methods another one all has, nil if there
+// base returns the largest shape whose methods another one all has, nil if there
 // is none.
 func (g *generator) base(of shape) *shape {
 	var best *shape
@@ -48,7 +48,7 @@ func (g *generator) base(of shape) *shape {
 
 type generatorKey struct{}
 
-// newGenerator gives the generator of a view, made once: who changes it copies it.
+// newGenerator returns the generator of a view, made once: who changes it copies it.
 func newGenerator(v *catalog.View) *generator {
 	return catalog.Memo(v, generatorKey{}, func() *generator { return makeGenerator(v) })
 }

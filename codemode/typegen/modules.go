@@ -10,7 +10,7 @@ import (
 
 type modulesKey struct{}
 
-// Modules gives the declarations of everything that scripts of a View can import,
+// Modules returns the declarations of everything that scripts of a View can import,
 // as a file that stands by itself (codemode-run-spec section 4.4).
 func Modules(v *catalog.View, app bind.App) string {
 	return catalog.Memo(v, modulesKey{}, func() string {
@@ -71,7 +71,7 @@ declare module "` + wire.ModuleErrors + `" {
 // typesName is the namespace of a module's types.
 const typesName = "Types"
 
-// Module gives the declaration of a server's module. It is made once per View.
+// Module returns the declaration of a server's module. It is made once per View.
 func Module(v *catalog.View, s *bind.Server) string {
 	type key struct{ id string }
 	return catalog.Memo(v, key{s.ID}, func() string {
@@ -84,7 +84,7 @@ func Module(v *catalog.View, s *bind.Server) string {
 	})
 }
 
-// ModuleFunction gives the declaration of one function of a server's module, by
+// ModuleFunction returns the declaration of one function of a server's module, by
 // its place among the tools.
 func ModuleFunction(_ *catalog.View, s *bind.Server, tool int) string {
 	return module(s, []int{tool}) + "}\n"
@@ -113,7 +113,7 @@ func module(s *bind.Server, tools []int) string {
 	return "declare module " + quote(wire.ModuleServers+s.ID) + " {\n" + types + functions.String()
 }
 
-// ModuleNames gives what stands of a View's servers in a tool's description
+// ModuleNames returns what stands of a View's servers in a tool's description
 // within a budget in bytes: for each server its functions by name, as many as
 // there is room for.
 func ModuleNames(v *catalog.View, app bind.App, budget int) string {

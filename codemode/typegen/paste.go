@@ -11,7 +11,7 @@ import (
 // together. So methods are members of an interface that merges with itself, and a
 // variable of that type, which may be declared more than once.
 
-// Block gives the declarations of one entity with its methods written out. Of the
+// Block returns the declarations of one entity with its methods written out. Of the
 // entities that its edges lead to it declares the id. ok is false for an entity
 // that the View has not.
 func Block(v *catalog.View, name string) (text string, ok bool) {
@@ -23,7 +23,7 @@ func Block(v *catalog.View, name string) (text string, ok bool) {
 	return g.pasted(r, g.unions(r), r.Operations, g.names(r), true), true
 }
 
-// Method gives the signatures of the SDK methods that an entity's operation
+// Method returns the signatures of the SDK methods that an entity's operation
 // becomes, with the entity's fields or, where those were given already, without.
 // ok is false for one that scripts cannot call.
 func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
@@ -71,7 +71,7 @@ func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t ty
 	return b.String()
 }
 
-// Function gives the declaration of a plugin's function with its types. ok is
+// Function returns the declaration of a plugin's function with its types. ok is
 // false for one that scripts of this View cannot call.
 func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
 	for _, d := range bind.Bind(v).Domains {

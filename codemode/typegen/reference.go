@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// reference gives the type of what a $ref leads to: a name, or without a namespace
+// reference returns the type of what a $ref leads to: a name, or without a namespace
 // the type itself.
 func (c *converter) reference(ref string, p position) string {
 	pointer, ok := c.local(ref)
@@ -40,7 +40,7 @@ func (c *converter) reference(ref string, p position) string {
 	return c.name(pointer, c.base+catalog.Pascal(catalog.Identifier(last)))
 }
 
-// local gives the pointer in this document that a reference stands for: "#",
+// local returns the pointer in this document that a reference stands for: "#",
 // "#/$defs/a%20b", "#anchor", and the same behind the document's own $id.
 func (c *converter) local(ref string) (pointer string, ok bool) {
 	if root, isObject := c.doc.(map[string]any); isObject {
@@ -93,7 +93,7 @@ func (c *converter) findAnchors(at any, pointer string, nodes *int) {
 // maxPointer bounds a pointer in bytes.
 const maxPointer = 4096
 
-// leads tells whether the type of a pointer is, without any structure between,
+// leads reports whether the type of a pointer is, without any structure between,
 // that of another.
 func (c *converter) leads(from, to string, seen map[string]bool) bool {
 	if from == to {

@@ -40,7 +40,7 @@ func (n *namespace) input(schema json.RawMessage, name, domain string) (kind str
 	return n.root(schema, name, domain), optional
 }
 
-// root gives the type of a whole schema: a name where it deserves one.
+// root returns the type of a whole schema: a name where it deserves one.
 func (n *namespace) root(schema json.RawMessage, name, domain string) string {
 	doc, ok := decode(schema)
 	if !ok {
@@ -56,7 +56,7 @@ func (n *namespace) root(schema json.RawMessage, name, domain string) string {
 	return qualified
 }
 
-// jsonFieldType gives the type of an entity's JSON field, in one expression.
+// jsonFieldType returns the type of an entity's JSON field, in one expression.
 func jsonFieldType(schema json.RawMessage) string {
 	doc, ok := decode(schema)
 	if !ok {
@@ -67,7 +67,7 @@ func jsonFieldType(schema json.RawMessage) string {
 	return c.convert(doc, position{})
 }
 
-// hasID tells that a schema, or the elements of a list, have a member "id". An
+// hasID reports whether a schema, or the elements of a list, have a member "id". An
 // object with an id is an entity to the types of filters, so these are written as
 // objects with any members.
 func (c *converter) hasID(schema any) bool {
@@ -126,7 +126,7 @@ type converter struct {
 // warning that says so.
 func unsaid(why string) string { return "unknown /** " + why + " */" }
 
-// isUnsaid tells that a type admits everything.
+// isUnsaid reports whether a type admits everything.
 func isUnsaid(kind string) bool { return kind == "unknown" || strings.HasPrefix(kind, "unknown /**") }
 
 // position is where in the types a schema stands.
@@ -140,7 +140,7 @@ func (p position) within() position { return position{p.owner, true, p.depth + 1
 
 func (p position) beside() position { return position{p.owner, p.inside, p.depth + 1} }
 
-// name gives the type name of a pointer's schema and queues the type.
+// name returns the type name of a pointer's schema and queues the type.
 func (c *converter) name(pointer, want string) string {
 	if name, ok := c.names[pointer]; ok {
 		return name
@@ -165,7 +165,7 @@ func (c *converter) flush() {
 	}
 }
 
-// convert gives the type of a schema.
+// convert returns the type of a schema.
 func (c *converter) convert(schema any, p position) string {
 	c.nodes++
 	if p.depth > maxSchemaDepth || c.nodes > maxSchemaNodes {
@@ -187,7 +187,7 @@ func (c *converter) convert(schema any, p position) string {
 	return "unknown"
 }
 
-// object gives the type of a schema that is an object: all that its keywords say,
+// object returns the type of a schema that is an object: all that its keywords say,
 // together.
 func (c *converter) object(s map[string]any, p position) string {
 	var parts []string
@@ -234,7 +234,7 @@ func (c *converter) combine(list []any, p position, join func([]string) string) 
 	return join(kinds)
 }
 
-// own gives what `type` and the keywords of objects and arrays say, "" for
+// own returns what `type` and the keywords of objects and arrays say, "" for
 // nothing.
 func (c *converter) own(s map[string]any, p position) string {
 	var kinds []string

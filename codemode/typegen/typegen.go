@@ -21,14 +21,14 @@ type allKey struct{}
 
 type inlineKey struct{ budget int }
 
-// Declarations gives everything a script of this View can call, as a file that
+// Declarations returns everything a script of this View can call, as a file that
 // stands by itself. The text is the same for every View with the same content, and
 // its first line is the digest of the rest.
 func Declarations(v *catalog.View) string {
 	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v, false)) })
 }
 
-// Prelude gives what the declarations of entities and functions build on: the
+// Prelude returns what the declarations of entities and functions build on: the
 // globals, what SDK always has, and the types of filters and methods.
 func Prelude(v *catalog.View) string {
 	return header + globals + "\ndeclare namespace SDK {\n" + core + newGenerator(v).generics() + "}\n"
@@ -60,7 +60,7 @@ func namespaceSDK(v *catalog.View, brief bool) string {
 	return b.String()
 }
 
-// Entity gives the declarations of one entity, as a file that stands by itself:
+// Entity returns the declarations of one entity, as a file that stands by itself:
 // the entities its edges lead to are there without edges of their own. ok is
 // false for an entity that the View has not.
 func Entity(v *catalog.View, name string) (text string, ok bool) {
@@ -92,7 +92,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	return sealed(b.String()), true
 }
 
-// Inline gives what stands of a View in a tool's description within a budget in
+// Inline returns what stands of a View in a tool's description within a budget in
 // bytes: the declarations of SDK (complete), with their comments or, where that is too
 // long, without; else a line for each entity and domain, while there are at most 40
 // entities; else nothing.

@@ -88,7 +88,7 @@ type Writer struct {
 	buf []byte
 }
 
-// NewWriter gives a Writer that makes one Write call per frame, and for a long frame one
+// NewWriter returns a Writer that makes one Write call per frame, and for a long frame one
 // for each part, which is not copied then.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
@@ -133,13 +133,13 @@ type Reader struct {
 	max int
 }
 
-// NewReader gives a Reader that refuses frames with a payload above max bytes.
+// NewReader returns a Reader that refuses frames with a payload above max bytes.
 func NewReader(r io.Reader, max int) *Reader { return &Reader{r: r, max: max} }
 
 // SetMax changes the bound, in bytes of payload.
 func (r *Reader) SetMax(max int) { r.max = max }
 
-// Read gives the next frame; its payload belongs to the caller. It ends in
+// Read returns the next frame; its payload belongs to the caller. It ends in
 // io.EOF between two frames, in ErrFrame for a frame that is malformed, cut off
 // or too long.
 func (r *Reader) Read() (Frame, error) {
@@ -162,7 +162,7 @@ func (r *Reader) Read() (Frame, error) {
 	return f, nil
 }
 
-// EncodeCall gives what stands before the input in the payload of a call.
+// EncodeCall returns what stands before the input in the payload of a call.
 func EncodeCall(operation string) []byte {
 	return append(binary.AppendUvarint(nil, uint64(len(operation))), operation...)
 }
@@ -177,7 +177,7 @@ func DecodeCall(payload []byte) (operation string, input json.RawMessage, err er
 	return string(rest[:n]), rest[n:], nil
 }
 
-// EncodeAwait gives the payload of a KindAwait: how long to wait at most, negative
+// EncodeAwait returns the payload of a KindAwait: how long to wait at most, negative
 // for as long as it takes.
 func EncodeAwait(most time.Duration) []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(most))
@@ -200,7 +200,7 @@ const (
 	StatusEnds                // a fault that ends the script (run.Ends)
 )
 
-// EncodeReturn gives what stands before the body in the payload of a return.
+// EncodeReturn returns what stands before the body in the payload of a return.
 // nowMs is the script's clock after the call, in Unix milliseconds.
 func EncodeReturn(s Status, nowMs int64) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(nowMs)), byte(s))

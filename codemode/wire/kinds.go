@@ -21,5 +21,5 @@ func (e *Entity) Kind(i int) byte {
 	return e.Kinds[i]
 }
 
-// ToMany tells whether an edge leads to many.
+// ToMany reports whether an edge leads to many.
 func (e *Entity) ToMany(edge string) bool { return slices.Contains(e.Many, edge) }

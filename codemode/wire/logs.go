@@ -16,10 +16,10 @@ type LogBudget struct {
 	full           bool
 }
 
-// Full tells that nothing more is admitted.
+// Full reports whether nothing more is admitted.
 func (b *LogBudget) Full() bool { return b.full }
 
-// Admit gives what may be sent for an entry: the entry, then perhaps a marker
+// Admit returns what may be sent for an entry: the entry, then perhaps a marker
 // that says that the rest is missing, or nothing. The first entry that passes a
 // limit is cut, or stands for the marker.
 func (b *LogBudget) Admit(l Log) []Log {

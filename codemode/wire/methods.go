@@ -22,7 +22,7 @@ var methods = []struct {
 	{"delete-many", []string{"deleteMany"}},
 }
 
-// Methods gives the names of the SDK methods that an entity's op becomes, nil
+// Methods returns the names of the SDK methods that an entity's op becomes, nil
 // for an op that scripts have no method for.
 func Methods(op string) []string {
 	for _, m := range methods {
@@ -42,7 +42,7 @@ func MethodOps() []string {
 	return out
 }
 
-// OpOf gives the op of an entity that an SDK method calls, "" for none of that name.
+// OpOf returns the op of an entity that an SDK method calls, "" for none of that name.
 func OpOf(method string) string {
 	for _, m := range methods {
 		if slices.Contains(m.names, method) {

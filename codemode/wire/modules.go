@@ -32,7 +32,7 @@ type Server struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	// Ordered tells that its calls run one at a time in the order of issue.
+	// Ordered says that its calls run one at a time in the order of issue.
 	Ordered bool `json:"ordered,omitempty"`
 	// Tools are there where the code may import the module.
 	Tools []Tool `json:"tools,omitempty"`
@@ -57,5 +57,5 @@ var Discovery = []struct {
 	Length int
 }{{"listServers", 0}, {"describeServer", 2}, {"listTools", 2}, {"getTool", 2}, {"searchTools", 2}}
 
-// ServerOf gives the id of the server whose module a path names.
+// ServerOf returns the id of the server whose module a path names.
 func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path, ModuleServers) }

@@ -102,7 +102,7 @@ func (b Bindings) Encoded() Bindings {
 	return b
 }
 
-// With gives the same bindings with these servers.
+// With returns the same bindings with these servers.
 func (b Bindings) With(servers []Server) Bindings {
 	b.Servers, b.encoded = servers, nil
 	return b
@@ -138,7 +138,7 @@ type Entity struct {
 	// nobody said.
 	Kinds string   `json:"kinds,omitempty"`
 	Sets  []string `json:"sets,omitempty"`
-	// Versioned tells that ifVersion works, Searchable that q does.
+	// Versioned says that ifVersion works, Searchable that q does.
 	Versioned  bool `json:"versioned,omitempty"`
 	Searchable bool `json:"searchable,omitempty"`
 }

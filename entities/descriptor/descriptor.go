@@ -48,7 +48,7 @@ type Column struct {
 	// that does not compare with text: a composite, an enum, a domain, or one of an
 	// extension. "" for all usual types.
 	Native string
-	// Single tells that numbers are kept with the precision of a float32.
+	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see
 	// Refers is the resource that a foreign key refers to, whether or not an edge
@@ -62,12 +62,12 @@ type Column struct {
 // what a column holds is what the database's driver gives and takes. null is
 // neither. Package shim has what generated code fills in.
 type Form interface {
-	// Show gives what callers see of what the column holds.
+	// Show returns what callers see of what the column holds.
 	Show(held any) (seen any, err error)
-	// Bind gives what the column holds for what callers see. Its error says what is
+	// Bind returns what the column holds for what callers see. Its error says what is
 	// wrong with the value, for the caller.
 	Bind(seen any) (held any, err error)
-	// Canonical gives the one way of writing a value that Show would choose.
+	// Canonical returns the one way of writing a value that Show would choose.
 	Canonical(seen any) (any, error)
 }
 
@@ -106,13 +106,13 @@ type Edge struct {
 	JoinTable  string
 	JoinOwn    string // column that refers to this entity
 	JoinTarget string // column that refers to the target
-	// Cascade tells that deleting this entity deletes the edge's rows through the
+	// Cascade says that deleting this entity deletes the edge's rows through the
 	// foreign key; SetNull that it clears their reference.
 	Cascade bool
 	SetNull bool
 }
 
-// Own tells whether writing the edge is writing OwnKey and nothing else. ent keeps
+// Own reports whether writing the edge is writing OwnKey and nothing else. ent keeps
 // the two rows of a one-to-one edge within a type in step.
 func (e *Edge) Own() bool {
 	return e.OwnKey != "" && (e.Relation == M2O || e.Relation == O2O && e.Inverse)
@@ -159,7 +159,7 @@ type Entity struct {
 	UpsertBy []string
 	// VersionColumn is the optimistic lock's column, "" for none.
 	VersionColumn string
-	// Hooked tells that the schema has hooks or policies, so that every write must
+	// Hooked says that the schema has hooks or policies, so that every write must
 	// go through ent's update path, never through a native upsert.
 	Hooked bool
 	// Referrers are the entities whose rows refer to this one's, whether or not an
@@ -192,7 +192,7 @@ func Remember[T any](m *Memo, key any, make func() T) T {
 	return got.(T)
 }
 
-// Column gives the column of a field (or of the key) by JSON name, nil if there
+// Column returns the column of a field (or of the key) by JSON name, nil if there
 // is none.
 func (e *Entity) Column(field string) *Column {
 	if e.Key.Field == field {
@@ -206,7 +206,7 @@ func (e *Entity) Column(field string) *Column {
 	return nil
 }
 
-// Edge gives an edge by JSON name, nil if there is none.
+// Edge returns an edge by JSON name, nil if there is none.
 func (e *Entity) Edge(name string) *Edge {
 	for i := range e.Edges {
 		if e.Edges[i].Name == name {
@@ -307,5 +307,5 @@ func (e *Entity) searched() []string {
 	return out
 }
 
-// Entity gives an entity by resource name, nil if there is none.
+// Entity returns an entity by resource name, nil if there is none.
 func (g *Graph) Entity(name string) *Entity { return g.byName[name] }

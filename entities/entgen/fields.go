@@ -61,7 +61,7 @@ type foreign struct {
 	onDelete              schema.ReferenceOption
 }
 
-// referrers gives the columns of exposed entities that refer to a table, and of
+// referrers returns the columns of exposed entities that refer to a table, and of
 // those that refer to rows of others which go with its rows.
 func (m *model) referrers(table string, via ...descriptor.Via) []descriptor.Referrer {
 	var out []descriptor.Referrer
@@ -87,7 +87,7 @@ func (m *model) referrers(table string, via ...descriptor.Via) []descriptor.Refe
 	return out
 }
 
-// unexposed gives the references to a table's rows from tables that are not exposed
+// unexposed returns the references to a table's rows from tables that are not exposed
 // which deleting a row follows. Rows that only link two others are none: they are
 // seen as the relationship that they are.
 func (m *model) unexposed(table string) (out []descriptor.Unexposed) {
@@ -166,7 +166,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
 }
 
-// seenAs tells whether the JSON of a default is how callers see values of a type.
+// seenAs reports whether the JSON of a default is how callers see values of a type.
 func seenAs(raw json.RawMessage, typ catalog.FieldType) bool {
 	if len(raw) == 0 {
 		return false
@@ -189,7 +189,7 @@ var ranges = map[field.Type][2]float64{
 	field.TypeUint8: {0, math.MaxUint8}, field.TypeUint16: {0, math.MaxUint16}, field.TypeUint32: {0, math.MaxUint32},
 }
 
-// within gives the limit of a field: its annotation's, else its type's.
+// within returns the limit of a field: its annotation's, else its type's.
 func within(annotated *float64, limit float64) *float64 {
 	if annotated != nil {
 		return annotated
@@ -222,12 +222,12 @@ func (m *model) checkField(where string, f *catalog.Field, version bool) {
 	}
 }
 
-// above tells whether a lower limit is higher than the upper one.
+// above reports whether a lower limit is higher than the upper one.
 func above[T int | float64](lower, upper *T) bool {
 	return lower != nil && upper != nil && *lower > *upper
 }
 
-// constant gives a default or example as JSON.
+// constant returns a default or example as JSON.
 func (m *model) constant(where string, v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -236,7 +236,7 @@ func (m *model) constant(where string, v any) json.RawMessage {
 	return b
 }
 
-// jsonSchema gives the schema of the Go types whose JSON is plain, nil for
+// jsonSchema returns the schema of the Go types whose JSON is plain, nil for
 // others.
 func jsonSchema(goType string) json.RawMessage {
 	if elem, ok := strings.CutPrefix(goType, "[]"); ok {
@@ -266,7 +266,7 @@ func jsonSchema(goType string) json.RawMessage {
 	return nil
 }
 
-// visible tells whether callers see an edge: its target is exposed, and no
+// visible reports whether callers see an edge: its target is exposed, and no
 // annotation hides it.
 func (m *model) visible(e *gen.Edge) bool {
 	a := decode[expose.Edge](m, e.Name, e.Annotations, expose.EdgeName)

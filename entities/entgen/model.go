@@ -63,7 +63,7 @@ func (k kind) Forms() (out []setter) {
 	return out
 }
 
-// Scanners tells whether a form of the type refers to ValueScanners.
+// Scanners reports whether a form of the type refers to ValueScanners.
 func (k kind) Scanners() bool {
 	return strings.Contains(k.IDForm.Form, ".ValueScanner.") || slices.ContainsFunc(k.SetFields, func(s setter) bool { return strings.Contains(s.Form, ".ValueScanner.") })
 }
@@ -167,7 +167,7 @@ func (m *model) readKind(n *gen.Type) kind {
 	return k
 }
 
-// ids gives the Go expression of a type's id form, and of the form of its own
+// ids returns the Go expression of a type's id form, and of the form of its own
 // that it needs, if it does.
 func (m *model) ids(n *gen.Type) (ids, own string) {
 	f := n.ID
@@ -189,7 +189,7 @@ func (m *model) ids(n *gen.Type) (ids, own string) {
 	return "", ""
 }
 
-// setter gives the generated code that sets a field, or says why it cannot be set.
+// setter returns the generated code that sets a field, or says why it cannot be set.
 func (m *model) setter(n *gen.Type, f *gen.Field) (out setter, problem string) {
 	a := decode[expose.Field](m, n.Name+"."+f.Name, f.Annotations, expose.FieldName)
 	if a == nil {

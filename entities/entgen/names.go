@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// camel gives the JSON name of an ent name: "assigned_user_id" and
+// camel returns the JSON name of an ent name: "assigned_user_id" and
 // "assignedUserId" both become "assignedUserId", "URLPath" becomes "urlPath".
 func camel(s string) string {
 	var b strings.Builder
@@ -29,7 +29,7 @@ func camel(s string) string {
 	return b.String()
 }
 
-// leading tells whether all of a name so far are capitals.
+// leading reports whether all of a name so far are capitals.
 func leading(runes []rune) bool {
 	for _, r := range runes {
 		if !unicode.IsUpper(r) {

@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/entities/expose"
 )
 
-// Plain tells whether storing a row of a type is ent's defaults, its validators
+// Plain reports whether storing a row of a type is ent's defaults, its validators
 // and one statement over the values of the mutation. Hooks and policies stand
 // around that; a ValueScanner keeps other values than the mutation has; two rows of
 // one type that refer to each other are written together; the feature of schema

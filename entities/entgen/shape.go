@@ -36,10 +36,10 @@ type shape struct {
 
 const uuidPackage = "github.com/google/uuid"
 
-// own tells whether a Go type keeps itself in the database.
+// own reports whether a Go type keeps itself in the database.
 func own(f *gen.Field) bool { return f.HasGoType() && f.Type.ValueScanner() }
 
-// textual tells whether a Go type is written and read as text.
+// textual reports whether a Go type is written and read as text.
 func textual(f *gen.Field) bool {
 	t := f.Type.RType
 	return t != nil && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
@@ -245,7 +245,7 @@ func nativeType(f *gen.Field, s shape) string {
 	return typ
 }
 
-// decimalColumn tells whether some database keeps the field as a decimal.
+// decimalColumn reports whether some database keeps the field as a decimal.
 func decimalColumn(f *gen.Field) bool {
 	for _, typ := range f.Column().SchemaType {
 		typ = strings.ToLower(typ)

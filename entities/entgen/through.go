@@ -33,7 +33,7 @@ func (m *model) writtenElsewhere(e *gen.Edge) string {
 	return ""
 }
 
-// linkable tells whether ent can make a row of an edge schema from the two ids.
+// linkable reports whether ent can make a row of an edge schema from the two ids.
 func (m *model) linkable(e *gen.Edge, t *gen.Type) bool {
 	if t.HasOneFieldID() && t.ID.UserDefined && !(t.ID.Type.Type.Integer() && !t.ID.Default && t.ID.PK().Increment) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/expose"
 )
 
-// upsertBy gives the JSON names of the key that an annotation declares, and
+// upsertBy returns the JSON names of the key that an annotation declares, and
 // reports what is no key: values that are not always there, or not unique, do not
 // say which entity is meant.
 func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
@@ -43,7 +43,7 @@ func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (n
 	return names
 }
 
-// unique tells whether the database keeps the values of some fields unique
+// unique reports whether the database keeps the values of some fields unique
 // together.
 func unique(n *gen.Type, fields []string) bool {
 	columns := make([]string, len(fields))

@@ -135,10 +135,10 @@ type Edge struct {
 // Name implements schema.Annotation.
 func (Edge) Name() string { return EdgeName }
 
-// Number gives a pointer to a float, for limits.
+// Number returns a pointer to a float, for limits.
 func Number(v float64) *float64 { return &v }
 
-// Length gives a pointer to an int, for limits.
+// Length returns a pointer to an int, for limits.
 func Length(v int) *int { return &v }
 
 func or(a, b string) string {

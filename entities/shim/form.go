@@ -41,7 +41,7 @@ func NewForm[M, T any](_ func(M, T), seen Seen, keeps *field.TypeValueScanner[T]
 	return &Form[T]{seen, keeps}
 }
 
-// Set gives a value to a typed setter: one of the type, or as callers write it.
+// Set passes a value to a typed setter: one of the type, or as callers write it.
 func (f *Form[T]) Set(v any, set func(T)) error {
 	t, err := f.parse(v)
 	if err == nil {
@@ -185,7 +185,7 @@ func scanInto(s sql.Scanner, src any) error {
 	return err
 }
 
-// value gives what the database keeps.
+// value returns what the database keeps.
 func (f *Form[T]) value(t T) (any, error) {
 	var v driver.Value
 	var err error
@@ -224,7 +224,7 @@ func fill[T any](with func(pointer any) error) (T, error) {
 	return t, err
 }
 
-// convert gives a value the type T of the same kind, and refuses what does not
+// convert returns a value the type T of the same kind, and refuses what does not
 // fit.
 func convert[T any](v any) (T, error) {
 	var t T

@@ -92,7 +92,7 @@ func plainInt[T integer](id T) (any, error) {
 	return nil, fmt.Errorf("%d is out of range", id)
 }
 
-// IDs gives ids their type back. The engine passes only what ParseID gave.
+// IDs returns ids their type back. The engine passes only what ParseID gave.
 func IDs[T any](ids []any) []T {
 	out := make([]T, len(ids))
 	for i, id := range ids {

@@ -43,9 +43,9 @@ type Client interface {
 	// Begin binds a client to a driver whose Tx gives the transaction to take part
 	// in.
 	Begin(ctx context.Context, drv dialect.Driver) (Tx, error)
-	// Hooked tells whether the app added hooks to an ent type at run time.
+	// Hooked reports whether the app added hooks to an ent type at run time.
 	Hooked(typ string) bool
-	// Ruled tells whether an ent type has a policy or interceptors, so that every
+	// Ruled reports whether an ent type has a policy or interceptors, so that every
 	// read has to ask its Rows.
 	Ruled(typ string) bool
 }
@@ -70,11 +70,11 @@ type Kind struct {
 	// Generated are the columns of fields whose value a function makes, at creation
 	// or at an update. They go on the tape.
 	Generated []string
-	// SettableID tells that a caller may choose the id of a new entity.
+	// SettableID says that a caller may choose the id of a new entity.
 	SettableID bool
-	// Policy tells that the schema has a privacy policy.
+	// Policy says that the schema has a privacy policy.
 	Policy bool
-	// Plain tells that storing a row is defaults, validators and one statement: the
+	// Plain says that storing a row is defaults, validators and one statement: the
 	// schema has no hooks or policies, and its values are kept as ent's mutation has
 	// them, or as JSON.
 	Plain bool
@@ -139,6 +139,6 @@ type Trait struct {
 	// Field is ent's name of the field or edge that a validator refused, as in
 	// descriptor.Column.Ent.
 	Field string
-	// Invalid tells that it is a validation error.
+	// Invalid says that it is a validation error.
 	Invalid bool
 }

@@ -32,7 +32,7 @@ const (
 // Modes are all modes, the loosest first.
 var Modes = []string{string(Never), string(Destructive), string(Writes), string(Always)}
 
-// asks tells whether a mode wants to be asked of a deed.
+// asks reports whether a mode wants to be asked of a deed.
 func (m Mode) asks(d Deed) bool {
 	switch m {
 	case Always:
@@ -73,7 +73,7 @@ type Rule struct {
 	Mode      Mode
 }
 
-// fits tells whether a rule is about a deed, whoever did it and how often.
+// fits reports whether a rule is about a deed, whoever did it and how often.
 func (r Rule) fits(d Deed) bool {
 	return (r.Entity == "" || r.Entity == d.Entity) && (r.Operation == "" || matches(r.Operation, d.Operation)) && (r.Rows == 0 || d.row())
 }
@@ -92,7 +92,7 @@ type Policy struct {
 	Rules []Rule
 }
 
-// Silent tells that the policy never asks about what a principal does, whatever
+// Silent reports whether the policy never asks about what a principal does, whatever
 // that is. floor is the least mode that the caller wants.
 func (p Policy) Silent(subject string, floor Mode) bool {
 	if floor != "" && floor != Never {
@@ -107,7 +107,7 @@ func (p Policy) Silent(subject string, floor Mode) bool {
 	return quiet(p.Mode)
 }
 
-// Asks gives the deeds that somebody has to agree to; nil where nobody has to. An
+// Asks returns the deeds that somebody has to agree to; nil where nobody has to. An
 // empty Deed in it is the run itself. A call of an operation that is covered by
 // transactions is asked about only where a rule names it: else its rows are.
 func (p Policy) Asks(subject string, floor Mode, deeds []Deed) []Deed {
@@ -150,13 +150,13 @@ func (p Policy) holding(subject string, deeds []Deed) []Rule {
 	return out
 }
 
-// Names tells whether some rule names an operation by its catalog ID, so that calls
+// Names reports whether some rule names an operation by its catalog ID, so that calls
 // of it are looked at although transactions cover them.
 func (p Policy) Names(operation string) bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Names(operation) })
 }
 
-// Names tells whether the rule names an operation by its catalog ID.
+// Names reports whether the rule names an operation by its catalog ID.
 func (r Rule) Names(operation string) bool {
 	return strings.Contains(r.Operation, "::") && matches(r.Operation, operation)
 }

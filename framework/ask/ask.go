@@ -43,9 +43,9 @@ func Longest(least time.Duration, questions []Question) time.Duration {
 
 // Client is who made a call. It is safe for concurrent use, and ends with the call.
 type Client interface {
-	// Can tells whether the client declared that it takes such questions.
+	// Can reports whether the client declared that it takes such questions.
 	Can(q Question) bool
-	// Ask gives the answers in the order of the questions, each the result of its
+	// Ask returns the answers in the order of the questions, each the result of its
 	// method: an object, not checked further. The error is a fault:
 	// capability_unsupported where Can is false, in whose chain is *Unable;
 	// input_required, in whose chain is *Pending; upstream_error for what is no answer;
@@ -70,7 +70,7 @@ func Wait(questions ...Question) error {
 	return fault.New(fault.InputRequired, "").Because(&Pending{questions})
 }
 
-// Waits gives the questions that an error waits for, nil for any other error.
+// Waits returns the questions that an error waits for, nil for any other error.
 func Waits(err error) []Question {
 	var p *Pending
 	if errors.As(err, &p) {
@@ -91,7 +91,7 @@ func Refuse(q Question) error {
 		WithHint("Call from a client that can, or in a way that needs no answer.").Because(&Unable{q})
 }
 
-// IsUnable gives the question that a client could not be asked; ok is false for any
+// IsUnable returns the question that a client could not be asked; ok is false for any
 // other error.
 func IsUnable(err error) (q Question, ok bool) {
 	var u *Unable
@@ -108,7 +108,7 @@ func With(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// From gives the client that made the call: one that cannot be asked where nobody
+// From returns the client that made the call: one that cannot be asked where nobody
 // did. It is never nil.
 func From(ctx context.Context) Client {
 	if c, _ := ctx.Value(clientKey{}).(Client); c != nil {
@@ -150,12 +150,12 @@ func (s scoped) Ask(ctx context.Context, questions ...Question) ([]json.RawMessa
 
 // Resumer is a client that may have called before: one of 2026-07-28.
 type Resumer interface {
-	// Answered gives the keys of the questions that have an answer already. Which call
+	// Answered returns the keys of the questions that have an answer already. Which call
 	// they belong to is certain: the same caller's, with the same input.
 	Answered() []string
 }
 
-// Answered gives the keys that have an answer when the handler of a call is entered,
+// Answered returns the keys that have an answer when the handler of a call is entered,
 // so that what was begun under them can be gone on with. It is empty at the first
 // call, and with clients that are asked while their call waits.
 func Answered(ctx context.Context) []string {

@@ -28,12 +28,12 @@ func Local() Principal {
 	return Principal{Subject: "local", Scopes: []string{All}, Sets: []string{All}}
 }
 
-// Has tells whether the principal has a scope.
+// Has reports whether the principal has a scope.
 func (p Principal) Has(scope string) bool {
 	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
 }
 
-// Missing gives the first of the scopes that the principal lacks, "" if none.
+// Missing returns the first of the scopes that the principal lacks, "" if none.
 func (p Principal) Missing(scopes []string) string {
 	for _, s := range scopes {
 		if !p.Has(s) {
@@ -43,7 +43,7 @@ func (p Principal) Missing(scopes []string) string {
 	return ""
 }
 
-// MayName tells whether the principal may name a set.
+// MayName reports whether the principal may name a set.
 func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
@@ -63,7 +63,7 @@ func ordered(names []string) []string {
 	return names
 }
 
-// MatchSet tells whether a set's name fits a pattern: a name, a prefix that ends
+// MatchSet reports whether a set's name fits a pattern: a name, a prefix that ends
 // in "*", or "*" alone.
 func MatchSet(pattern, set string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, All); ok {
@@ -79,7 +79,7 @@ func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// From gives the context's principal. Without one it is the zero Principal,
+// From returns the context's principal. Without one it is the zero Principal,
 // which may do nothing.
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(contextKey{}).(Principal)

@@ -28,16 +28,16 @@ type ID struct {
 	Op    string
 }
 
-// EntityID gives the ID of an entity's operation, "get-by-id" for example.
+// EntityID returns the ID of an entity's operation, "get-by-id" for example.
 func EntityID(entity, op string) ID { return ID{KindEntity, entity, op} }
 
-// PluginID gives the ID of a plugin's function.
+// PluginID returns the ID of a plugin's function.
 func PluginID(domain, fn string) ID { return ID{KindPlugin, domain, fn} }
 
-// CodeID gives the ID of a code face's operation.
+// CodeID returns the ID of a code face's operation.
 func CodeID(face, op string) ID { return ID{KindCode, face, op} }
 
-// String gives the canonical form, which ParseID reads back.
+// String returns the canonical form, which ParseID reads back.
 func (id ID) String() string {
 	if id.Kind == KindUpstream {
 		return string(id.Kind) + "::" + id.Owner + "::" + id.Op
@@ -45,7 +45,7 @@ func (id ID) String() string {
 	return string(id.Kind) + "::" + id.Owner + "." + id.Op
 }
 
-// IsZero tells whether the ID is unset.
+// IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // ParseID reads an ID. It accepts exactly what String gives for valid parts and
@@ -83,7 +83,7 @@ func ParseID(s string) (ID, error) {
 	return ID{Kind(kind), owner, op}, nil
 }
 
-// Valid tells whether the ID's parts are such that it survives String and
+// Valid reports whether the ID's parts are such that it survives String and
 // ParseID.
 func (id ID) Valid() bool {
 	got, err := ParseID(id.String())

@@ -45,7 +45,7 @@ func ServerID(id ID) string {
 	return strings.ToLower(id.Owner)
 }
 
-// SDKPath gives the parts of an operation's name below SDK in a script:
+// SDKPath returns the parts of an operation's name below SDK in a script:
 // ["Entities","Todo","getById"] or ["Vision","detect"]. It is nil for what
 // scripts cannot call.
 func SDKPath(id ID) []string {

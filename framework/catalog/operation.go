@@ -53,7 +53,7 @@ type Operation struct {
 	ID      ID
 	Title   string
 	Summary string // one sentence for people and models; byte-stable
-	// Describe gives the description where it depends on what the caller sees; nil
+	// Describe returns the description where it depends on what the caller sees; nil
 	// leaves it at Summary. It is byte-stable for one View and memoises. Surfaces
 	// ask Description.
 	Describe func(v *View) string
@@ -106,7 +106,7 @@ type Operation struct {
 	// that neither what is written about the operation nor its refusals tell of the
 	// rest. It is never nil. nil: the operation is the same for all.
 	Narrow func(s *Sight) *Operation
-	// Present gives the blocks that people and models read in place of the output
+	// Present returns the blocks that people and models read in place of the output
 	// itself, from the output of a call that succeeded: a picture, for example. nil,
 	// or no blocks, leaves it at the output. It is a pure function.
 	Present func(output json.RawMessage) []Content
@@ -152,7 +152,7 @@ type Call interface {
 	// Run is the id of the run the call is part of; of a code operation, of the run that
 	// it opens, or under which the journal has its refusal.
 	Run() string
-	// DryRun tells that the run will be rolled back.
+	// DryRun reports whether the run will be rolled back.
 	DryRun() bool
 	// Key is the same in every attempt: run, position, occurrence. Outside peers
 	// get it as their idempotency key.

@@ -12,7 +12,7 @@ type Prompt struct {
 	Title       string
 	Description string
 	Arguments   []Argument
-	// Shown tells whether a view has the prompt; nil is always.
+	// Shown reports whether a view has the prompt; nil is always.
 	Shown func(v *View) bool
 	// Render makes the messages. arguments has declared names only, and all that
 	// are required. Errors are faults.
@@ -24,7 +24,7 @@ type Argument struct {
 	Name        string
 	Description string
 	Required    bool
-	// Complete gives what may stand there where typed is the beginning, the best
+	// Complete returns what may stand there where typed is the beginning, the best
 	// first; nil gives nothing.
 	Complete func(v *View, typed string) []string
 }
@@ -56,7 +56,7 @@ func (v *View) Prompt(name string) *Prompt {
 	return nil
 }
 
-// Beginning gives the names that begin with what is typed, whatever the case, and
+// Beginning returns the names that begin with what is typed, whatever the case, and
 // after them those that have it elsewhere.
 func Beginning(names []string, typed string) []string {
 	typed = strings.ToLower(typed)

@@ -18,7 +18,7 @@ type Provider interface {
 	Name() string
 	// Start makes the provider ready to serve. An error ends the app's start.
 	Start(ctx context.Context, host Host) error
-	// Offer gives what the provider has now. The result is not changed afterwards.
+	// Offer returns what the provider has now. The result is not changed afterwards.
 	Offer() Offer
 	// Stop releases everything, within the context's deadline.
 	Stop(ctx context.Context) error
@@ -52,7 +52,7 @@ type Document struct {
 	Name        string
 	Description string
 	MIME        string
-	// Template tells that URI has a {name} part, given to Read; List gives the
+	// Template says that URI has a {name} part, given to Read; List gives the
 	// names that exist. Without List they are too many to be listed: Read gets
 	// whatever stands there, and answers not_found; Complete, if there is one, gives
 	// names where typed is the beginning, the best first.
@@ -76,7 +76,7 @@ type Host interface {
 	Changed()
 	// Log is where the provider writes.
 	Log() *slog.Logger
-	// Testing tells that the app runs under koantest: fresh stores, in-process
+	// Testing reports whether the app runs under koantest: fresh stores, in-process
 	// executor.
 	Testing() bool
 }
@@ -96,7 +96,7 @@ type Setting struct {
 	// Open makes Key a prefix under which any keys with string values may stand
 	// ("plugins" opens plugins.vision.root); declared keys keep their types.
 	Open bool
-	// Live tells that a change takes effect while the app runs; a change of any other
+	// Live says that a change takes effect while the app runs; a change of any other
 	// key waits for the next start.
 	Live bool
 }
@@ -109,9 +109,9 @@ type Values interface {
 	String(key string) string
 	Strings(key string) []string
 	Duration(key string) time.Duration // of an int key whose unit is ms
-	// Under gives the free keys below an open prefix, relative to it.
+	// Under returns the free keys below an open prefix, relative to it.
 	Under(prefix string) map[string]string
-	// IsSet tells whether the value came from anywhere but its default.
+	// IsSet reports whether the value came from anywhere but its default.
 	IsSet(key string) bool
 }
 

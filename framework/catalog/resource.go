@@ -117,7 +117,7 @@ type Key struct {
 	Field  string // JSON name
 }
 
-// Field gives a field (or the key) by its JSON name, nil if there is none.
+// Field returns a field (or the key) by its JSON name, nil if there is none.
 func (r *Resource) Field(name string) *Field {
 	if r.Key.Name == name {
 		return &r.Key
@@ -130,7 +130,7 @@ func (r *Resource) Field(name string) *Field {
 	return nil
 }
 
-// Edge gives an edge by its JSON name, nil if there is none.
+// Edge returns an edge by its JSON name, nil if there is none.
 func (r *Resource) Edge(name string) *Edge {
 	for i := range r.Edges {
 		if r.Edges[i].Name == name {

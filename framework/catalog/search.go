@@ -244,7 +244,7 @@ func (ix *index) rank(query, name []string, limit int) []Hit {
 	return ix.take(found, limit)
 }
 
-// take gives the first of what was found.
+// take returns the first of what was found.
 func (ix *index) take(found []scored, limit int) []Hit {
 	found = found[:min(len(found), max(limit, 0))]
 	out := make([]Hit, len(found))
@@ -263,7 +263,7 @@ func ownName(h Hit) string {
 	return h.Operation.ID.Owner + " " + h.Operation.ID.Op
 }
 
-// same tells whether a query is a name and nothing else.
+// same reports whether a query is a name and nothing else.
 func same(name, query []string) bool {
 	for _, word := range query {
 		if !slices.Contains(name, word) {

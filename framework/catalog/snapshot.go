@@ -188,10 +188,10 @@ func (s *Snapshot) Resources() []*Resource { return s.resources }
 // Documents are all documents, in the providers' order.
 func (s *Snapshot) Documents() []*Document { return s.documents }
 
-// Resource gives an entity by name, nil if there is none.
+// Resource returns an entity by name, nil if there is none.
 func (s *Snapshot) Resource(name string) *Resource { return s.byResource[name] }
 
-// Operation gives an operation by ID, nil if there is none.
+// Operation returns an operation by ID, nil if there is none.
 func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 
 // Owner is what the owner of an operation says of itself, nil where it says nothing.

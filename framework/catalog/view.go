@@ -174,7 +174,7 @@ func (v *View) Snapshot() *Snapshot { return v.snapshot }
 // Mode is the resolved exposure mode.
 func (v *View) Mode() exposure.Mode { return v.mode }
 
-// Negotiated tells that the server's mode was left open, so that package defaults
+// Negotiated reports whether the server's mode was left open, so that package defaults
 // count.
 func (v *View) Negotiated() bool { return v.auto }
 
@@ -206,13 +206,13 @@ func (v *View) Resources() []*Resource { return v.resources }
 // Resource returns an entity that scripts see by name, nil if the view has none.
 func (v *View) Resource(name string) *Resource { return v.At(SurfaceScript).Resource(name) }
 
-// Listed tells whether an operation is a tool in this view.
+// Listed reports whether an operation is a tool in this view.
 func (v *View) Listed(id ID) bool { return v.toolByID[id] }
 
-// Scripted tells whether scripts can call an operation in this view.
+// Scripted reports whether scripts can call an operation in this view.
 func (v *View) Scripted(id ID) bool { return v.scripted[id] }
 
-// Allowed tells whether the principal's scopes cover an operation, whatever the
+// Allowed reports whether the principal's scopes cover an operation, whatever the
 // mode shows.
 func (v *View) Allowed(id ID) bool { return v.allowed[id] }
 
@@ -240,7 +240,7 @@ func (v *View) Tool(name string) *Operation {
 // Underscored spells a tool name for clients that refuse dots.
 func Underscored(tool string) string { return strings.ReplaceAll(tool, ".", "_") }
 
-// Memo gives what a projection made of this view under a key, making it once.
+// Memo returns what a projection made of this view under a key, making it once.
 // make may run more than once when callers race; one result is kept.
 func Memo[T any](v *View, key any, make func() T) T {
 	if got, ok := v.memo.Load(key); ok {

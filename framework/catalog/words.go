@@ -38,7 +38,7 @@ func meaningful(terms []string) []string {
 // whole begins a term that is a whole name, which no other is a beginning of.
 const whole = "="
 
-// split gives the words of a text as they stand.
+// split returns the words of a text as they stand.
 func split(text string) []string {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]

@@ -69,7 +69,7 @@ type Offer struct {
 	Scripted bool // in the SDK, the types and validation
 }
 
-// CodeTools tells whether the code tools are listed. They follow the server's
+// CodeTools reports whether the code tools are listed. They follow the server's
 // resolved mode only.
 func CodeTools(mode Mode) bool { return mode == Code || mode == Full }
 
@@ -98,7 +98,7 @@ func Entity(mode, annotation, packageDefault Mode, serverIsAuto bool) Offer {
 	return Offer{Listed: mode == Tools || mode == Full, Scripted: code}
 }
 
-// Unreachable tells whether an entity with this annotation can be reached
+// Unreachable reports whether an entity with this annotation can be reached
 // nowhere under the server's mode, which is worth a warning at boot.
 func Unreachable(server, annotation Mode) bool {
 	return annotation == Code && server == Tools

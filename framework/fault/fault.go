@@ -95,10 +95,10 @@ func Invalid(details ...Detail) *Fault {
 	return f
 }
 
-// Error gives code and message.
+// Error returns code and message.
 func (f *Fault) Error() string { return string(f.Code) + ": " + f.Message }
 
-// Unwrap gives the cause, which is for logs and never sent to a caller.
+// Unwrap returns the cause, which is for logs and never sent to a caller.
 func (f *Fault) Unwrap() error { return f.cause }
 
 // Is makes errors.Is(err, fault.New(code, "")) match by code.
@@ -138,11 +138,11 @@ func (f *Fault) Because(err error) *Fault {
 	return f
 }
 
-// EndsRun tells whether the fault is a quota or limit that ends a run even when
+// EndsRun reports whether the fault is a quota or limit that ends a run even when
 // the script catches it.
 func (f *Fault) EndsRun() bool { return registry[f.Code].EndsRun }
 
-// From gives the fault in an error's chain. A context's end becomes cancelled or
+// From returns the fault in an error's chain. A context's end becomes cancelled or
 // timeout; anything else becomes internal, its text kept as the cause only, so
 // that no inner detail reaches a caller.
 func From(err error) *Fault {
@@ -162,7 +162,7 @@ func From(err error) *Fault {
 	return New(Internal, "").Because(err)
 }
 
-// CodeOf gives the code that From would.
+// CodeOf returns the code that From would.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -25,7 +25,7 @@ func Steps(path string) []string {
 	return steps
 }
 
-// At gives what stands at a path in plain JSON values; ok is false where nothing does.
+// At returns what stands at a path in plain JSON values; ok is false where nothing does.
 func At(doc any, path string) (v any, ok bool) {
 	v = doc
 	for _, step := range Steps(path) {

@@ -167,13 +167,13 @@ func init() {
 	entry(Internal, "A defect of the server.", "Report it with the run's id.", Never, 500, rpcInternal, classBase, tooling("INTERNAL"))
 }
 
-// Lookup gives the registry's row for a code; ok is false for an unknown one.
+// Lookup returns the registry's row for a code; ok is false for an unknown one.
 func Lookup(c Code) (e Entry, ok bool) {
 	e, ok = registry[c]
 	return e, ok
 }
 
-// Entries gives all rows, sorted by code.
+// Entries returns all rows, sorted by code.
 func Entries() []Entry {
 	out := make([]Entry, 0, len(registry))
 	for _, e := range registry {

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Handler gives a handler of log records that takes secrets out of messages and
+// Handler returns a handler of log records that takes secrets out of messages and
 // values before next has them.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{r, next} }
 

@@ -76,7 +76,7 @@ type Record struct {
 
 	CatalogVersion string
 	ToolVersion    string // of the build
-	// Repaired tells that the process that ran it did not write this record: it was
+	// Repaired says that the process that ran it did not write this record: it was
 	// made from the note of its start and from receipts.
 	Repaired bool
 	// Lost is how many records before this one were dropped because the journal could

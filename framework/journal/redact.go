@@ -103,7 +103,7 @@ func (r *Redactor) Hide(fields []string) {
 	r.fields.Store(s)
 }
 
-// Text gives a text without its secrets, and how many there were.
+// Text returns a text without its secrets, and how many there were.
 func (r *Redactor) Text(text string) (string, int) {
 	if len(text) < 2 {
 		return text, 0
@@ -193,7 +193,7 @@ func cut(shape *regexp.Regexp, text string) (string, int) {
 	return b.String(), n
 }
 
-// JSON gives JSON text without the secrets in its strings and numbers, and how many
+// JSON returns JSON text without the secrets in its strings and numbers, and how many
 // there were. It stays JSON. Values of sensitive fields are not looked for: they
 // stand in no result.
 func (r *Redactor) JSON(raw []byte) ([]byte, int) { return within(raw, r.shapes) }
@@ -232,7 +232,7 @@ func within(raw []byte, shapes func(string) (string, int)) ([]byte, int) {
 	return out.Bytes(), n
 }
 
-// scalar gives the end of the string or number that begins at i, or i.
+// scalar returns the end of the string or number that begins at i, or i.
 func scalar(raw []byte, i int) int {
 	if raw[i] == '"' {
 		for j := i + 1; j < len(raw); j++ {
@@ -252,7 +252,7 @@ func scalar(raw []byte, i int) int {
 	return j
 }
 
-// value gives a string or number without its secrets; key is what it is the value
+// value returns a string or number without its secrets; key is what it is the value
 // of.
 func value(raw []byte, key string, shapes func(string) (string, int)) ([]byte, int) {
 	text := string(raw)
@@ -284,7 +284,7 @@ func digits(text string) int {
 	return n
 }
 
-// luhn tells whether a number's digits have a payment card's check digit.
+// luhn reports whether a number's digits have a payment card's check digit.
 func luhn(number string) bool {
 	sum, double := 0, false
 	for i := len(number) - 1; i >= 0; i-- {

@@ -88,7 +88,7 @@ func Tools(v *catalog.View, style string) json.RawMessage {
 	return toolset.JSON(v, toolset.Options{Style: toolset.Style(style)})
 }
 
-// As gives the same app as another caller sees it.
+// As returns the same app as another caller sees it.
 func (k *Kit) As(p auth.Principal) *Kit {
 	other := *k
 	other.as = p

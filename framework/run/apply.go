@@ -21,13 +21,13 @@ import (
 // not be the one who agrees.
 const ScopeApprove = "koan:approve"
 
-// mayApprove tells whether a principal may decide about plans.
+// mayApprove reports whether a principal may decide about plans.
 func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, ScopeApprove) }
 
 // KeepPlans gives the engine what keeps plans, before the first call.
 func (e *Engine) KeepPlans(p Plans) { e.plans = p }
 
-// KeepsPlans tells whether runs can be approved here.
+// KeepsPlans reports whether runs can be approved here.
 func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
 
 // FindPlan returns a plan to somebody who may decide about it, and to who made it. For
@@ -255,7 +255,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return err == nil && bytes.Equal(one, two)
 }
 
-// FindPlan gives a plan to the caller of the code operation that ctx belongs to.
+// FindPlan returns a plan to the caller of the code operation that ctx belongs to.
 // See Engine.FindPlan.
 func FindPlan(ctx context.Context, id string) (*Plan, error) {
 	c := currentCall(ctx)

@@ -24,7 +24,7 @@ func (c *call) asking(ctx context.Context) context.Context {
 	return ctx
 }
 
-// scripted tells whether the run is more than the one call of its client.
+// scripted reports whether the run is more than the one call of its client.
 func (r *Run) scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
 // waiting lets an attempt know that one of its calls waits for the client.
@@ -58,7 +58,7 @@ func (a *Attempt) asks(n int) {
 	a.questions += n
 }
 
-// givesWay tells whether the attempt holds what nobody should wait for while an
+// givesWay reports whether the attempt holds what nobody should wait for while an
 // outside call goes on: a write lock, or a worker while a person is asked. first is of
 // slowOutside.
 func (a *Attempt) givesWay(first bool) error {

@@ -68,10 +68,10 @@ func (a *Attempt) Tape() Tape { return a.run.tape }
 // Set is the default set of the attempt's calls.
 func (a *Attempt) Set() string { return a.run.spec.Set }
 
-// DryRun tells that the attempt will be rolled back.
+// DryRun reports whether the attempt will be rolled back.
 func (a *Attempt) DryRun() bool { return a.run.spec.DryRun }
 
-// Records tells that Change.Before and After are wanted.
+// Records reports whether Change.Before and After are wanted.
 func (a *Attempt) Records() bool {
 	return a.run.spec.Record || a.run.spec.DryRun || a.run.guard != nil
 }
@@ -82,7 +82,7 @@ func (a *Attempt) WriteFirst() bool {
 	return a.number > 1 || a.run.op.ID.Kind != catalog.KindCode && !a.run.op.Effects.ReadOnly
 }
 
-// Single tells that the run is one call that only reads, so that a store may
+// Single reports whether the run is one call that only reads, so that a store may
 // spare the transaction where one statement does the work.
 func (a *Attempt) Single() bool {
 	return a.run.op.ID.Kind != catalog.KindCode && a.run.op.Effects.ReadOnly
@@ -132,7 +132,7 @@ func (a *Attempt) countCall() error {
 // errClosed is what a call gets that comes after its attempt.
 var errClosed = fault.New(fault.Cancelled, "the run has ended")
 
-// ended gives why the attempt ended early, nil if it did not.
+// ended returns why the attempt ended early, nil if it did not.
 func (a *Attempt) ended() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,7 +142,7 @@ func (a *Attempt) ended() error {
 	return a.end
 }
 
-// closed gives why no call may start any more, nil while calls may.
+// closed returns why no call may start any more, nil while calls may.
 func (a *Attempt) closed() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,7 +264,7 @@ func (a *Attempt) abandon(ctx context.Context, j *joined, serr error) {
 	}
 }
 
-// join gives the attempt's transaction on a set, opening it at the first call.
+// join returns the attempt's transaction on a set, opening it at the first call.
 func (a *Attempt) join(ctx context.Context, store Store, set string) (*joined, error) {
 	for _, j := range a.txs {
 		if j.store == store && j.set == set {
@@ -291,7 +291,7 @@ func (a *Attempt) noteLock(tx Tx) {
 	}
 }
 
-// wrote tells whether any transaction has something to commit.
+// wrote reports whether any transaction has something to commit.
 func (a *Attempt) wrote() bool {
 	for _, j := range a.txs {
 		if _, wrote := j.tx.State(); wrote {
@@ -394,7 +394,7 @@ func (a *Attempt) commit(ctx context.Context, r Receipt) error {
 	return nil
 }
 
-// announce tells the ledger of the run's key which sets are about to have a
+// announce returns the ledger of the run's key which sets are about to have a
 // receipt.
 func (a *Attempt) announce(ctx context.Context, txs []*joined) error {
 	if a.run.hold == nil {

@@ -132,7 +132,7 @@ func currentCall(ctx context.Context) *call {
 	return c
 }
 
-// Current gives the attempt and position of the call that ctx belongs to; ok is
+// Current returns the attempt and position of the call that ctx belongs to; ok is
 // false outside of one. Hooks use it to reach the tape.
 func Current(ctx context.Context) (a *Attempt, at Position, ok bool) {
 	c := currentCall(ctx)

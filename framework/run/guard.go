@@ -168,7 +168,7 @@ func (a *Attempt) noteDeed(op *catalog.Operation) {
 	}
 }
 
-// ruled tells whether a rule names an operation that is declared to have no effect
+// ruled reports whether a rule names an operation that is declared to have no effect
 // outside, and not to read only either: what a rule asks about is asked before.
 func (r *Run) ruled(op *catalog.Operation) bool {
 	return r.guard != nil && !op.Effects.ReadOnly && r.guard.policy.Names(op.ID.String())

@@ -27,7 +27,7 @@ var (
 // alone. Run and sequence are unique among the receipts of a set, so of two
 // holders that each think that they are the only one, one commits.
 type Ledger interface {
-	// Keeps tells whether the ledger finds the receipts that a store writes.
+	// Keeps reports whether the ledger finds the receipts that a store writes.
 	Keeps(s Store) bool
 	// Claim takes a key that nobody has, or whose holder's lease has run out, and
 	// else says how things stand. What is older than the retention is forgotten first.
@@ -41,9 +41,9 @@ type Ledger interface {
 	// Commits keeps, before the commit, which sets will have the receipt, and from which
 	// ones what the run returns may come.
 	Commits(ctx context.Context, h Hold, sets, scope []string) error
-	// End gives the key up.
+	// End releases the key.
 	End(ctx context.Context, h Hold, e Ending) error
-	// Receipts gives the receipts of a run in some sets, with the replies that are
+	// Receipts returns the receipts of a run in some sets, with the replies that are
 	// kept with them.
 	Receipts(ctx context.Context, run string, sets []string) ([]Receipt, error)
 }

@@ -17,7 +17,7 @@ type Observer interface {
 	Call(ctx context.Context, id catalog.ID, at Position) (context.Context, func(err error))
 	// Statement is one of SQL; its values are not told.
 	Statement(ctx context.Context, text string) func(err error)
-	// Outgoing gives the trace context that goes on to peers.
+	// Outgoing returns the trace context that goes on to peers.
 	Outgoing(ctx context.Context) TraceContext
 }
 
@@ -39,7 +39,7 @@ type TraceContext struct{ Parent, State string }
 // maxTraceState bounds what is passed on, in bytes (W3C Trace Context section 3.3.1.5).
 const maxTraceState = 512
 
-// ID gives the trace's id, "" where the context is not valid.
+// ID returns the trace's id, "" where the context is not valid.
 func (t TraceContext) ID() string {
 	if t.Parent == "" {
 		return ""
@@ -70,7 +70,7 @@ func (t TraceContext) Bounded() TraceContext {
 // Observe gives the engine an observer, before the first call.
 func (e *Engine) Observe(o Observer) { e.observer = o }
 
-// Observed tells whether somebody watches the attempt.
+// Observed reports whether somebody watches the attempt.
 func (a *Attempt) Observed() bool { return a.run.engine.observer != nil }
 
 func (r *Run) observed(ctx context.Context) (context.Context, func(*Outcome, error)) {
@@ -100,7 +100,7 @@ func (a *Attempt) observedCall(ctx context.Context, id catalog.ID, at Position) 
 	return o.Call(ctx, id, at)
 }
 
-// Statement tells the observer of the attempt about a statement of SQL; the function
+// Statement returns the observer of the attempt about a statement of SQL; the function
 // it gives is for its end.
 func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	o := a.run.engine.observer
@@ -110,7 +110,7 @@ func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	return o.Statement(ctx, text)
 }
 
-// Outgoing gives the trace context that the call which ctx belongs to passes on to
+// Outgoing returns the trace context that the call which ctx belongs to passes on to
 // peers: its own where it is traced, else the one that came with the run.
 func Outgoing(ctx context.Context) TraceContext {
 	c := currentCall(ctx)

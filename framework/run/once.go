@@ -97,7 +97,7 @@ func (r *Run) busy() *fault.Fault {
 	return fault.New(fault.InProgress, "").WithPath("/idempotencyKey")
 }
 
-// repeat gives what a run gave the first time.
+// repeat returns what a run gave the first time.
 func repeat(out *Outcome, reply json.RawMessage, f *fault.Fault) error {
 	out.Repeated, out.Reply = true, reply
 	if f != nil {
@@ -106,7 +106,7 @@ func repeat(out *Outcome, reply json.RawMessage, f *fault.Fault) error {
 	return nil
 }
 
-// recall gives what stands in the receipt.
+// recall returns what stands in the receipt.
 func (r *Run) recall(ctx context.Context, l Ledger, sets []string, out *Outcome) error {
 	receipts, err := l.Receipts(ctx, r.ID, sets)
 	if err != nil {
@@ -229,7 +229,7 @@ func (r *Run) traced(i Intent) CallRecord {
 	return rec
 }
 
-// repeatable tells whether a call may be made twice.
+// repeatable reports whether a call may be made twice.
 func (r *Run) repeatable(id string) bool {
 	parsed, err := catalog.ParseID(id)
 	if err != nil {
@@ -332,7 +332,7 @@ func (h *hold) settle(ctx context.Context, c *call, digest [32]byte, out json.Ra
 	}
 }
 
-// commits tells the ledger where the receipt will be, and finds out whether the
+// commits returns the ledger where the receipt will be, and finds out whether the
 // run is still this holder's.
 func (h *hold) commits(ctx context.Context, sets []string) error {
 	if len(h.earlier) > 0 && !slices.ContainsFunc(sets, func(s string) bool { return slices.Contains(h.earlier, s) }) {
@@ -359,7 +359,7 @@ func (h *hold) commits(ctx context.Context, sets []string) error {
 	return nil
 }
 
-// whole tells whether the run came by all that holders before did outside.
+// whole reports whether the run came by all that holders before did outside.
 func (h *hold) whole() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -395,7 +395,7 @@ func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
 		WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": h.Run})
 }
 
-// end gives the key up. A run that failed and left nothing behind frees it. One
+// end releases the key. A run that failed and left nothing behind frees it. One
 // that left something outside and failed for no reason of its own is gone on with
 // by the next who asks; another's failure is its result.
 func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault) error {

@@ -237,7 +237,7 @@ func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
 	return nil
 }
 
-// deny gives the plan up. Somebody said no, or nobody said anything.
+// deny refuses the plan. Somebody said no, or nobody said anything.
 func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
 	by := r.approver().Subject
 	if _, err := r.move(ctx, p, PlanDenied, by); err != nil {

@@ -32,7 +32,7 @@ type shapeLine struct {
 // names are what created rows are called: by entity, set and id.
 type names map[[3]string]string
 
-// shapeOf gives the shape of changes; resource describes entities.
+// shapeOf returns the shape of changes; resource describes entities.
 func shapeOf(changes []Change, resource func(name string) *catalog.Resource) shape {
 	made, counts := names{}, map[[2]string]int{}
 	for _, c := range changes {
@@ -105,7 +105,7 @@ func (n names) image(raw json.RawMessage, c Change, r *catalog.Resource) map[str
 	return row
 }
 
-// keptByEngine tells whether the engine keeps a field, so that it says nothing of what a
+// keptByEngine reports whether the engine keeps a field, so that it says nothing of what a
 // run wanted.
 func keptByEngine(r *catalog.Resource, f *catalog.Field) bool {
 	return f.Name == r.Version || f.Type == catalog.TypeTime && f.Generated && (f.ReadOnly || f.Immutable)

@@ -28,7 +28,7 @@ func (e *Engine) KeepJournal(s journal.Sink) {
 	e.opts.Journal = journal.Both{e.opts.Journal, s}
 }
 
-// journaled tells whether anybody keeps what runs are noted with.
+// journaled reports whether anybody keeps what runs are noted with.
 func (e *Engine) journaled() bool {
 	_, none := e.opts.Journal.(discard)
 	return !none

@@ -15,7 +15,7 @@ import (
 
 // Replayer is a provider that executes again what it has kept of runs (KeepScript).
 type Replayer interface {
-	// Replays tells whether runs of an operation are the provider's to execute again.
+	// Replays reports whether runs of an operation are the provider's to execute again.
 	Replays(id catalog.ID) bool
 	// Replay executes a kept run and compares. With again it is executed as a run of
 	// its own, that changes nothing, against today's data: again makes the call, with
@@ -70,7 +70,7 @@ type Difference struct {
 type ReplayRequest struct {
 	Run  string
 	Data bool // entity calls see today's data, in a dry run; the others stay as kept
-	// View gives what a principal sees now.
+	// View returns what a principal sees now.
 	View func(p auth.Principal, mode string) *catalog.View
 	// By are the providers that may have kept it.
 	By []Replayer
@@ -145,7 +145,7 @@ func changed(then, now Made, data bool) []string {
 	return notes
 }
 
-// kept gives a run from the shelf.
+// kept returns a run from the shelf.
 func (e *Engine) kept(ctx context.Context, run string) (*KeptRun, error) {
 	if e.shelf == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has no place of its own where runs are kept for a replay").
@@ -204,7 +204,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	return out, nil
 }
 
-// CompareCalls gives the difference between what a call gave then and gives now, nil
+// CompareCalls returns the difference between what a call gave then and gives now, nil
 // for none. Of faults code, message and path count.
 func CompareCalls(number int, operation string, then json.RawMessage, thenErr error, now json.RawMessage, nowErr error) *Difference {
 	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: shown(then, thenErr), Now: shown(now, nowErr)}

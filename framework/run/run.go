@@ -141,7 +141,7 @@ type Run struct {
 	narrowed *catalog.View
 }
 
-// Spec gives what the run was opened with.
+// Spec returns what the run was opened with.
 func (r *Run) Spec() Spec { return r.spec }
 
 // Annotate adds a figure to the outcome's metrics.
@@ -436,7 +436,7 @@ func (r *Run) View() *catalog.View {
 	return r.narrowed
 }
 
-// permits tells whether the run's `only` lets an operation through.
+// permits reports whether the run's `only` lets an operation through.
 func (r *Run) permits(id catalog.ID) bool {
 	if r.spec.Only == nil {
 		return true

@@ -34,7 +34,7 @@ type Tx interface {
 	// database needs it (the Tx decides, read tells). Where end cannot roll back what
 	// a call wrote alone it is ErrStale, and nothing of the attempt stays.
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
-	// State tells whether the transaction holds the write lock, and whether it has
+	// State reports whether the transaction holds the write lock, and whether it has
 	// written anything, rows that callers do not see included.
 	State() (locked, wrote bool)
 	// Changes are what the transaction changed so far: one for each row, from what
@@ -82,7 +82,7 @@ func Disclosed(changes []Change) []Change { return called(changes, "") }
 // unnamed stands for an entity that the caller may not know of, for people.
 const unnamed = "(an entity that the caller does not see)"
 
-// called gives what is hidden another name.
+// called returns what is hidden another name.
 func called(changes []Change, name string) []Change {
 	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
 		return changes

@@ -43,7 +43,7 @@ func (t *Taken) Size() int {
 	return takenBytes + t.size
 }
 
-// Pack gives the run as a shelf has it. It is called once; p belongs to one
+// Pack returns the run as a shelf has it. It is called once; p belongs to one
 // goroutine.
 func (t *Taken) Pack(p *Packer) KeptTape {
 	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Subject: t.kept.Subject, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}

@@ -15,7 +15,7 @@ import (
 // and for nested calls the parent's position before it, as in "3.1".
 type Position string
 
-// nested tells whether it is of a call that another call made.
+// nested reports whether it is of a call that another call made.
 func (p Position) nested() bool { return strings.Contains(string(p), ".") }
 
 // Tape keeps what is not deterministic, so that every attempt of a run sees the
@@ -26,14 +26,14 @@ type Tape interface {
 	Now() time.Time
 	// Seed seeds the run's random numbers: the same in every attempt.
 	Seed() uint64
-	// Value gives what is recorded at a position and slot, or records what gen
+	// Value returns what is recorded at a position and slot, or records what gen
 	// makes. A gen that fails records nothing. On a thawed tape gen may be called and
 	// what it makes be dropped: it tells the type of what is kept.
 	Value(at Position, slot string, gen func() (any, error)) (any, error)
 	// Occurrence counts, from 0, the different calls that attempts made at a position:
 	// one that took another way makes another call there.
 	Occurrence(at Position, digest [32]byte) int
-	// Outside gives the recorded outcome of a call that no transaction covers;
+	// Outside returns the recorded outcome of a call that no transaction covers;
 	// ok is false if there is none for exactly this operation and input.
 	Outside(at Position, digest [32]byte) (out json.RawMessage, err error, ok bool)
 	// RecordOutside keeps such an outcome. Where it is more than the host may hold for
@@ -101,14 +101,14 @@ type outsideEntry struct {
 	err    error
 }
 
-// NewTape gives an empty tape in memory that starts now.
+// NewTape returns an empty tape in memory that starts now.
 func NewTape() Tape {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	return tapeAt(time.Now().UTC().Truncate(time.Millisecond), binary.LittleEndian.Uint64(b[:]))
 }
 
-// tapeAt gives an empty tape of a run that began in another process.
+// tapeAt returns an empty tape of a run that began in another process.
 func tapeAt(now time.Time, seed uint64) Tape {
 	return &memoryTape{now: now, seed: seed, values: map[string]any{}, outside: map[Position][]*outsideEntry{}}
 }
@@ -157,7 +157,7 @@ func (t *memoryTape) Occurrence(at Position, digest [32]byte) int {
 	return n
 }
 
-// entry gives the entry of a call, making it where it is missing. The caller holds
+// entry returns the entry of a call, making it where it is missing. The caller holds
 // the lock.
 func (t *memoryTape) entry(at Position, digest [32]byte) (int, *outsideEntry) {
 	for n, e := range t.outside[at] {

@@ -54,7 +54,7 @@ type frozenOutside struct {
 	Fault  json.RawMessage `json:"fault,omitempty"`
 }
 
-// Freeze gives a tape as bytes, from which Thaw makes one that gives the same to a
+// Freeze returns a tape as bytes, from which Thaw makes one that gives the same to a
 // run that goes the same way: clock, seed, generated values, results and faults of
 // outside calls, the order of deliveries. It ends in result_too_large above
 // MaxTapeBytes, and in capability_unsupported where a value's type cannot be kept.
@@ -142,7 +142,7 @@ func (t *memoryTape) freeze() (*frozen, error) {
 	return f, nil
 }
 
-// Thaw gives the tape that Freeze was given. The error wraps ErrTape.
+// Thaw returns the tape that Freeze was given. The error wraps ErrTape.
 func Thaw(b []byte) (Tape, error) {
 	if len(b) > MaxTapeBytes {
 		return nil, fmt.Errorf("%w: it has %d bytes", ErrTape, len(b))
@@ -182,7 +182,7 @@ func decodeWhole(b []byte, v any) error {
 	return nil
 }
 
-// Fresh tells that nothing can be on the tape that another attempt has left there.
+// Fresh reports whether nothing can be on the tape that another attempt has left there.
 func (a *Attempt) Fresh() bool {
 	m, ok := a.run.tape.(*memoryTape)
 	return a.number == 1 && ok && !m.thawed
@@ -238,7 +238,7 @@ func (t *memoryTape) thawOutside(o frozenOutside) error {
 	return nil
 }
 
-// check tells whether a position is one: numbers from 0, joined by dots, or "" for
+// check reports whether a position is one: numbers from 0, joined by dots, or "" for
 // what belongs to no call.
 func (p Position) check() error {
 	if len(p) > maxPosition {

@@ -126,7 +126,7 @@ func (k *KeptRun) ID() (catalog.ID, error) { return catalog.ParseID(k.Operation)
 // ready.
 type Packer struct{ flate *flate.Writer }
 
-// body gives a run as it is kept, and how large it was.
+// body returns a run as it is kept, and how large it was.
 func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
 	raw, err := written(k)
 	if err != nil {
@@ -178,7 +178,7 @@ type recorded struct {
 	encode func() ([]byte, error)
 }
 
-// Recording tells how many bytes of what the run's calls take and give may be kept;
+// Recording returns how many bytes of what the run's calls take and give may be kept;
 // 0 is that nobody will.
 func (r *Run) Recording() int {
 	if !r.engine.taping || r.again != nil {

@@ -90,7 +90,7 @@ func written(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// gives tells whether what is written gives the value back.
+// gives reports whether what is written gives the value back.
 func (k *kept) gives(v any) error {
 	back, err := k.like(v)
 	switch {

@@ -66,7 +66,7 @@ type Call struct {
 	Set string
 	// Trace is the caller's trace id.
 	Trace string
-	// DryRun tells that the run will be rolled back: change nothing outside.
+	// DryRun says that the run will be rolled back: change nothing outside.
 	DryRun bool
 	// Log goes to the app's log, with the call's id.
 	Log *slog.Logger
@@ -152,7 +152,7 @@ func Idempotent() Option { return func(f *Function) { f.effects.Idempotent = tru
 // back. It is refused in a dry run unless it is ReadOnly too.
 func Outside() Option { return func(f *Function) { f.effects.Outside = true } }
 
-// Title gives a title for people; without it the name stands.
+// Title returns a title for people; without it the name stands.
 func Title(title string) Option { return func(f *Function) { f.title = title } }
 
 // Scopes are what a caller needs, all of them. Without any, a function that is not
@@ -162,7 +162,7 @@ func Scopes(scopes ...string) Option { return func(f *Function) { f.scopes = sco
 // Timeout bounds one call; without it the app's server.toolTimeoutMs holds.
 func Timeout(d time.Duration) Option { return func(f *Function) { f.timeout = d } }
 
-// Example gives an input that runs on a fresh app.
+// Example returns an input that runs on a fresh app.
 func Example(input any) Option {
 	return func(f *Function) {
 		raw, err := json.Marshal(input)

@@ -94,7 +94,7 @@ func newServer(p Plugin, log *slog.Logger) *server {
 	return s
 }
 
-// Describe gives the manifest.
+// Describe returns the manifest.
 func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifest, error) {
 	m := &wire.Manifest{
 		ContractVersion: wire.ContractVersion, Domain: s.plugin.Domain, Version: s.plugin.Version, Description: s.plugin.Description,

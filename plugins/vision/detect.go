@@ -138,7 +138,7 @@ func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut
 	return out, nil
 }
 
-// load gives the file's bytes and the field of the input they came from.
+// load returns the file's bytes and the field of the input they came from.
 func (v *vision) load(in detectIn) (file []byte, field string, err error) {
 	switch {
 	case in.Path != "" && in.Base64 != "":

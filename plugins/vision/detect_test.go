@@ -42,7 +42,7 @@ func codePNG(t testing.TB, text string) []byte {
 	return b.Bytes()
 }
 
-// configured gives a plugin whose root holds some files, and the root.
+// configured returns a plugin whose root holds some files, and the root.
 func configured(t testing.TB) (*vision, string) {
 	t.Helper()
 	base := t.TempDir()

@@ -57,7 +57,7 @@ func stored(ctx context.Context, m *ent.PantryItemMutation) ([]*ent.PantryItem, 
 	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).Order(pantryitem.ByID()).All(ctx)
 }
 
-// result gives the items as the mutation left them.
+// result returns the items as the mutation left them.
 func result(ctx context.Context, m *ent.PantryItemMutation, value ent.Value, before []*ent.PantryItem) ([]*ent.PantryItem, error) {
 	if m.Op().Is(ent.OpCreate) {
 		created, ok := value.(*ent.PantryItem)

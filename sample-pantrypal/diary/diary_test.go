@@ -30,7 +30,7 @@ type line struct {
 	Unit     string
 }
 
-// lines gives what the diary says since its first n lines.
+// lines returns what the diary says since its first n lines.
 func lines(t *testing.T, c *ent.Client, n int) []line {
 	all, err := c.PantryEvent.Query().Order(pantryevent.ByID()).All(t.Context())
 	require.NoError(t, err)

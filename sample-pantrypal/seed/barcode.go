@@ -5,7 +5,7 @@ import "fmt"
 // maxNumber is the highest product number that fits the five digits.
 const maxNumber = 99999
 
-// GTIN gives the EAN-13 of product number n (1 to 99999): the prefix 2000000 out
+// GTIN returns the EAN-13 of product number n (1 to 99999): the prefix 2000000 out
 // of the range that GS1 leaves to single shops, n with five digits, and the
 // check digit. It panics outside that range.
 func GTIN(n int) string {

@@ -25,7 +25,7 @@ var (
 // where allergens are known from.
 var basics = []string{"salt", "black pepper", "cumin", "paprika", "curry powder", "oregano", "rosemary", "chilli flakes", "cinnamon", "sugar"}
 
-// check gives everything that is wrong with the data in itself.
+// check returns everything that is wrong with the data in itself.
 func (d *Data) check() error {
 	var r report
 	byName, byN := map[string]Product{}, map[int]Product{}

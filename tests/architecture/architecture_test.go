@@ -72,7 +72,7 @@ func sources(t *testing.T) []source {
 	return out
 }
 
-// own gives a package of this repository as a folder, "" for others.
+// own returns a package of this repository as a folder, "" for others.
 func own(imported string) string {
 	if imported == module {
 		return "."

@@ -205,7 +205,7 @@ func run(benchtime, app, small, only string, cold bool) error {
 // figures are one benchmark's metrics by unit.
 type figures map[string]float64
 
-// pair gives the engine's and the raw figure in microseconds, from whichever
+// pair returns the engine's and the raw figure in microseconds, from whichever
 // units the benchmark reports.
 func (f figures) pair(metric string, ratio float64) (own, raw string) {
 	switch {

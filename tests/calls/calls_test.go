@@ -152,7 +152,7 @@ const (
 	ready = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// overStdio gives a client that any number of goroutines may use at once.
+// overStdio returns a client that any number of goroutines may use at once.
 func overStdio(b *testing.B, what, data string) served {
 	b.Helper()
 	cmd := process(b, what, data)
@@ -217,7 +217,7 @@ func request(id, tool, arguments, more string) string {
 
 var listening = regexp.MustCompile(`MCP: listening on (http\S+)`)
 
-// overHTTP gives a client of one session of the older era, or of none in the newer.
+// overHTTP returns a client of one session of the older era, or of none in the newer.
 func overHTTP(b *testing.B, what, data string, modern bool) served {
 	b.Helper()
 	cmd := process(b, what, data, "--http", "127.0.0.1:0")

@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/tests/club/ent"
 )
 
-// App gives the app. The set "default" starts with one member, Ann, who is the guest
+// App returns the app. The set "default" starts with one member, Ann, who is the guest
 // of one event.
 func App() framework.App {
 	return framework.App{

@@ -9,7 +9,7 @@ import (
 	v2 "github.com/koan-go/koan/tests/growth/v2/ent"
 )
 
-// App gives a version of the app, 1 or 2.
+// App returns a version of the app, 1 or 2.
 func App(version int) framework.App {
 	shim := v1.Entities()
 	if version == 2 {

@@ -35,7 +35,7 @@ func ForEach[T Runner[T]](t T, test func(T)) bool {
 	return true
 }
 
-// Here tells whether a test runs on PostgreSQL.
+// Here reports whether a test runs on PostgreSQL.
 func Here(t testing.TB) bool { return strings.Contains(t.Name()+"/", "/"+onPostgreSQL+"/") }
 
 // Marks turns the marks of arguments in a statement by hand, "?", into those of the

@@ -35,7 +35,7 @@ var (
 	count   atomic.Int64
 )
 
-// Server gives the URL of the server's database, which all tests of the package
+// Server returns the URL of the server's database, which all tests of the package
 // share; it starts the server at the first call. Tests keep out of each other's
 // way by Place.
 func Server(t testing.TB) string {
@@ -47,14 +47,14 @@ func Server(t testing.TB) string {
 	return "postgres://postgres@/postgres?host=" + folder
 }
 
-// Place gives the URL of a place of the test's own on the server, as the setting
+// Place returns the URL of a place of the test's own on the server, as the setting
 // `database` takes it: no other test's sets are in it.
 func Place(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("%s&schema_prefix=t%d", Server(t), count.Add(1))
 }
 
-// Open gives a pool whose connections work in an empty schema of the test's own.
+// Open returns a pool whose connections work in an empty schema of the test's own.
 func Open(t testing.TB) *sql.DB {
 	t.Helper()
 	schema := fmt.Sprintf("own%d", count.Add(1))

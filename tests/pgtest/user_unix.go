@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lend gives the folder to a user that the server may run as, and what starts a
+// lend hands the folder to a user that the server may run as, and what starts a
 // process as that user; nil where the test's own will do. The process gets a
 // session of its own, so that what interrupts the test does not reach it before it
 // can clean up.

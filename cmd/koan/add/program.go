@@ -12,7 +12,7 @@ import (
 	"text/template"
 )
 
-// addExtension gives the call of entc.Generate in a program Koan's extension. It
+// addExtension returns the call of entc.Generate in a program Koan's extension. It
 // returns nil where that cannot be done to the text of the program.
 func addExtension(name string, src []byte) ([]byte, error) {
 	fset := token.NewFileSet()

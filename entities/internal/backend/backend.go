@@ -52,7 +52,7 @@ type Backend interface {
 	Place() string
 	// Sets are the names of the sets that have data, sorted.
 	Sets(ctx context.Context) ([]string, error)
-	// Use gives a set, creating it where it does not exist and migrating it at its first
+	// Use returns a set, creating it where it does not exist and migrating it at its first
 	// use, and what Attach made for it. release must be called when it is not used any more. It ends in
 	// unknown_set for a name that cannot be one, in service_unavailable where the
 	// set cannot be opened.
@@ -69,7 +69,7 @@ type Backend interface {
 	Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error
 	// Scratch runs fn on an empty place of the same kind, which is gone afterwards.
 	Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error
-	// SpansSets tells that one transaction can write to several sets.
+	// SpansSets reports whether one transaction can write to several sets.
 	SpansSets() bool
 	// Violation returns the rule of the database that an error of a write broke; nil
 	// where it broke none.
@@ -161,7 +161,7 @@ type Tx interface {
 	// was read before is not the newest any more, in set_busy where it waited too
 	// long.
 	Write(ctx context.Context) error
-	// Writing tells whether it is one.
+	// Writing reports whether it is one.
 	Writing() bool
 	// Savepoint opens a savepoint around a call, of which read says that it only
 	// reads; end releases it, or rolls back to it.
@@ -173,7 +173,7 @@ type Tx interface {
 	// Recover makes a transaction usable again whose last statement failed, by going
 	// back to its last savepoint, so that one can ask it for the reason.
 	Recover(ctx context.Context) error
-	// Stale tells whether err, or what the transaction met before it, means that
+	// Stale reports whether err, or what the transaction met before it, means that
 	// only a new attempt can succeed.
 	Stale(err error) bool
 	// Commit ends the transaction with its effect; Rollback without. A failed Commit

@@ -83,7 +83,7 @@ func With(ctx context.Context, d Database, t Tx) context.Context {
 	return context.WithValue(ctx, currentKey{d}, t)
 }
 
-// Current gives the transaction of a database that a context carries, nil where
+// Current returns the transaction of a database that a context carries, nil where
 // there is none or it has ended.
 func Current(ctx context.Context, d Database) Tx {
 	t, _ := ctx.Value(currentKey{d}).(Tx)

@@ -104,7 +104,7 @@ func (t *Tx) usable(ctx context.Context) error {
 	return t.hold(ctx)
 }
 
-// hold gives the transaction the session variables of a statement's context. They
+// hold returns the transaction the session variables of a statement's context. They
 // hold in a transaction, so a statement with any is not without one.
 func (t *Tx) hold(ctx context.Context) error {
 	want, err := backend.Variables(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// properties gives the schemas of the members of one of an operation's inputs.
+// properties returns the schemas of the members of one of an operation's inputs.
 func (a *app) properties(op, member string) map[string]map[string]any {
 	a.Helper()
 	id, err := catalog.ParseID("koan::" + op)

@@ -337,7 +337,7 @@ func (b *bulk) note(i int, err error) error {
 	return nil
 }
 
-// itemFault gives the fault of one item of many, nil where an error is about more.
+// itemFault returns the fault of one item of many, nil where an error is about more.
 func itemFault(err error) *fault.Fault {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -408,7 +408,7 @@ func (t *tx) together(ctx context.Context, statements func() error) (done bool, 
 	return err == nil, err
 }
 
-// refused tells whether an error means that the database refused what was to be
+// refused reports whether an error means that the database refused what was to be
 // stored.
 func (t *tx) refused(err error) bool {
 	var v *backend.Violation

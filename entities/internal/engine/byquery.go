@@ -178,7 +178,7 @@ func answer(member string, n int) json.RawMessage {
 	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
 }
 
-// matching gives the native ids of the rows that match, and refuses more than
+// matching returns the native ids of the rows that match, and refuses more than
 // the caller expects.
 func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) ([]any, error) {
 	ids, err := e.reader.Keys(ctx, t.sql, k.Entity, in.filter, in.maxAffected+1)

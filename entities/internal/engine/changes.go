@@ -138,7 +138,7 @@ func (b *birth) forget() {
 	}
 }
 
-// newborn tells whether the transaction created a row, or is at it.
+// newborn reports whether the transaction created a row, or is at it.
 func (t *tx) newborn(k *kind, id any) bool {
 	at := row{k, k.FormatID(id)}
 	if o, known := t.origins[at]; known {

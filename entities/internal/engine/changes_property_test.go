@@ -86,7 +86,7 @@ func (c *copied) apply(t *testing.T, changes []run.Change) {
 	}
 }
 
-// split gives the row of an image and the ids of its many-to-many edge, nil if the
+// split returns the row of an image and the ids of its many-to-many edge, nil if the
 // image has none.
 func (c *copied) split(t *testing.T, ch run.Change, image json.RawMessage) (row map[string]any, linked []string) {
 	t.Helper()
@@ -143,7 +143,7 @@ func (c *copied) name(entity, id string) string {
 	return fmt.Sprint(row[map[string]string{"Todo": "notes", "Step": "text", "Person": "email", "Label": "name", "AuditLog": "message"}[entity]])
 }
 
-// canonical gives the data without what two runs make differently: ids and times.
+// canonical returns the data without what two runs make differently: ids and times.
 func (c *copied) canonical() []string {
 	var out []string
 	for _, k := range kinds {
@@ -193,7 +193,7 @@ func (r *random) id(entity string) string {
 	return "0"
 }
 
-// list gives some ids; of labels only some that are numbers.
+// list returns some ids; of labels only some that are numbers.
 func (r *random) list(entity string) []string {
 	out := []string{}
 	for range r.IntN(4) {

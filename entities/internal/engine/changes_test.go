@@ -34,7 +34,7 @@ func (a *app) calls(spec run.Spec, calls ...[2]string) *run.Outcome {
 	return out
 }
 
-// member gives a member of a row before or after a change.
+// member returns a member of a row before or after a change.
 func member(t *testing.T, image json.RawMessage, name string) any {
 	t.Helper()
 	var m map[string]any

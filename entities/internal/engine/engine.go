@@ -117,7 +117,7 @@ func (k *kind) name() string { return k.Entity.Resource.Name }
 
 func (k *kind) key() *catalog.Field { return &k.Entity.Resource.Key }
 
-// field gives a field by its JSON name, nil if there is none.
+// field returns a field by its JSON name, nil if there is none.
 func (k *kind) field(name string) *catalog.Field {
 	for i := range k.Entity.Resource.Fields {
 		if f := &k.Entity.Resource.Fields[i]; f.Name == name {
@@ -127,7 +127,7 @@ func (k *kind) field(name string) *catalog.Field {
 	return nil
 }
 
-// edge gives an edge by its JSON name, nil if there is none.
+// edge returns an edge by its JSON name, nil if there is none.
 func (k *kind) edge(name string) (*edge, *kind) {
 	for i := range k.edges {
 		if k.edges[i].json.Name == name {
@@ -137,7 +137,7 @@ func (k *kind) edge(name string) (*edge, *kind) {
 	return nil, nil
 }
 
-// bound gives a native id as it is bound in plain SQL.
+// bound returns a native id as it is bound in plain SQL.
 func (k *kind) bound(id any) any {
 	v, err := k.BindID(id)
 	if err != nil {

@@ -89,7 +89,7 @@ func (d *decoder) version(members map[string]any) *int64 {
 	return nil
 }
 
-// need gives a member that must be there.
+// need returns a member that must be there.
 func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	v, ok := members[name]
 	if !ok {
@@ -149,7 +149,7 @@ func (d *decoder) complete(m *model, given any, replaces bool) {
 	}
 }
 
-// list gives a member that is a list of bounded length.
+// list returns a member that is a list of bounded length.
 func (d *decoder) list(members map[string]any, name string) []any {
 	v, ok := d.need(members, name)
 	if !ok {

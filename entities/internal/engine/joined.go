@@ -135,7 +135,7 @@ func (t *tx) noteLink(from side, to string, l link) {
 	}
 }
 
-// mutual tells whether an edge leads from a kind to itself and is its own inverse.
+// mutual reports whether an edge leads from a kind to itself and is its own inverse.
 func (k *kind) mutual(e *edge) bool {
 	return e.target == k && !slices.ContainsFunc(k.edges, func(o edge) bool {
 		return o.column.JoinTable == e.column.JoinTable && o.column.JoinOwn == e.column.JoinTarget
@@ -177,7 +177,7 @@ func (t *tx) joined(ctx context.Context, r *net) error {
 	return nil
 }
 
-// listed gives ids as callers see them, in their order.
+// listed returns ids as callers see them, in their order.
 func (k *kind) listed(ids []any) []string {
 	slices.SortFunc(ids, func(a, b any) int {
 		return cmp.Or(compareIDs(a, b), strings.Compare(k.FormatID(a), k.FormatID(b)))

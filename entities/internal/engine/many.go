@@ -102,7 +102,7 @@ func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound
 	return nil
 }
 
-// cascadesOnce tells whether deleting rows of a kind reaches each kind by one way
+// cascadesOnce reports whether deleting rows of a kind reaches each kind by one way
 // only, and never its own: then deleting them together does what deleting them one
 // after the other does.
 func (e *engine) cascadesOnce(k *kind, reached map[*kind]bool) bool {
@@ -131,7 +131,7 @@ func (k *kind) boundAll(ids []any) []any {
 	return out
 }
 
-// scanned gives the native ids of keys as the database has them.
+// scanned returns the native ids of keys as the database has them.
 func (k *kind) scanned(keys []any) ([]any, error) {
 	out := make([]any, len(keys))
 	for i, key := range keys {

@@ -61,7 +61,7 @@ func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
 	return m
 }
 
-// searches gives what finds words in an app's entities.
+// searches returns what finds words in an app's entities.
 func searches(g *descriptor.Graph) []*sqltext.WordIndex {
 	var out []*sqltext.WordIndex
 	for _, e := range g.Entities {
@@ -91,7 +91,7 @@ func (m *migrations) files(sums bool) (w migrate.Files, err error) {
 	return w, err
 }
 
-// inside gives the folder that an embedded one has as its only content, as
+// inside returns the folder that an embedded one has as its only content, as
 // `//go:embed migrations` makes it.
 func inside(from fs.FS) (fs.FS, error) {
 	entries, err := fs.ReadDir(from, ".")

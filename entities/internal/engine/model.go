@@ -58,7 +58,7 @@ func (m *model) hasEdge(edge string) bool {
 	return slices.ContainsFunc(m.edges, func(e edgeValue) bool { return e.json.Name == edge })
 }
 
-// names tells whether the model says something of a field or an edge.
+// names reports whether the model says something of a field or an edge.
 func (m *model) names(name string) bool { return m != nil && (m.has(name) || m.hasEdge(name)) }
 
 // rules are what a field's value must obey, compiled once.
@@ -99,7 +99,7 @@ type decoder struct {
 	keys    []string // ids of the kind's own entities that it names
 }
 
-// full tells that enough is known of what is wrong.
+// full reports whether enough is known of what is wrong.
 func (d *decoder) full() bool { return len(d.details) >= fault.MaxFound }
 
 func (d *decoder) fail(at, format string, args ...any) {
@@ -481,7 +481,7 @@ func (m *model) elsewhere(ed *edgeValue) fault.Detail {
 	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: message}
 }
 
-// names gives everything that can stand in a model.
+// names returns everything that can stand in a model.
 func (k *kind) names() []string {
 	out := []string{k.key().Name}
 	for i := range k.Entity.Resource.Fields {

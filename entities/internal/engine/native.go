@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// native tells whether rows of a kind are written by statements of the engine's
+// native reports whether rows of a kind are written by statements of the engine's
 // own: nothing of the app stands around ent's statement, and the caller sees whole
 // rows. What ent's builders do besides the statement (defaults, validators) still
 // runs.
@@ -25,7 +25,7 @@ func (t *tx) native(k *kind) bool {
 	return k.Plain && !t.hooked(k) && !t.caller.narrows(k)
 }
 
-// plain tells whether a model of a native kind is about columns of its own table
+// plain reports whether a model of a native kind is about columns of its own table
 // only, and refers to nothing that rules of the app may hide.
 func (t *tx) plain(k *kind, m *model) bool {
 	if !t.native(k) {
@@ -129,7 +129,7 @@ func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Wri
 	return forget, nil
 }
 
-// row gives what a mutation writes to its own table, in the order of columns.
+// row returns what a mutation writes to its own table, in the order of columns.
 func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	out := make(write.Row, 0, len(k.Entity.Columns)+1)
 	for i := range k.Entity.Columns {
@@ -162,7 +162,7 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	return out, nil
 }
 
-// argument gives a value of ent's as ent gives it to the driver.
+// argument returns a value of ent's as ent gives it to the driver.
 func argument(c *descriptor.Column, v any) (any, error) {
 	if c.Storage != descriptor.JSON || c.Form != nil {
 		return v, nil
@@ -262,7 +262,7 @@ func (e *engine) reviseAndRenew(ctx context.Context, t *tx, k *kind, id any, m *
 	return e.renew(ctx, t, k, p, ifVersion)
 }
 
-// pointsTo tells whether an edge's column leads from a kind to another.
+// pointsTo reports whether an edge's column leads from a kind to another.
 func (k *kind) pointsTo(target *kind) bool {
 	for i := range k.edges {
 		if k.edges[i].target == target && k.edges[i].column.OwnKey != "" {

@@ -161,7 +161,7 @@ func (k *keys) forgetReply(ctx context.Context, set, id string) error {
 	return tx.Commit(ctx)
 }
 
-// use gives a set that was written to once. gone tells that it is not there any
+// use returns a set that was written to once. gone tells that it is not there any
 // more: looking for a receipt makes no set.
 func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
 	sets, err := k.store.backend.Sets(ctx)
@@ -233,7 +233,7 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 	return out, nil
 }
 
-// receipts gives the receipts of a run in one set, the reply with the first.
+// receipts returns the receipts of a run in one set, the reply with the first.
 func (k *keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
 	found, err := ledger.Receipts(ctx, k.store.backend.Dialect(), d.DB(), id)
 	if err != nil || len(found) == 0 {

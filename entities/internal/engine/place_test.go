@@ -15,7 +15,7 @@ import (
 // forEach is pgtest.ForEach: the first line of every test that has data.
 func forEach[T pgtest.Runner[T]](t T, test func(T)) bool { return pgtest.ForEach(t, test) }
 
-// postgres tells whether a test runs on PostgreSQL.
+// postgres reports whether a test runs on PostgreSQL.
 func postgres(tb testing.TB) bool { return pgtest.Here(tb) }
 
 // place is an empty place for data, as the setting `database` names it, on the

@@ -40,7 +40,7 @@ type Options struct {
 	// interceptors, or the database's row level security (sql.WithVar), want to know
 	// of the caller. It is called for every call of every entity.
 	Viewer func(ctx context.Context, p auth.Principal) context.Context
-	// Open gives the driver of a set, for apps that have their own database, pool or
+	// Open returns the driver of a set, for apps that have their own database, pool or
 	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
 	// database/sql. It is called once for each set; the driver is closed when the app
 	// stops. The data is the app's: its tables are neither migrated nor filled, only

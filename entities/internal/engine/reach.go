@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// visible tells whether there is a row that the caller may read. Where a policy
+// visible reports whether there is a row that the caller may read. Where a policy
 // refuses to tell, it ends in forbidden.
 func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
 	rule, err := t.caller.rule(k)
@@ -24,7 +24,7 @@ func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
 	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
 }
 
-// readable gives those of some ids whose rows the caller may read.
+// readable returns those of some ids whose rows the caller may read.
 func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 	rule, err := t.caller.ruleOrNothing(k)
 	if rule == nil || err != nil {
@@ -55,7 +55,7 @@ func (t *tx) shown(ctx context.Context, k *kind, id any) ([]byte, error) {
 	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bound(id), rule)
 }
 
-// show gives an image that was just read as the caller may see it.
+// show returns an image that was just read as the caller may see it.
 func (t *tx) show(ctx context.Context, k *kind, id any, image []byte) ([]byte, error) {
 	if image == nil || t.caller == nil || !t.caller.narrows(k) {
 		return image, nil
@@ -229,7 +229,7 @@ func kept(k *kind, what string) error {
 		WithHint("Somebody with other rights has to do this.")
 }
 
-// native gives the id that a reference field has, as ParseID gives it.
+// native returns the id that a reference field has, as ParseID gives it.
 func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
 
 // dangles is the problem of a reference that leads nowhere. It does not name an entity

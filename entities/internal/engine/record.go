@@ -106,7 +106,7 @@ func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
 	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
 }
 
-// exists tells whether there is a row with an id.
+// exists reports whether there is a row with an id.
 func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
 	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
 }
@@ -286,7 +286,7 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 	return gone, moved, nil
 }
 
-// referring gives the ids of the rows whose column refers to one of some ids, as
+// referring returns the ids of the rows whose column refers to one of some ids, as
 // they are bound.
 func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
 	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.passKey(ctx))
@@ -382,7 +382,7 @@ func (t *tx) statement() *sqltext.Builder {
 	return &sqltext.Builder{Dialect: t.store.backend.Dialect()}
 }
 
-// session gives the transaction that a write is part of, nil outside of a run.
+// session returns the transaction that a write is part of, nil outside of a run.
 func session(ctx context.Context) *tx {
 	t, _ := ctx.Value(sessionKey{}).(*tx)
 	if t == nil || t.sql.Ended() {

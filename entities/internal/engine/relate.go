@@ -124,7 +124,7 @@ func (t *tx) reference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]a
 	return t.readable(ctx, ed.target, now)
 }
 
-// related gives the ids on the other side of a to-many edge.
+// related returns the ids on the other side of a to-many edge.
 func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, id any) ([]any, error) {
 	if ed.Relation != descriptor.M2M {
 		return t.referring(ctx, target, ed.TargetKey, k.bound(id))
@@ -134,7 +134,7 @@ func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, 
 	return t.ids(ctx, target, b)
 }
 
-// without gives the ids that are not among others, each once.
+// without returns the ids that are not among others, each once.
 func without(ids, others []any) []any {
 	var out []any
 	known := setOf(others)

@@ -269,7 +269,7 @@ func TestEdgesAreAsReadableAsTheirKeys(t *testing.T) {
 	}
 }
 
-// writeOnlyOf gives which of the words readOnly and writeOnly the schema of a model has
+// writeOnlyOf returns which of the words readOnly and writeOnly the schema of a model has
 // at an edge.
 func writeOnlyOf(t *testing.T, a *app, edge string) (out []string) {
 	var schema struct {

@@ -80,7 +80,7 @@ func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 	return o
 }
 
-// reads gives what a read answers, as JSON.
+// reads returns what a read answers, as JSON.
 func (a *app) reads(op, input string) string {
 	a.Helper()
 	out, _, err := a.try(op, input)

@@ -69,7 +69,7 @@ func (a *app) run(op *catalog.Operation) (*run.Outcome, error) {
 	return out, err
 }
 
-// runs gives what runs a script again and again.
+// runs returns what runs a script again and again.
 func (a *app) runs(op *catalog.Operation) func() {
 	view := a.with(op)
 	return func() {

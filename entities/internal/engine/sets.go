@@ -12,7 +12,7 @@ import (
 
 const defaultSet = "default"
 
-// declared tells whether an entity lives in a set.
+// declared reports whether an entity lives in a set.
 func declared(r *catalog.Resource, set string) bool {
 	if !backend.ValidSet.MatchString(set) {
 		return false

@@ -316,7 +316,7 @@ const (
 	lookAgain = 100 * time.Millisecond
 )
 
-// committed tells whether the receipt of a commit is in the data.
+// committed reports whether the receipt of a commit is in the data.
 func (s *store) committed(ctx context.Context, set string, r run.Receipt) bool {
 	d, _, release, err := s.backend.Use(ctx, set)
 	if err != nil {

@@ -151,7 +151,7 @@ func reason(err error) string {
 	return s
 }
 
-// jsonName gives the JSON name of an ent field or edge.
+// jsonName returns the JSON name of an ent field or edge.
 func (k *kind) jsonName(ent string) string {
 	for _, c := range k.Entity.Columns {
 		if c.Ent == ent {

@@ -41,7 +41,7 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	return e.createNamed(ctx, t, k, m, ifVersion)
 }
 
-// find gives a model without id that of the entity which has its unique key, if
+// find sets the id of a model without one to that of the entity which has its unique key, if
 // the caller may read one.
 func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
 	if !m.findable(k) {
@@ -65,7 +65,7 @@ func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace boo
 	return nil
 }
 
-// findable tells whether a model has no id, but all of its kind's unique key.
+// findable reports whether a model has no id, but all of its kind's unique key.
 func (m *model) findable(k *kind) bool {
 	return m.id == nil && len(m.key) > 0 && len(m.key) == len(k.Entity.UpsertBy)
 }

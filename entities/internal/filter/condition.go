@@ -25,7 +25,7 @@ var (
 	listOps  = append(slices.Clone(jsonOps), "$has", "$all", "$size")
 )
 
-// OperatorsOf gives the operators that a field understands.
+// OperatorsOf returns the operators that a field understands.
 func OperatorsOf(f *catalog.Field) []string {
 	if f.Opaque {
 		if f.Type == catalog.TypeJSON {

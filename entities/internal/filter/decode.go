@@ -68,7 +68,7 @@ type reader struct {
 	err  error
 }
 
-// next gives the first byte that is no blank.
+// next returns the first byte that is no blank.
 func (r *reader) next() byte {
 	for {
 		switch c := r.text[r.at]; c {

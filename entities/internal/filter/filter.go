@@ -47,7 +47,7 @@ const (
 // Tree is a checked filter. The nil Tree matches everything. It is immutable.
 type Tree struct{ root node }
 
-// Empty tells whether the filter matches everything by having no condition.
+// Empty reports whether the filter matches everything by having no condition.
 func (t *Tree) Empty() bool {
 	if t == nil {
 		return true

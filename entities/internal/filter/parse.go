@@ -240,7 +240,7 @@ func (p *parser) exists(join *related, v any, at string) node {
 	return &not{join}
 }
 
-// Readable tells whether callers may filter, sort or select by a field.
+// Readable reports whether callers may filter, sort or select by a field.
 func Readable(f *catalog.Field) bool { return f != nil && !f.Sensitive && !f.WriteOnly }
 
 // FieldNames are the fields that callers may name, the key first.
@@ -265,7 +265,7 @@ func EdgeNames(e *descriptor.Entity, g Graph) []string {
 	return out
 }
 
-// Related gives a relationship and the entity that it leads to; both are nil
+// Related returns a relationship and the entity that it leads to; both are nil
 // where the graph does not show it.
 func Related(e *descriptor.Entity, g Graph, name string) (*descriptor.Edge, *descriptor.Entity) {
 	edge, shown := e.Edge(name), e.Resource.Edge(name)

@@ -10,7 +10,7 @@ import (
 type Rule struct {
 	// Key is the column of the entity's key.
 	Key string
-	// Keys gives a statement of one column, called as Key, with the keys of the rows
+	// Keys returns a statement of one column, called as Key, with the keys of the rows
 	// that may be read. bound is how many arguments stand before it.
 	Keys func(bound int) (text string, args []any)
 }
@@ -49,7 +49,7 @@ type Ruled interface {
 	Rule(e *descriptor.Entity) *Rule
 }
 
-// RuleOf gives the rule of an entity, nil where the graph knows none.
+// RuleOf returns the rule of an entity, nil where the graph knows none.
 func RuleOf(g Graph, e *descriptor.Entity) *Rule {
 	if ruled, ok := g.(Ruled); ok {
 		return ruled.Rule(e)

@@ -71,10 +71,10 @@ func Searchable(e *descriptor.Entity) []*descriptor.Column {
 	return out
 }
 
-// Empty tells whether nothing is looked for.
+// Empty reports whether nothing is looked for.
 func (w *Words) Empty() bool { return w == nil || len(w.words) == 0 }
 
-// List gives the words.
+// List returns the words.
 func (w *Words) List() []string {
 	if w == nil {
 		return nil

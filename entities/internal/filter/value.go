@@ -138,7 +138,7 @@ func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
 	return s, nil
 }
 
-// Held gives what a column holds for a value that Value has checked.
+// Held returns what a column holds for a value that Value has checked.
 func Held(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
 	if c.Form == nil || f.Type == catalog.TypeDecimal { // decimals compare as numbers, however they are kept
 		return v, nil
@@ -168,7 +168,7 @@ func integerOrBad(v any, bad refuse) (any, *fault.Detail) {
 	return bad(wrongType)
 }
 
-// beyond tells whether a value is the digits of an integer of more than 64 bits with
+// beyond reports whether a value is the digits of an integer of more than 64 bits with
 // its sign.
 func beyond(v any) bool {
 	s, ok := v.(string)

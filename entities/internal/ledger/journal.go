@@ -53,7 +53,7 @@ type Journal struct {
 	lease  time.Duration
 }
 
-// NewJournal gives the journal in a database that has JournalTables, and TapeTables
+// NewJournal returns the journal in a database that has JournalTables, and TapeTables
 // where tapes are written. writer names this process (Marked), which others take for
 // dead when it has ended, or nothing was heard of it for the lease; "" is one that writes tapes only, which needs
 // no JournalTables.
@@ -70,7 +70,7 @@ type Batch struct {
 	// Synced has this batch and all before it outlive a loss of power. Else it outlives
 	// the process alone, which takes a tenth of the time.
 	Synced bool
-	// Lost tells that records were dropped since the last batch: what is missing can
+	// Lost says that records were dropped since the last batch: what is missing can
 	// be found in receipts alone, when the process is gone.
 	Lost bool
 }
@@ -127,7 +127,7 @@ func (j *Journal) begin(ctx context.Context, tx *sql.Tx, begun []journal.Record)
 	return nil
 }
 
-// replaced tells how many runs, of how many bytes, are going to be replaced: those
+// replaced returns how many runs, of how many bytes, are going to be replaced: those
 // that were gone on with, under their key or with their plan.
 func (j *Journal) replaced(ctx context.Context, tx *sql.Tx, ended []journal.Record) (runs int, bytes int64, err error) {
 	var ids []any
@@ -144,7 +144,7 @@ func (j *Journal) replaced(ctx context.Context, tx *sql.Tx, ended []journal.Reco
 	return runs, bytes, err
 }
 
-// goneOn tells whether a run may have ended before, or begun in another process.
+// goneOn reports whether a run may have ended before, or begun in another process.
 func goneOn(r *journal.Record) bool { return r.Keyed || r.Approval.Plan != "" }
 
 // alive notes when the process was last heard of, and what it has written more.
@@ -221,7 +221,7 @@ type Dead struct {
 	Alive map[string]bool
 }
 
-// Dead gives the processes that ended without a goodbye; nil for none.
+// Dead returns the processes that ended without a goodbye; nil for none.
 func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 	d := &Dead{Alive: map[string]bool{}}
 	gone := map[string]bool{}
@@ -309,7 +309,7 @@ type Size struct {
 	First string // the oldest run's id, "" for none
 }
 
-// Size tells how much that is.
+// Size returns how much that is.
 func (j *Journal) Size(ctx context.Context) (s Size, err error) {
 	q := j.statement("SELECT COALESCE(SUM(runs), 0), COALESCE(SUM(bytes), 0), COALESCE((SELECT MIN(id) FROM koan_journal), '') FROM koan_writers")
 	err = j.each(ctx, q, func(rows *sql.Rows) error { return rows.Scan(&s.Runs, &s.Bytes, &s.First) })

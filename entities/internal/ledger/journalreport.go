@@ -17,7 +17,7 @@ import (
 // must not read all of the journal.
 const recent = 1000
 
-// Report gives what is kept of one run: a JSON object with the fields that
+// Report returns what is kept of one run: a JSON object with the fields that
 // entities/internal/ledger/records declares for a run, and its calls under "calls". subject
 // narrows it to the runs of one caller, "" is everybody's; knows says which entities
 // the reader may know of, the names of others are left out. It is nil where there is
@@ -39,7 +39,7 @@ func (j *Journal) Report(ctx context.Context, run, subject string, knows func(en
 	return out, err
 }
 
-// Recent gives those ids of the latest runs that begin with what is typed, the latest
+// Recent returns those ids of the latest runs that begin with what is typed, the latest
 // first, at most as many as asked for; of one caller, or of everybody with "".
 func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (out []string, err error) {
 	if notID(typed) {
@@ -61,7 +61,7 @@ func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (
 	return out, err
 }
 
-// notID tells that no run's id has such a beginning: they are UUIDs.
+// notID reports whether no run's id has such a beginning: they are UUIDs.
 func notID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
 
 // report makes the object of a row's parts, nil where it is not the subject's.

@@ -63,7 +63,7 @@ var keyTables = []string{
 // of its own. It is safe for concurrent use, by several processes too.
 type Keys struct{ place }
 
-// NewKeys gives the ledger in a database that has KeyTables. On SQLite its
+// NewKeys returns the ledger in a database that has KeyTables. On SQLite its
 // transactions must begin with the write lock.
 func NewKeys(db *sql.DB, d sqltext.Dialect) *Keys { return &Keys{place{db: db, dialect: d}} }
 
@@ -118,7 +118,7 @@ func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 	return st, err
 }
 
-// standing tells how things stand with a key that somebody claimed before, and
+// standing returns how things stand with a key that somebody claimed before, and
 // takes it over where its holder's lease has run out.
 func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.Standing, err error) {
 	lock := ""

@@ -117,7 +117,7 @@ func ForgetReply(ctx context.Context, d sqltext.Dialect, q Querier, runID string
 	return nil
 }
 
-// Reply gives what is kept of a run's reply in this set, nil for nothing.
+// Reply returns what is kept of a run's reply in this set, nil for nothing.
 func Reply(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out json.RawMessage, err error) {
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("SELECT reply FROM koan_replies WHERE run = ").Arg(runID)
@@ -136,7 +136,7 @@ func Reply(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out
 	return out, rows.Err()
 }
 
-// Receipts gives a run's receipts by sequence, without the reply: none where it
+// Receipts returns a run's receipts by sequence, without the reply: none where it
 // committed nothing in this set.
 func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []run.Receipt, err error) {
 	b := sqltext.Builder{Dialect: d}

@@ -14,7 +14,7 @@ const markSign = "@"
 
 var ownMark = sync.OnceValue(processMark)
 
-// Marked gives a name of this process, from which others on its machine see at once
+// Marked returns a name of this process, from which others on its machine see at once
 // that it has ended.
 func Marked(name string) string {
 	if m := ownMark(); m != "" {
@@ -23,7 +23,7 @@ func Marked(name string) string {
 	return name
 }
 
-// left tells that a name is one of a process that is no more. Of a process on another
+// left reports whether a name is one of a process that is no more. Of a process on another
 // machine, or in another container, nobody here can tell.
 func left(name string) bool {
 	_, mark, ok := strings.Cut(name, markSign)

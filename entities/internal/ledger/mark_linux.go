@@ -58,7 +58,7 @@ func processMark() string {
 	return fmt.Sprintf("%s/%d/%s", place, os.Getpid(), start)
 }
 
-// processGone tells that a marked process of this system has ended.
+// processGone reports whether a marked process of this system has ended.
 func processGone(mark string) bool {
 	place, err := system()
 	rest, here := strings.CutPrefix(mark, place+"/")

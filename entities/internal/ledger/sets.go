@@ -87,7 +87,7 @@ var setTables = []string{
 )`,
 }
 
-// ReadSet gives what the ledger knows of the set.
+// ReadSet returns what the ledger knows of the set.
 func ReadSet(ctx context.Context, drv dialect.Driver) (Set, error) {
 	s, err := readSet(ctx, drv)
 	if err != nil {

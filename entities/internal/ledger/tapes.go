@@ -150,7 +150,7 @@ func (t *Tapes) remove(ctx context.Context, b *sqltext.Builder) error {
 	})
 }
 
-// Size tells how many runs are kept, and how many bytes their bodies take.
+// Size returns how many runs are kept, and how many bytes their bodies take.
 func (t *Tapes) Size(ctx context.Context) (runs int, bytes int64, err error) {
 	err = t.each(ctx, t.statement("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM koan_tapes"), func(rows *sql.Rows) error {
 		return rows.Scan(&runs, &bytes)

@@ -134,7 +134,7 @@ var onPostgres = strings.NewReplacer(
 	"REFERENCES authors (id)", "REFERENCES authors (id) DEFERRABLE INITIALLY DEFERRED",
 )
 
-// Open gives an empty library of the test's own, on the database that the test runs
+// Open returns an empty library of the test's own, on the database that the test runs
 // on.
 func Open(t testing.TB) *sql.DB {
 	t.Helper()
@@ -152,7 +152,7 @@ func Dialect(t testing.TB) sqltext.Dialect {
 	return sqltext.SQLite{}
 }
 
-// SQLite gives an empty library in a file.
+// SQLite returns an empty library in a file.
 func SQLite(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "library.db")+
@@ -164,7 +164,7 @@ func SQLite(t testing.TB) *sql.DB {
 	return db
 }
 
-// PostgreSQL gives an empty library in a schema.
+// PostgreSQL returns an empty library in a schema.
 func PostgreSQL(t testing.TB) *sql.DB {
 	t.Helper()
 	db := pgtest.Open(t)
@@ -274,5 +274,5 @@ func blob(s *string) any {
 	return []byte(*s)
 }
 
-// P gives a pointer to a value.
+// P returns a pointer to a value.
 func P[T any](v T) *T { return &v }

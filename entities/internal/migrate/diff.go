@@ -165,7 +165,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 	return kept, nil
 }
 
-// rebuilds tells whether SQLite makes a change by copying the table.
+// rebuilds reports whether SQLite makes a change by copying the table.
 func rebuilds(c schema.Change) bool {
 	switch c.(type) {
 	case *schema.AddColumn, *schema.AddIndex, *schema.DropIndex:
@@ -244,7 +244,7 @@ var (
 	floats   = []string{"real", "double precision"}
 )
 
-// widens tells whether every value of a type is one of another.
+// widens reports whether every value of a type is one of another.
 func widens(from, to schema.Type) bool {
 	switch f := from.(type) {
 	case *schema.StringType:

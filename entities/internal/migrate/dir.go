@@ -205,7 +205,7 @@ func (d *Dir) sum() int32 {
 	return int32(h.Sum32())
 }
 
-// at gives the position of a version; -1 where there is none.
+// at returns the position of a version; -1 where there is none.
 func (d *Dir) at(version string) int {
 	return slices.IndexFunc(d.files, func(f *file) bool { return f.Version() == version })
 }

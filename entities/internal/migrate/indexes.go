@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
 
-// indexes gives what has to be dropped before changes of the tables, and made after
+// indexes returns what has to be dropped before changes of the tables, and made after
 // them, so that the indexes of words are those of the schema. A table that is copied
 // or dropped takes its triggers with it, so its index is made anew.
 func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []schema.Change) (drops, makes []*migrate.Change, err error) {
@@ -44,7 +44,7 @@ func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []sche
 	return drops, makes, nil
 }
 
-// copies tells whether changes copy a table, which only SQLite does.
+// copies reports whether changes copy a table, which only SQLite does.
 func copies(drv dialect.Driver, changes []schema.Change, table string) bool {
 	return drv.Dialect() == dialect.SQLite && slices.ContainsFunc(changes, func(c schema.Change) bool {
 		m, ok := c.(*schema.ModifyTable)

@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
 
-// searched gives the schema of things with names, with an index of columns.
+// searched returns the schema of things with names, with an index of columns.
 func searched(indexed []string, columns ...*entschema.Column) *Schema {
 	s := table(1, columns...)
 	if len(indexed) == 0 {
@@ -23,7 +23,7 @@ func searched(indexed []string, columns ...*entschema.Column) *Schema {
 	return NewSchema(s.Tables, 1, []*sqltext.WordIndex{{Table: "things", Key: "id", Columns: indexed}})
 }
 
-// finds gives the ids of the things whose row an index gives for a word.
+// finds returns the ids of the things whose row an index gives for a word.
 func finds(t *testing.T, drv dialect.Driver, s *Schema, word string) []string {
 	t.Helper()
 	b := &sqltext.Builder{Dialect: sqltext.SQLite{}}

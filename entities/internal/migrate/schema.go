@@ -42,7 +42,7 @@ type Schema struct {
 	names ledger.Tables // nil until asked for
 }
 
-// NewSchema gives a schema of tables that hash identifies, and of what finds words
+// NewSchema returns a schema of tables that hash identifies, and of what finds words
 // in them.
 func NewSchema(tables []*entschema.Table, hash int32, indexes []*sqltext.WordIndex) *Schema {
 	parts := make([]int32, 0, len(indexes)+1)
@@ -58,7 +58,7 @@ func NewSchema(tables []*entschema.Table, hash int32, indexes []*sqltext.WordInd
 	return &Schema{Tables: tables, Hash: hash, Indexes: indexes}
 }
 
-// known gives the names in the schema, for the ledger.
+// known returns the names in the schema, for the ledger.
 func (s *Schema) known(ctx context.Context, drv dialect.Driver) (ledger.Tables, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ const system = "koan_"
 // desiring guards ent's tables, which ent prepares in place.
 var desiring sync.Mutex
 
-// desired gives the app's tables in Atlas' form.
+// desired returns the app's tables in Atlas' form.
 func (s *Schema) desired(ctx context.Context, drv dialect.Driver) (*schema.Schema, error) {
 	desiring.Lock()
 	defer desiring.Unlock()
@@ -122,7 +122,7 @@ func (e enforcing) Query(ctx context.Context, query string, args, v any) error {
 	return e.Driver.Query(ctx, query, args, v)
 }
 
-// names gives the names in a schema.
+// names returns the names in a schema.
 func names(s *schema.Schema) ledger.Tables {
 	out := ledger.Tables{}
 	for _, t := range s.Tables {
@@ -149,7 +149,7 @@ func open(drv dialect.Driver) (migrate.Driver, error) {
 	return nil, fmt.Errorf("migrate: no migrations for %s", drv.Dialect())
 }
 
-// inspect gives the tables that are there, without the ledger's.
+// inspect returns the tables that are there, without the ledger's.
 func inspect(ctx context.Context, at migrate.Driver) (*schema.Schema, error) {
 	s, err := at.InspectSchema(ctx, "", &schema.InspectOptions{Mode: schema.InspectSchemas | schema.InspectTables})
 	if err != nil {

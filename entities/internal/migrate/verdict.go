@@ -171,7 +171,7 @@ func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 	return v, nil
 }
 
-// filed tells whether a file has changed the set.
+// filed reports whether a file has changed the set.
 func filed(s ledger.Set) bool {
 	for _, step := range s.Steps {
 		if step.Kind == ledger.File {
@@ -181,7 +181,7 @@ func filed(s ledger.Set) bool {
 	return false
 }
 
-// seen tells whether a set had a schema before the one it has, and nobody has
+// seen reports whether a set had a schema before the one it has, and nobody has
 // consented to go back since.
 func seen(s ledger.Set, hash int32) bool {
 	for _, step := range slices.Backward(s.Steps) {

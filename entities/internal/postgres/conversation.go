@@ -70,7 +70,7 @@ const carefulSlot = "postgres.careful"
 
 var errNotYet = errors.New("postgres: no read of this run has failed")
 
-// join gives the conversation of an attempt.
+// join returns the conversation of an attempt.
 func (s *Server) join(a *run.Attempt) *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,17 +97,17 @@ func (s *Server) own(pool *sql.DB, level string) *Tx {
 	return &Tx{c: &conversation{server: s, pool: pool, members: 1, level: level}}
 }
 
-// alone tells that the attempt should not share the lock of a set that it writes
+// alone reports whether the attempt should not share the lock of a set that it writes
 // to.
 func (c *conversation) alone() bool {
 	return c.attempt != nil && (c.attempt.Number() > 1 || !c.attempt.Run().Spec().Atomic)
 }
 
-// persistent tells that the attempt takes the lock even where nobody knows that it
+// persistent reports whether the attempt takes the lock even where nobody knows that it
 // writes, since it has been stale too often.
 func (c *conversation) persistent() bool { return c.attempt != nil && c.attempt.Number() > 2 }
 
-// fresh tells that nothing was read yet.
+// fresh reports whether nothing was read yet.
 func (c *conversation) fresh() bool { return c.sent == 0 }
 
 // enter has the next statement look for names in a set's schema.

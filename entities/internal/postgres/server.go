@@ -177,7 +177,7 @@ func (s *Server) Close() error {
 // pathKey is where a connection keeps whose schema its session looks into.
 const pathKey = "koan.schema"
 
-// session gives a connection whose session looks into a set's schema. It costs a
+// session returns a connection whose session looks into a set's schema. It costs a
 // round trip only where the connection served another set before.
 func (s *Server) session(ctx context.Context, d *Database) (*sql.Conn, error) {
 	conn, err := s.pool.Conn(ctx)

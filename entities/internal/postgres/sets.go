@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// open gives a set, creating or migrating it where it has to be.
+// open returns a set, creating or migrating it where it has to be.
 func (s *Server) open(ctx context.Context, set string) (backend.Database, any, error) {
 	d := s.database(set)
 	current, err := s.current(ctx, s.keeper, d)
@@ -62,7 +62,7 @@ type asker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// current tells whether a set exists with the schema's version.
+// current reports whether a set exists with the schema's version.
 func (s *Server) current(ctx context.Context, q asker, d *Database) (yes bool, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT version FROM "+s.table()+" WHERE name = $1 AND EXISTS (SELECT FROM pg_namespace WHERE nspname = $2)", d.set, d.schema)
 	if err != nil {
@@ -232,7 +232,7 @@ type within struct {
 	t *Tx
 }
 
-// inside gives a set within a transaction.
+// inside returns a set within a transaction.
 func inside(d *Database, t *Tx) within { return within{d, &Tx{d: d, c: t.c}} }
 
 // Driver implements backend.Database.
@@ -249,7 +249,7 @@ type recorder struct {
 	arguments  bool // some statement had arguments, and cannot be repeated as text
 }
 
-// script gives the statements as one text, if they can be run in another schema
+// script returns the statements as one text, if they can be run in another schema
 // than the one they were heard in.
 func (r *recorder) script(schema string) (string, bool) {
 	text := strings.Join(r.statements, ";\n")

@@ -247,7 +247,7 @@ func TestAggregateEqualsPlainEvaluation(t *testing.T) {
 	require.Greater(t, kept, 100, "so has having")
 }
 
-// fifteen gives decimals the digits that SQLite computes and shows; PostgreSQL has
+// fifteen returns decimals the digits that SQLite computes and shows; PostgreSQL has
 // more of an average, and shows 1.0 as that.
 func fifteen(all []measure, rows string) string {
 	for _, m := range all {
@@ -264,7 +264,7 @@ func fifteen(all []measure, rows string) string {
 	return rows
 }
 
-// plainly gives the rows of an aggregate, in no order.
+// plainly returns the rows of an aggregate, in no order.
 func plainly(w world, f map[string]any, groups, all []measure, having map[string]any) [][]any {
 	byKey := map[string][]record{}
 	if len(groups) == 0 {

@@ -15,7 +15,7 @@ type assembly struct {
 // tailBytes is about what follows the items of a page.
 const tailBytes = 1 << 10
 
-// done gives the JSON in memory of its own.
+// done returns the JSON in memory of its own.
 func (a *assembly) done() []byte {
 	if cap(a.out) > maxPooled {
 		return a.out

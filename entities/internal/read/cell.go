@@ -124,7 +124,7 @@ func unreadable(field string, err error) error {
 	return f
 }
 
-// appendHeld gives the JSON of what callers see of a value.
+// appendHeld returns the JSON of what callers see of a value.
 func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	seen, err := form.Show(src)
 	if err != nil {
@@ -216,7 +216,7 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 	return b, fmt.Errorf("read: a %T stands where the descriptor has no place for it", src)
 }
 
-// appendText gives a JSON string, also for what the database keeps as a number.
+// appendText returns a JSON string, also for what the database keeps as a number.
 func appendText(b []byte, src any) ([]byte, error) {
 	switch v := src.(type) {
 	case string:
@@ -238,7 +238,7 @@ func appendText(b []byte, src any) ([]byte, error) {
 	return b, fmt.Errorf("read: a %T stands where text is expected", src)
 }
 
-// appendInteger gives a number, or a string where a JavaScript number would lose
+// appendInteger returns a number, or a string where a JavaScript number would lose
 // digits.
 func appendInteger(b []byte, n int64) []byte {
 	if n > filter.MaxSafe || n < -filter.MaxSafe {
@@ -306,7 +306,7 @@ var timeLayouts = []string{
 	sqltext.SQLiteTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02",
 }
 
-// plainTime tells whether s is digits and separators in their places.
+// plainTime reports whether s is digits and separators in their places.
 func plainTime(s string) bool {
 	const shape = "0000-00-00 00:00:00.000000000"
 	if len(s) > len(shape) || len(s) == len(shape)-9 {
@@ -354,7 +354,7 @@ const hex = "0123456789abcdef"
 // once, in bytes.
 const longString = 4 << 10
 
-// appendString gives a JSON string; what is no UTF-8 becomes U+FFFD.
+// appendString returns a JSON string; what is no UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	if len(s) > longString { // room for it and for what follows, so that it is not copied again
 		b = slices.Grow(b, len(s)+len(s)/64+longString)

@@ -25,7 +25,7 @@ type input struct {
 	edges   int
 }
 
-// full tells that enough is known of what is wrong.
+// full reports whether enough is known of what is wrong.
 func (in *input) full() bool { return len(in.details) >= fault.MaxFound }
 
 func (in *input) fail(at, message string) {
@@ -209,7 +209,7 @@ func (in *input) words() *filter.Words {
 	return words
 }
 
-// ShowKey gives an id as callers see it.
+// ShowKey returns an id as callers see it.
 func ShowKey(key any) string {
 	switch k := key.(type) {
 	case string:

@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 )
 
-// Keys gives the native keys of what matches a filter, in their order and at most
+// Keys returns the native keys of what matches a filter, in their order and at most
 // as many as the limit.
 func (e *Engine) Keys(ctx context.Context, q Querier, entity *descriptor.Entity, matching *filter.Tree, limit int) (out []any, err error) {
 	b := e.builder()

@@ -52,7 +52,7 @@ func (d doc) matches(want any) bool {
 	return true
 }
 
-// walk gives what stands at one of the paths of the generator.
+// walk returns what stands at one of the paths of the generator.
 func (d doc) walk(path string) any {
 	steps := map[string][]any{
 		"shelf": {"shelf"}, "shelf.rows[0]": {"shelf", "rows", 0}, "shelf.kind": {"shelf", "kind"}, `"a.b"`: {"a.b"}, "tags": {"tags"}, "[1]": {1},
@@ -137,7 +137,7 @@ func same(v, x any) bool {
 	return v == plainNumber(x)
 }
 
-// searched tells whether every word of q starts a word of the title or the blurb.
+// searched reports whether every word of q starts a word of the title or the blurb.
 func searched(r record, q string) bool {
 	for _, word := range strings.Fields(q) {
 		if points(r["title"], word) == 0 && points(r["blurb"], word) == 0 {

@@ -94,7 +94,7 @@ func (w world) all(entity string) []record {
 	return out
 }
 
-// edge gives the records that a relationship leads to; ok is false for a field.
+// edge returns the records that a relationship leads to; ok is false for a field.
 func (w world) edge(r record, name string) (to []record, many, ok bool) {
 	where := func(entity string, keep func(record) bool) []record {
 		return slices.DeleteFunc(w.all(entity), func(o record) bool { return !keep(o) })

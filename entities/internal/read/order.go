@@ -61,7 +61,7 @@ func (t term) bind(b *sqltext.Builder, v any) {
 	filter.Bind(b, t.column, t.native(b.Dialect, v))
 }
 
-// native gives a value of a cursor as the column has it.
+// native returns a value of a cursor as the column has it.
 func (t term) native(d sqltext.Dialect, v any) any {
 	if held, ok := v.(blob); ok {
 		return []byte(held)
@@ -86,7 +86,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 
 func (t term) nullable() bool { return t.column != nil && t.column.Nullable }
 
-// accepts tells whether a value can be one of the term: what a cursor says is
+// accepts reports whether a value can be one of the term: what a cursor says is
 // believed as little as any other input.
 func (t term) accepts(v any) bool {
 	if v == nil {
@@ -173,7 +173,7 @@ func behind(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
 	b.Raw("))")
 }
 
-// nullsBehind tells whether nulls of the term come after its values.
+// nullsBehind reports whether nulls of the term come after its values.
 func (t term) nullsBehind(d sqltext.Dialect) bool {
 	return t.nullable() && d.NullsFirst() == t.descending
 }
@@ -202,7 +202,7 @@ func (t term) behind(b *sqltext.Builder, a sqltext.Alias, v any) {
 	}
 }
 
-// beside gives the terms that a layout does not select anyway.
+// beside returns the terms that a layout does not select anyway.
 func (l *layout) beside(order []term) []term {
 	var out []term
 	for _, t := range order {
@@ -213,7 +213,7 @@ func (l *layout) beside(order []term) []term {
 	return out
 }
 
-// index gives where a layout selects a term, -1 for nowhere.
+// index returns where a layout selects a term, -1 for nowhere.
 func (l *layout) index(t term) int {
 	for i := range l.columns {
 		if t.column != nil && l.columns[i].column.Field == t.column.Field {

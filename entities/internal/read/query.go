@@ -46,7 +46,7 @@ type Engine struct {
 	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
 	// has fewer items and says truncated; anything else ends in call_too_large.
 	MaxBytes int
-	// Indexed tells that tables have the indexes of words that searches ask. It is set
+	// Indexed says that tables have the indexes of words that searches ask. It is set
 	// before the first call.
 	Indexed bool
 
@@ -192,7 +192,7 @@ func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity
 	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key, rule)
 }
 
-// Exists tells whether there is a row with a native key that the rule lets
+// Exists reports whether there is a row with a native key that the rule lets
 // through.
 func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) (bool, error) {
 	b := e.builder()

@@ -101,7 +101,7 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 	return rows.Err()
 }
 
-// Own gives the JSON of a row, of those that Returned, Stored and Images hand out, in
+// Own returns the JSON of a row, of those that Returned, Stored and Images hand out, in
 // memory of its own. A long one is not copied for that.
 func Own(row []byte) []byte {
 	if cap(row) > maxPooled {

@@ -130,7 +130,7 @@ func (g generator) with() any {
 	)
 }
 
-// answers gives what a reading answers, or that there is nothing.
+// answers returns what a reading answers, or that there is nothing.
 func answers(e *read.Engine, q read.Querier, g filter.Graph, r reading) (string, error) {
 	var out []byte
 	ctx, raw := context.Background(), json.RawMessage(r.input)

@@ -156,7 +156,7 @@ func filterSchema(e *descriptor.Entity, g filter.Graph) object {
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "description": about + ". All of them must hold."}
 }
 
-// jsonFields tells whether an entity has fields that hold JSON, and such that may
+// jsonFields reports whether an entity has fields that hold JSON, and such that may
 // be lists.
 func jsonFields(e *descriptor.Entity) (lists, documents bool) {
 	for i := range e.Resource.Fields {

@@ -2,16 +2,16 @@ package read
 
 import "github.com/koan-go/koan/entities/internal/filter"
 
-// Single tells whether reading takes one statement, so that it needs no
+// Single reports whether reading takes one statement, so that it needs no
 // transaction to see one snapshot.
 func (g *Get) Single() bool { return len(g.reads.relations) == 0 }
 
-// Plain tells that the input names nothing but an id and a set: whoever asks, it is
+// Plain reports whether the input names nothing but an id and a set: whoever asks, it is
 // read alike, and only the rule of the entity is the caller's.
 func (g *Get) Plain() bool { return g.plain }
 
 // Obey takes the rule of another caller.
 func (g *Get) Obey(graph filter.Graph) { g.rule = filter.RuleOf(graph, g.Entity) }
 
-// Single tells the same of a collection.
+// Single returns the same of a collection.
 func (c *Collection) Single() bool { return !c.Count && len(c.reads.relations) == 0 }

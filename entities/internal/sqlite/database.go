@@ -89,7 +89,7 @@ func (d *Database) Set() string { return d.set }
 
 func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close()) }
 
-// Stale tells whether an error means that a reading transaction cannot become a
+// Stale reports whether an error means that a reading transaction cannot become a
 // writing one any more, because the data has moved on or somebody else writes.
 func Stale(err error) bool {
 	var e sqlite3.Error

@@ -174,7 +174,7 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 // exists reports whether a set has a file. A file that cannot be a set's is a fault.
 func (f *Folder) exists(set string) (bool, error) { return present(f.file(set), named(set)) }
 
-// marked tells whether a set's file carries the schema's version.
+// marked reports whether a set's file carries the schema's version.
 func (f *Folder) marked(ctx context.Context, set string) (bool, error) {
 	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
 	if err != nil {
@@ -275,7 +275,7 @@ func (f *Folder) fill(ctx context.Context, set, draft string) error {
 	return file.Sync()
 }
 
-// empty gives the bytes of an empty, migrated file; it is made once in a
+// empty returns the bytes of an empty, migrated file; it is made once in a
 // process.
 func (f *Folder) empty(ctx context.Context) ([]byte, error) {
 	if t, ok := templates.Load(f.schema.Version); ok {

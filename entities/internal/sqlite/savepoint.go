@@ -95,7 +95,7 @@ func (t *Tx) Alone(statement func() (wrote bool, err error)) error {
 	return err
 }
 
-// undone tells whether a statement of one row that ended in an error has undone
+// undone reports whether a statement of one row that ended in an error has undone
 // itself, as it does where it breaks a constraint. A trigger may end it half way; and
 // what could not be read of the row was written.
 func undone(err error) bool {

@@ -35,10 +35,10 @@ type Tx struct {
 	alone   bool // the statement that runs is alone
 }
 
-// Writing tells whether the transaction holds the write lock.
+// Writing reports whether the transaction holds the write lock.
 func (t *Tx) Writing() bool { return t.state == writing }
 
-// Ended tells whether the transaction is over.
+// Ended reports whether the transaction is over.
 func (t *Tx) Ended() bool { return t.state == ended }
 
 // Single spares the transaction for a run that makes one statement only: what it
@@ -194,7 +194,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	return nil
 }
 
-// autocommit tells that a connection has no transaction open: an interrupted
+// autocommit reports whether a connection has no transaction open: an interrupted
 // statement may have rolled it back by itself.
 func autocommit(c *sql.Conn) bool {
 	free := false

@@ -45,7 +45,7 @@ type run struct {
 // cases are the characters that Dialect.Word takes for one.
 func cases(r rune) [3]rune { return [3]rune{unicode.ToLower(r), unicode.ToUpper(r), r} }
 
-// runs gives what must be among the words of a text for a word to stand in it.
+// runs returns what must be among the words of a text for a word to stand in it.
 // known tells whether the index knows the cases of a letter; what it does not know
 // ends a run, and so does a character that is a letter in one case only.
 func runs(word string, known func(cases [3]rune) bool) []run {

@@ -30,7 +30,7 @@ const ftsKnown = "\t-\r -\u02c1\u0386\u0388-\u0527\u2000-\u2064\u20a0-\u20b9\u21
 // ftsOther is the word that stands for a text with other characters.
 const ftsOther = "koanother"
 
-// inFTS tells whether a character is one of ftsKnown.
+// inFTS reports whether a character is one of ftsKnown.
 func inFTS(r rune) bool {
 	known := []rune(ftsKnown)
 	for i := 0; i < len(known); i++ {
@@ -46,7 +46,7 @@ func inFTS(r rune) bool {
 	return false
 }
 
-// ftsFolds tells whether FTS4 takes the cases of a letter for the same. Of those
+// ftsFolds reports whether FTS4 takes the cases of a letter for the same. Of those
 // that it knows, it takes the dotted capital I for a letter of its own.
 func ftsFolds(cases [3]rune) bool {
 	for _, r := range cases {

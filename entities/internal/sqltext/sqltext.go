@@ -20,13 +20,13 @@ type Dialect interface {
 	// Typed appends to the mark of an argument what tells the database the type of
 	// the value, where it would take it for another one.
 	Typed(b []byte, v any) []byte
-	// Time gives the value that a time is bound as, such that comparing columns
+	// Time returns the value that a time is bound as, such that comparing columns
 	// with it orders by the moment.
 	Time(t time.Time) any
 	// TimeText opens and closes an expression that gives a time column as text in
 	// the form that the reader understands.
 	TimeText() (before, after string)
-	// TimesAreTexts tells that columns keep times as the texts that were written, so
+	// TimesAreTexts reports whether columns keep times as the texts that were written, so
 	// that a place in a sort is compared with as it was read.
 	TimesAreTexts() bool
 	// Position opens, divides and closes an expression that is above 0 when the
@@ -40,15 +40,15 @@ type Dialect interface {
 	// Native opens and closes an expression that makes a value one of a type of
 	// descriptor.Column.Native. Both are empty where the dialect has no such types.
 	Native(typ string) (before, after string)
-	// Bucket gives the pieces of an expression of the bucket that a time falls
+	// Bucket returns the pieces of an expression of the bucket that a time falls
 	// into: its start in UTC, in the form of a time. The time stands between each
 	// two pieces.
 	Bucket(u Unit) []string
-	// Computed gives the pieces of an expression that takes from a decimal what
+	// Computed returns the pieces of an expression that takes from a decimal what
 	// computing with binary floats put behind its true digits, so that it compares
 	// as it is shown. The number stands between each two pieces.
 	Computed() []string
-	// Integers gives the pieces of the sum of an expression that is an integer, exact
+	// Integers returns the pieces of the sum of an expression that is an integer, exact
 	// whatever the order of rows; one that no integer holds ends the statement. The
 	// expression stands between each two pieces.
 	Integers() []string
@@ -56,7 +56,7 @@ type Dialect interface {
 	// takes more than so many bytes. The error names mark and, behind it, how many bytes
 	// there are; binary says that the value is no text.
 	Bound(b *Builder, value func(*Builder), binary bool, most int, mark string)
-	// NullsFirst tells that an ascending sort puts null before all values, and a
+	// NullsFirst reports whether an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.
 	NullsFirst() bool
 	// Word appends a condition that is true where a word is found in a text; it is
@@ -66,7 +66,7 @@ type Dialect interface {
 	// all words are found by WordPrefix, and that an index answers. It is false, and
 	// appends nothing, where the index knows of none of the words.
 	Find(b *Builder, x *WordIndex, table Alias, words []string) bool
-	// MakeIndex gives what makes an index and puts into it what is there; it is kept
+	// MakeIndex returns what makes an index and puts into it what is there; it is kept
 	// by the database. DropIndex gives what takes one away, whatever is left of it.
 	MakeIndex(x *WordIndex) []Statement
 	DropIndex(name string) []Statement
@@ -92,7 +92,7 @@ const (
 // with a dialect is ready; Reset makes it ready again.
 type Builder struct {
 	Dialect Dialect
-	// Indexed tells that tables have the indexes of words that searches ask.
+	// Indexed says that tables have the indexes of words that searches ask.
 	Indexed bool
 	text    []byte
 	args    []any
@@ -174,7 +174,7 @@ func (b *Builder) Args() []any { return b.args }
 // Alias is the alias of a table in one statement.
 type Alias int
 
-// NewAlias gives an alias that the statement has not used yet.
+// NewAlias returns an alias that the statement has not used yet.
 func (b *Builder) NewAlias() Alias {
 	b.aliases++
 	return Alias(b.aliases - 1)

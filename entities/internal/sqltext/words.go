@@ -22,7 +22,7 @@ const (
 // expressions.
 const letters = "0-9a-z\u00c0-\u1fff\u2c00-\u2dff\ua640-\ud7ff\uf900-\ufaff"
 
-// Letter tells whether words consist of a character, upper case included.
+// Letter reports whether words consist of a character, upper case included.
 func Letter(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0xc0 && r <= 0x1fff ||
 		r >= 0x2c00 && r <= 0x2dff || r >= 0xa640 && r <= 0xd7ff || r >= 0xf900 && r <= 0xfaff

@@ -27,7 +27,7 @@ type Value struct {
 // Row is what a statement writes to one row.
 type Row []Value
 
-// SameShape tells whether two rows write the same columns, so that one statement
+// SameShape reports whether two rows write the same columns, so that one statement
 // can insert both. A column that is missing from one of them would be NULL in it,
 // where the database has a default.
 func (r Row) SameShape(other Row) bool {
@@ -225,7 +225,7 @@ func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.E
 	})
 }
 
-// Keys gives the keys of the rows that have one of the values in a column, in
+// Keys returns the keys of the rows that have one of the values in a column, in
 // their order within each portion of values. There may be many times as many as
 // values: admit is asked before each is kept, nil admits all.
 func (w *Writer) Keys(ctx context.Context, q read.Querier, e *descriptor.Entity, column string, values []any, admit read.Admit) ([]any, error) {

@@ -56,7 +56,7 @@ func (c Config) Callers(app App) (*Callers, error) {
 // reserved is the subject of the person at the machine.
 var reserved = auth.Local().Subject
 
-// Authenticate gives the principal of a request: first by the static tokens, then by
+// Authenticate returns the principal of a request: first by the static tokens, then by
 // the issuer. Its error is unauthorized and has a Challenge, or service_unavailable.
 func (c *Callers) Authenticate(r *http.Request) (auth.Principal, error) {
 	token, err := bearer.Token(r)
@@ -129,7 +129,7 @@ func (c *Callers) Metadata() http.Handler {
 	return c.oauth
 }
 
-// Ready tells whether callers can be known now, and why not.
+// Ready reports whether callers can be known now, and why not.
 func (c *Callers) Ready(ctx context.Context) error {
 	if c.oauth == nil {
 		return nil

@@ -117,7 +117,7 @@ func parse(raw []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// Principal gives whose token it is; ok is false for a token that is none of these.
+// Principal returns whose token it is; ok is false for a token that is none of these.
 func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 	digest := sha256.Sum256([]byte(token))
 	found := -1
@@ -132,7 +132,7 @@ func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 	return t.entries[found].principal, true
 }
 
-// Same tells whether others are the same tokens, with the same rights.
+// Same reports whether others are the same tokens, with the same rights.
 func (t *Tokens) Same(others *Tokens) bool { return reflect.DeepEqual(t, others) }
 
 // Len returns how many tokens there are.
@@ -143,7 +143,7 @@ func (t *Tokens) Len() int {
 	return len(t.entries)
 }
 
-// Has tells whether a token has this subject.
+// Has reports whether a token has this subject.
 func (t *Tokens) Has(subject string) bool {
 	return slices.ContainsFunc(t.entries, func(e entry) bool { return e.principal.Subject == subject })
 }

@@ -51,13 +51,13 @@ type Refused struct {
 	Why Challenge
 }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (r Refused) Unwrap() error { return r.Fault }
 
 // Challenge is the value of WWW-Authenticate.
 func (r Refused) Challenge() string { return r.Why.String() }
 
-// Token gives the bearer token of a request, from its one Authorization header. Its
+// Token returns the bearer token of a request, from its one Authorization header. Its
 // error is Refused: unauthorized.
 func Token(r *http.Request) (string, error) {
 	header := r.Header.Values("Authorization")

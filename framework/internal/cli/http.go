@@ -30,7 +30,7 @@ const (
 	flushTime   = 2 * time.Second // for the last answers of a server that ends
 )
 
-// listen gives what serves over HTTP. What is wrong with it is known before the app
+// listen returns what serves over HTTP. What is wrong with it is known before the app
 // starts: an address that other machines reach is refused unless somebody says who
 // calls, or that nobody has to.
 func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
@@ -74,7 +74,7 @@ func pair(v catalog.Values) (*tls.Certificate, error) {
 	return &both, nil
 }
 
-// local tells whether only this machine reaches a host.
+// local reports whether only this machine reaches a host.
 func local(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

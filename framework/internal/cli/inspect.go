@@ -205,7 +205,7 @@ func hinted(err error) error {
 	return fmt.Errorf("%w%s", err, more)
 }
 
-// said tells whether a message has the end of its cause in it already: what comes
+// said reports whether a message has the end of its cause in it already: what comes
 // before is the way that the cause took.
 func said(message, cause string) bool {
 	cause = strings.TrimSpace(cause)

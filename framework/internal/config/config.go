@@ -50,7 +50,7 @@ var _ catalog.Values = (*Config)(nil)
 // Problems is everything that is wrong with a configuration.
 type Problems []string
 
-// Error gives one line for each problem.
+// Error returns one line for each problem.
 func (p Problems) Error() string {
 	if len(p) == 1 {
 		return "configuration: " + p[0]
@@ -147,7 +147,7 @@ func (c *Config) open(key string) (s catalog.Setting, ok bool) {
 	return s, false
 }
 
-// known tells whether the key's first part is a section, or the key itself is
+// known reports whether the key's first part is a section, or the key itself is
 // declared.
 func (c *Config) known(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
@@ -275,27 +275,27 @@ func value[T any](c *Config, key string) T {
 	return v
 }
 
-// Bool gives a boolean value.
+// Bool returns a boolean value.
 func (c *Config) Bool(key string) bool { return value[bool](c, key) }
 
-// Int gives a whole number.
+// Int returns a whole number.
 func (c *Config) Int(key string) int { return value[int](c, key) }
 
-// String gives a text.
+// String returns a text.
 func (c *Config) String(key string) string { return value[string](c, key) }
 
-// Strings gives a list.
+// Strings returns a list.
 func (c *Config) Strings(key string) []string { return value[[]string](c, key) }
 
-// Records gives a list of mappings.
+// Records returns a list of mappings.
 func (c *Config) Records(key string) []map[string]string { return value[[]map[string]string](c, key) }
 
-// Duration gives a whole number of milliseconds as a duration.
+// Duration returns a whole number of milliseconds as a duration.
 func (c *Config) Duration(key string) time.Duration {
 	return time.Duration(value[int](c, key)) * time.Millisecond
 }
 
-// Under gives the free keys below an open prefix, relative to it.
+// Under returns the free keys below an open prefix, relative to it.
 func (c *Config) Under(prefix string) map[string]string {
 	out := map[string]string{}
 	for k, v := range c.now.Load().free {
@@ -309,5 +309,5 @@ func (c *Config) Under(prefix string) map[string]string {
 // Place says where a key's value came from, "" for its default.
 func (c *Config) Place(key string) string { return c.now.Load().origin[key] }
 
-// IsSet tells whether a value came from anywhere but its default.
+// IsSet reports whether a value came from anywhere but its default.
 func (c *Config) IsSet(key string) bool { return c.now.Load().origin[key] != "" }

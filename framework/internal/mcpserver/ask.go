@@ -77,7 +77,7 @@ func needs(q ask.Question) map[string]any {
 	return map[string]any{"roots": none}
 }
 
-// can tells whether the client declared what a question needs. One that declared
+// can reports whether the client declared what a question needs. One that declared
 // elicitation, and nothing about its modes, takes forms.
 func (p peer) can(q ask.Question) bool {
 	for name, part := range needs(q) {

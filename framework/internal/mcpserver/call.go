@@ -194,7 +194,7 @@ func cutShort(ctx context.Context) *fault.Fault {
 	return fault.New(fault.Cancelled, "the connection ended before the call did")
 }
 
-// badArguments tells whether a call failed because its input does not fit, with
+// badArguments reports whether a call failed because its input does not fit, with
 // nothing done. A script that lets such a fault of one of its own calls escape
 // is a failed run instead.
 func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {

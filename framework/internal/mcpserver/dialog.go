@@ -184,7 +184,7 @@ func (s *session) answeredBy(m message) {
 	}
 }
 
-// read gives the result of an answer.
+// read returns the result of an answer.
 func (p *posed) read(m message) (json.RawMessage, error) {
 	if m.failure != nil {
 		var e struct {

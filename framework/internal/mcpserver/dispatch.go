@@ -86,7 +86,7 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 	}
 }
 
-// ofEra gives what answers a method that not every era has.
+// ofEra returns what answers a method that not every era has.
 func (s *session) ofEra(p peer, method string) quick {
 	if !p.modern {
 		switch mcp.MCPMethod(method) {

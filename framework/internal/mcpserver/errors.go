@@ -44,7 +44,7 @@ func (s *Server) told(e *rpcError) *rpcError {
 	return &rpcError{Code: e.Code, Message: message, Data: json.RawMessage(data), wanted: e.wanted}
 }
 
-// fromLibrary gives an error of the MCP library a fault code. What the library
+// fromLibrary returns an error of the MCP library a fault code. What the library
 // put into data stays.
 func fromLibrary(d mcp.JSONRPCErrorDetails) *rpcError {
 	code := fault.Internal
@@ -115,7 +115,7 @@ func answerOf(id json.RawMessage, result any, failed *rpcError) outgoing {
 	return out
 }
 
-// encodeResponse gives the bytes of an answer. What cannot be encoded (a handler
+// encodeResponse returns the bytes of an answer. What cannot be encoded (a handler
 // that returned broken JSON) becomes an internal error, so that no request stays
 // without an answer.
 func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {

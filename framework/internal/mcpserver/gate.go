@@ -48,7 +48,7 @@ func (g *gate) leave() {
 	g.running--
 }
 
-// idle tells that no call is in the gate.
+// idle reports whether no call is in the gate.
 func (g *gate) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

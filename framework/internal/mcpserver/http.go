@@ -315,7 +315,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	to.serve(w, r, f.accept, statusOfLegacy)
 }
 
-// asks tells whether anything in the frame gets an answer.
+// asks reports whether anything in the frame gets an answer.
 func (f frame) asks() bool {
 	if f.batch && len(f.items) == 0 {
 		return true
@@ -369,7 +369,7 @@ func modernHeaders(f frame) (status int, bad *rpcError) {
 	return 0, nil
 }
 
-// statusOf gives the HTTP status of an answer in the modern era.
+// statusOf returns the HTTP status of an answer in the modern era.
 func statusOf(code int) int {
 	switch code {
 	case mcp.METHOD_NOT_FOUND:
@@ -380,6 +380,6 @@ func statusOf(code int) int {
 	return http.StatusOK
 }
 
-// statusOfLegacy gives it in the older era, where the transport and JSON-RPC fail
+// statusOfLegacy returns it in the older era, where the transport and JSON-RPC fail
 // apart from each other.
 func statusOfLegacy(int) int { return http.StatusOK }

@@ -33,7 +33,7 @@ func (h *HTTP) foreign(r *http.Request) *fault.Fault {
 		WithHint("Add the origin to server.allowedOrigins if they should.")
 }
 
-// ownPage tells whether a page of the host that a request names is one of this
+// ownPage reports whether a page of the host that a request names is one of this
 // machine's. Any site can point its name here; what it cannot do is come by an
 // address, by TLS, or with somebody's token.
 func (h *HTTP) ownPage(r *http.Request) bool {
@@ -59,7 +59,7 @@ func (h *HTTP) allowedOrigin(origin string) bool {
 	return slices.ContainsFunc(h.now().AllowedOrigins, func(allowed string) bool { return strings.EqualFold(allowed, origin) })
 }
 
-// loopback tells whether an address, with a port or without, is this machine's
+// loopback reports whether an address, with a port or without, is this machine's
 // own.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)

@@ -87,7 +87,7 @@ func (h *HTTP) makeRoom(subject string) bool {
 	return true
 }
 
-// find gives the session that a request names; the caller says done when it does
+// find returns the session that a request names; the caller says done when it does
 // not use it any more. Another principal's session does not exist.
 func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fault) {
 	key := r.Header.Get(mcp.HeaderSessionID)

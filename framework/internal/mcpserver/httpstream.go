@@ -36,7 +36,7 @@ func acceptedBy(r *http.Request) accepted {
 	return out
 }
 
-// refused tells whether the parameters of a media type weigh it with 0.
+// refused reports whether the parameters of a media type weigh it with 0.
 func refused(parameters string) bool {
 	for _, p := range strings.Split(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
@@ -110,7 +110,7 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 	}
 }
 
-// first gives the message that decides on the form of the response. A client that
+// first returns the message that decides on the form of the response. A client that
 // reads no streams gets the answer only.
 func (r reply) first(a accepted) (outgoing, bool) {
 	for {

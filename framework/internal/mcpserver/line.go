@@ -37,7 +37,7 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
-// next gives the next line that is not blank. The text belongs to the caller.
+// next returns the next line that is not blank. The text belongs to the caller.
 func (l *lineReader) next() line {
 	for {
 		got := l.read()

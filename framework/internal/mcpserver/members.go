@@ -56,7 +56,7 @@ func pastBlanks(text []byte, i int) int {
 	return i
 }
 
-// pastString gives where the string that begins at i has ended.
+// pastString returns where the string that begins at i has ended.
 func pastString(text []byte, i int) int {
 	for i++; text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -66,7 +66,7 @@ func pastString(text []byte, i int) int {
 	return i + 1
 }
 
-// pastValue gives where the value that begins at i has ended.
+// pastValue returns where the value that begins at i has ended.
 func pastValue(text []byte, i int) int {
 	for depth := 0; ; {
 		switch text[i] {

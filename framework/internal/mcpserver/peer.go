@@ -219,15 +219,15 @@ func (p peer) view(s *Server) *catalog.View {
 	return s.opts.Catalog().View(p.principal, p.mode(s), s.now().ExposureIsAuto)
 }
 
-// toolErrors tells whether bad arguments are a tool's failure, which a model can
+// toolErrors reports whether bad arguments are a tool's failure, which a model can
 // read and correct, or a protocol error (CONTRACT section 5).
 func (p peer) toolErrors() bool { return p.version >= mcp.ProtocolVersion20251125 }
 
-// knowsProgressMessage tells whether progress may carry a message.
+// knowsProgressMessage reports whether progress may carry a message.
 func (p peer) knowsProgressMessage() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
-// hears tells whether the protocol version knows sounds.
+// hears reports whether the protocol version knows sounds.
 func (p peer) hears() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
-// batches tells whether the protocol version has JSON-RPC batches: one only.
+// batches reports whether the protocol version has JSON-RPC batches: one only.
 func (p peer) batches() bool { return p.version == mcp.ProtocolVersion20250326 }

@@ -36,7 +36,7 @@ type report struct {
 	message     string
 }
 
-// newProgress gives nil where nobody asked.
+// newProgress returns nil where nobody asked.
 func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	if _, ok := idKey(token); !ok {
 		return nil

@@ -157,7 +157,7 @@ func noResource(p peer, uri string) *rpcError {
 	return e
 }
 
-// find gives the document behind a URI: first the concrete ones, then those that are
+// find returns the document behind a URI: first the concrete ones, then those that are
 // listed.
 func find(v *catalog.View, uri string) (*catalog.Document, string) {
 	for _, d := range v.Snapshot().Documents() {
@@ -185,7 +185,7 @@ func find(v *catalog.View, uri string) (*catalog.Document, string) {
 	return open, given
 }
 
-// takeOut gives what stands in a URI where a document's template has its name.
+// takeOut returns what stands in a URI where a document's template has its name.
 func takeOut(d *catalog.Document, uri string) (string, bool) {
 	before, rest, ok := strings.Cut(d.URI, "{")
 	_, after, closed := strings.Cut(rest, "}")

@@ -32,13 +32,13 @@ type Options struct {
 	CodeInstructions string
 
 	Engine *run.Engine
-	// Catalog gives the current snapshot. It is asked at every request.
+	// Catalog returns the current snapshot. It is asked at every request.
 	Catalog func() *catalog.Snapshot
 	// Principal is who calls over stdio: auth.Local() in every app.
 	Principal auth.Principal
 
 	Exposure exposure.Mode // of the server; "" is auto
-	// ExposureIsAuto tells that the mode was left to negotiation, so that package
+	// ExposureIsAuto says that the mode was left to negotiation, so that package
 	// defaults count for their entities. Exposure auto implies it.
 	ExposureIsAuto bool
 	// Tools says how lists show tools.

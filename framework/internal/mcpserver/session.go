@@ -196,7 +196,7 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 	return ctx, nil
 }
 
-// finish tells whether a call may be answered, and frees its id.
+// finish reports whether a call may be answered, and frees its id.
 func (s *session) finish(ex *exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *session) stop(why error) {
 	}
 }
 
-// quiet tells that no call is waiting for its answer.
+// quiet reports whether no call is waiting for its answer.
 func (s *session) quiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,7 +49,7 @@ type keys struct {
 	flight  chan struct{} // closed when the fetch that goes on ends
 }
 
-// find gives the keys that may have made a signature: the one with that id, or
+// find returns the keys that may have made a signature: the one with that id, or
 // without an id all that fit the algorithm. The error is errUnknownKey or
 // errUnavailable.
 func (k *keys) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
@@ -116,7 +116,7 @@ func (k *keys) refresh() <-chan struct{} {
 	return k.flight
 }
 
-// ready tells whether there are keys, and why not.
+// ready reports whether there are keys, and why not.
 func (k *keys) ready(ctx context.Context) error {
 	k.mu.Lock()
 	if !k.fetched.IsZero() && k.now().Sub(k.fetched) < freshTime {
@@ -180,7 +180,7 @@ func (k *keys) fetch() ([]jose.JSONWebKey, error) {
 	return out, nil
 }
 
-// metadataOf gives where an issuer's metadata may be: as OpenID Connect Discovery
+// metadataOf returns where an issuer's metadata may be: as OpenID Connect Discovery
 // has it, and as RFC 8414.
 func metadataOf(issuer string) []string {
 	out := []string{strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"}

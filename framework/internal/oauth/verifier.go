@@ -45,7 +45,7 @@ func (v *Verifier) fetched(err error) {
 	v.opts.Log.Debug("the keys of the authorization server were read", "issuer", v.opts.Issuer)
 }
 
-// Ready tells whether tokens can be verified now, and why not. It asks the issuer
+// Ready reports whether tokens can be verified now, and why not. It asks the issuer
 // where that is not known, at most every ten seconds.
 func (v *Verifier) Ready(ctx context.Context) error {
 	if err := v.keys.ready(ctx); err != nil {
@@ -63,7 +63,7 @@ const maxSubject = 255
 // maxNames bounds the scopes and the sets of one token.
 const maxNames = 1000
 
-// Verify gives the principal of an access token. It ends in unauthorized, with a
+// Verify returns the principal of an access token. It ends in unauthorized, with a
 // message that says what is wrong with the token and nothing of its content, or in
 // service_unavailable while the issuer's keys cannot be had.
 func (v *Verifier) Verify(ctx context.Context, token string) (auth.Principal, error) {

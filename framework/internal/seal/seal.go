@@ -71,7 +71,7 @@ const (
 	overhead = 1 + saltSize + expiry + 16
 )
 
-// Seal gives a text that Open turns back until expires, given the same binding: the
+// Seal returns a text that Open turns back until expires, given the same binding: the
 // purpose, and whatever else must be the same.
 func (s *Sealer) Seal(content []byte, expires time.Time, binding ...string) string {
 	out := make([]byte, 1+saltSize, overhead+len(content))
@@ -83,7 +83,7 @@ func (s *Sealer) Seal(content []byte, expires time.Time, binding ...string) stri
 	return base64.RawURLEncoding.EncodeToString(out)
 }
 
-// Open gives what was sealed, or ErrForged or ErrExpired.
+// Open returns what was sealed, or ErrForged or ErrExpired.
 func (s *Sealer) Open(sealed string, binding ...string) ([]byte, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || strings.ContainsAny(sealed, "\r\n") || len(raw) < overhead || raw[0] != version { // the decoder skips lines' ends

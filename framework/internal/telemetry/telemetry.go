@@ -44,7 +44,7 @@ type Telemetry struct {
 	stops    []func(context.Context) error
 }
 
-// wanted tells which signals go out by OTLP.
+// wanted returns which signals go out by OTLP.
 func (o Options) wanted() (traces, metrics bool) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, false

@@ -206,7 +206,7 @@ func hasNull(v any) bool {
 	return false
 }
 
-// plainLists tells that no list stands in a list: a list of anything is listed as one
+// plainLists reports whether no list stands in a list: a list of anything is listed as one
 // of single values and objects.
 func plainLists(v any, within int) bool {
 	switch v := v.(type) {

@@ -81,7 +81,7 @@ type point struct{ x, y float64 }
 
 func (p point) to(q point) float64 { return math.Hypot(q.x-p.x, q.y-p.y) }
 
-// bounds gives the box around points.
+// bounds returns the box around points.
 func bounds(points []point) Box {
 	minX, minY := math.Inf(1), math.Inf(1)
 	maxX, maxY := math.Inf(-1), math.Inf(-1)

@@ -232,7 +232,7 @@ func TestCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// bomb gives the header of a PNG that claims a size.
+// bomb returns the header of a PNG that claims a size.
 func bomb(width, height uint32) []byte {
 	head := append([]byte("IHDR"), make([]byte, 8)...)
 	binary.BigEndian.PutUint32(head[4:], width)

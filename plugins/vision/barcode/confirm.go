@@ -69,7 +69,7 @@ func rank(c *cluster) int {
 	return 0
 }
 
-// covers tells whether a place lies in the cluster's box.
+// covers reports whether a place lies in the cluster's box.
 func (c *cluster) covers(p point) bool {
 	return p.x >= float64(c.box.X) && p.x <= float64(c.box.X+c.box.Width) && p.y >= float64(c.box.Y) && p.y <= float64(c.box.Y+c.box.Height)
 }

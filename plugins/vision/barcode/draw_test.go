@@ -51,7 +51,7 @@ func matrixOf(t *testing.T, p print) *gozxing.BitMatrix {
 	return m
 }
 
-// draw gives the sheet's brightness, the same for the same sheet.
+// draw returns the sheet's brightness, the same for the same sheet.
 func draw(t *testing.T, s sheet) *Gray {
 	t.Helper()
 	if s.light == 0 {

@@ -50,7 +50,7 @@ func (l *line) sample(g *Gray, origin point, dx, dy float64, n int) {
 	l.findEdges()
 }
 
-// between gives the brightness between pixels. The caller stays inside.
+// between returns the brightness between pixels. The caller stays inside.
 func (g *Gray) between(x, y float64) float64 {
 	ix, iy := int(x), int(y)
 	fx, fy := x-float64(ix), y-float64(iy)
@@ -125,7 +125,7 @@ const (
 	rowSize   = (95 + 2*margin) * perModule
 )
 
-// line gives all codes on a line, read in both directions.
+// line returns all codes on a line, read in both directions.
 func (d *lineDecoder) line(l *line) []hit {
 	var out []hit
 	for start := 0; start+1 < len(l.edges); start += 2 { // even edges go from light to dark
@@ -142,7 +142,7 @@ func (d *lineDecoder) line(l *line) []hit {
 	return out
 }
 
-// plausible tells whether the edges from start to end can be the code's: guards
+// plausible reports whether the edges from start to end can be the code's: guards
 // at both ends that are as wide as their share, and light around.
 func (d *lineDecoder) plausible(l *line, start, end int, k symbology) bool {
 	e := l.edges

@@ -83,7 +83,7 @@ const (
 	levels   = 3
 )
 
-// pyramid gives the picture in several sizes, each half of the one before: a
+// pyramid returns the picture in several sizes, each half of the one before: a
 // line reads bars best when they are 2 to 8 pixels wide.
 func pyramid(g *Gray) []level {
 	scale := (max(g.Width, g.Height) + longest - 1) / longest

@@ -40,7 +40,7 @@ func readQR(ctx context.Context, levels []level) ([]Detection, error) {
 	return out, nil
 }
 
-// near tells whether the middle of one box lies in the other.
+// near reports whether the middle of one box lies in the other.
 func near(a, b Box) bool {
 	x, y := 2*b.X+b.Width, 2*b.Y+b.Height
 	return x >= 2*a.X && x <= 2*(a.X+a.Width) && y >= 2*a.Y && y <= 2*(a.Y+a.Height)
@@ -91,7 +91,7 @@ const (
 	maxTriangles = 200  // of them, those most like a corner of a square
 )
 
-// finders gives what looks like finder patterns: 1:1:3:1:1 in both directions.
+// finders returns what looks like finder patterns: 1:1:3:1:1 in both directions.
 func finders(matrix *gozxing.BitMatrix) []*detector.FinderPattern {
 	f := detector.NewFinderPatternFinder(matrix, nil)
 	counts := make([]int, 5)
@@ -133,7 +133,7 @@ type triangle struct {
 	flaw float64 // how far it is from a corner of a square; 0 is none
 }
 
-// inside tells whether the triangle lies in a box of the picture.
+// inside reports whether the triangle lies in a box of the picture.
 func (t triangle) inside(b Box, scale int) bool {
 	for _, p := range []*detector.FinderPattern{t.info.GetTopLeft(), t.info.GetTopRight(), t.info.GetBottomLeft()} {
 		x, y := int(p.GetX())*scale, int(p.GetY())*scale
@@ -144,7 +144,7 @@ func (t triangle) inside(b Box, scale int) bool {
 	return false
 }
 
-// triangles gives the triples that can be codes, the best first.
+// triangles returns the triples that can be codes, the best first.
 func triangles(f []*detector.FinderPattern) []triangle {
 	var out []triangle
 	for i := range f {
@@ -186,7 +186,7 @@ func newTriangle(a, b, c *detector.FinderPattern) (triangle, bool) {
 	}, true
 }
 
-// qrBox gives the box of a symbol. The library gives the centers of three finder
+// qrBox returns the box of a symbol. The library gives the centers of three finder
 // patterns, which lie three and a half modules inside the corners.
 func qrBox(r *common.DetectorResult, scale float64) Box {
 	p := r.GetPoints()

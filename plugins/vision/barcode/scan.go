@@ -98,7 +98,7 @@ func sweep(ctx context.Context, l level, angle float64, decode *lineDecoder) []r
 // minSamples is fewer than the narrowest code that can be read.
 const minSamples = 80
 
-// clipLine gives the first point inside the picture of a line through p, and how
+// clipLine returns the first point inside the picture of a line through p, and how
 // many steps of one pixel it stays inside.
 func clipLine(g *Gray, p point, dx, dy float64) (point, int) {
 	const margin = thickness // keeps all neighbours of all samples inside

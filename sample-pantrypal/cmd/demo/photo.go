@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// findPhoto gives a photo's absolute path, or says why it cannot be one. It looks
+// findPhoto returns a photo's absolute path, or says why it cannot be one. It looks
 // at the head of the file only: what is broken further on, the plugin finds.
 func findPhoto(path string) (string, error) {
 	abs, err := filepath.Abs(path)

@@ -106,7 +106,7 @@ type failure struct {
 	committed bool
 }
 
-// Error gives code and message.
+// Error returns code and message.
 func (f *failure) Error() string { return f.Code + ": " + f.Message }
 
 // execute sends one script in one call. A script that fails is a *failure.
@@ -160,7 +160,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives the lines, indented.
+// String returns the lines, indented.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

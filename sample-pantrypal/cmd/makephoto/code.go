@@ -11,7 +11,7 @@ var odd = [10]string{"0001101", "0011001", "0010011", "0111101", "0100011", "011
 // parity says for each first digit of EAN-13 which left-hand digits are even.
 var parity = [10]string{"oooooo", "ooeoee", "ooeeoe", "ooeeeo", "oeooee", "oeeooe", "oeeeoo", "oeoeoe", "oeoeeo", "oeeoeo"}
 
-// modules gives a code's bars, 1 is dark.
+// modules returns a code's bars, 1 is dark.
 func modules(code string) (string, error) {
 	if strings.Trim(code, "0123456789") != "" {
 		return "", fmt.Errorf("the code %q has other characters than digits", code)
@@ -48,7 +48,7 @@ func modules(code string) (string, error) {
 	return b.String(), nil
 }
 
-// checkDigit gives the digit that completes a code.
+// checkDigit returns the digit that completes a code.
 func checkDigit(body string) byte {
 	sum := 0
 	for i := range len(body) {

@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/plugins/vision/barcode"
 )
 
-// gtin gives the product code of the sample's product n.
+// gtin returns the product code of the sample's product n.
 func gtin(n int) string {
 	body := fmt.Sprintf("2000000%05d", n)
 	return body + string(checkDigit(body))

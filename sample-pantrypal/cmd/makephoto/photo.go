@@ -89,7 +89,7 @@ func arrange(codes []string, width, height float64, random *rand.Rand) ([]pack, 
 	return packs, nil
 }
 
-// toneAt gives the brightness of a place before light falls on it.
+// toneAt returns the brightness of a place before light falls on it.
 func toneAt(packs []pack, x, y float64) float64 {
 	shadow := 1.0
 	for i := range packs {
@@ -106,7 +106,7 @@ func toneAt(packs []pack, x, y float64) float64 {
 	return (168 + 7*grain) * shadow
 }
 
-// toneAt gives the package's brightness at a place; ok is false beside it.
+// toneAt returns the package's brightness at a place; ok is false beside it.
 func (p *pack) toneAt(x, y float64) (tone float64, ok bool) {
 	dx, dy := x-p.x, y-p.y
 	u, v := dx*p.cos+dy*p.sin, dy*p.cos-dx*p.sin
@@ -133,7 +133,7 @@ func (p *pack) toneAt(x, y float64) (tone float64, ok bool) {
 	return p.tone, true
 }
 
-// rounded tells whether a place lies in a rectangle with round corners.
+// rounded reports whether a place lies in a rectangle with round corners.
 func rounded(u, v, halfWidth, halfHeight, radius float64) bool {
 	dx, dy := math.Abs(u)-halfWidth+radius, math.Abs(v)-halfHeight+radius
 	if dx > radius || dy > radius {

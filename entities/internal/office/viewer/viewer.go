@@ -16,7 +16,7 @@ type key struct{}
 // With puts a viewer into a context.
 func With(ctx context.Context, v Viewer) context.Context { return context.WithValue(ctx, key{}, v) }
 
-// From gives the context's viewer; ok is false where there is none.
+// From returns the context's viewer; ok is false where there is none.
 func From(ctx context.Context) (v Viewer, ok bool) {
 	v, ok = ctx.Value(key{}).(Viewer)
 	return v, ok

@@ -25,7 +25,7 @@ func Driver(file string) (dialect.Driver, error) {
 	return slow{entsql.OpenDB(dialect.SQLite, db)}, nil
 }
 
-// Client gives the shop's own programs the database.
+// Client opens the database for the shop's own programs.
 func Client(drv dialect.Driver) *shop.Client {
 	c := shop.NewClient(shop.Driver(drv))
 	Rules(c)
