@@ -147,9 +147,11 @@ func TestRenamedGeneratedValuesComeFromTheTape(t *testing.T) {
 	require.NoError(t, err)
 	_, out, err := a.engine.Invoke(t.Context(), run.Request{View: s.View(a.as, exposure.Full, false), Principal: a.as, ID: again.ID})
 	require.NoError(t, err)
-	require.Equal(t, 2, out.Attempts)
+	require.Greater(t, out.Attempts, 1) // a busy machine may need more than two
 	for op, at := range times {
-		require.Len(t, at, 2, op)
-		require.Equal(t, at[0], at[1], op)
+		require.Greater(t, len(at), 1, op)
+		for _, later := range at[1:] {
+			require.Equal(t, at[0], later, op)
+		}
 	}
 }
