@@ -203,7 +203,7 @@ func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			narrow, wide := ask(s, "narrow"), ask(s, "wide")
 			require.NotEqual(t, http.StatusUnauthorized, wide.status, wide.raw)
-			require.Empty(t, hidden.FindAllString(strings.ReplaceAll(narrow.raw, "Nember", ""), -1), narrow.raw)
+			require.Empty(t, hidden.FindAllString(strings.ReplaceAll(volatile.ReplaceAllString(narrow.raw, ""), "Nember", ""), -1), narrow.raw)
 			require.NotEmpty(t, narrow.raw)
 		})
 	}
