@@ -112,7 +112,7 @@ func TestAppGrows(t *testing.T) {
 	g.does(2, "migrate", "plan", "grow")
 	r = g.exec(2, "doctor")
 	require.Equal(t, 1, r.status)
-	require.Contains(t, r.stderr, "hint: Run `growth migrate apply`.")
+	require.Contains(t, r.stdout, "Run `growth migrate apply`.")
 	r = g.exec(2, "migrate", "status")
 	require.Equal(t, 1, r.status)
 	require.NotContains(t, r.stdout, "\x1b", "plain in a pipe")

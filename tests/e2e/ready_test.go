@@ -139,7 +139,7 @@ func TestFileOfASetThatIsNone(t *testing.T) {
 			}
 			r := a.exec("", "doctor")
 			require.Equal(t, 1, r.status)
-			require.Contains(t, r.stderr, c.want)
+			require.Contains(t, r.stdout, c.want)
 			require.NotZero(t, a.exec("", "migrate", "apply").status)
 			raw, err := os.ReadFile(path)
 			require.NoError(t, err)
