@@ -86,9 +86,8 @@ type execution struct {
 	notes  []wire.Log   // warnings about the input, before the script's own logs
 	before []diagnostic // the same of a module, beside its own
 
-	job     *wire.Job        // but for its occasion
-	ahead   wire.Anticipated // nil, or what the first attempt goes on with
-	result  *wire.Result     // of the last attempt
+	job     *wire.Job    // but for its occasion
+	result  *wire.Result // of the last attempt
 	cpuMs   float64
 	peak    int64
 	outcome *run.Outcome
@@ -147,8 +146,7 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	e.view = r.View()
-	e.prepare(timed)
-	defer e.release()
+	e.prepare()
 	if e.in.DryRun || e.spec.Record {
 		timed = run.WithBeforeCommit(timed, e.changesFit)
 	}
@@ -162,22 +160,11 @@ func (e *execution) run(ctx context.Context) error {
 	return err
 }
 
-// prepare makes the job, and has a worker compile the script meanwhile where it is
-// sure to be executed: under a key the run may have been made before.
-func (e *execution) prepare(ctx context.Context) {
+// prepare makes the job.
+func (e *execution) prepare() {
 	e.job = &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
 		Bindings: bind.Importing(e.view, e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
-	}
-	if x, ok := e.p.executor.(wire.Anticipator); ok && e.spec.IdempotencyKey == "" && replaying(ctx) == nil {
-		e.ahead = x.Anticipate(ctx, e.job)
-	}
-}
-
-// release lets go of a worker that no attempt has taken.
-func (e *execution) release() {
-	if e.ahead != nil {
-		e.ahead.Release()
 	}
 }
 
@@ -371,7 +358,7 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	if rec != nil {
 		host = rec
 	}
-	res, err := e.begin(ctx, job, host)
+	res, err := e.p.executor.Execute(ctx, job, host)
 	if err == nil && res.Fault == nil {
 		err = h.passed()
 	}
@@ -382,16 +369,6 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 		keep(a, rec, job, res, err)
 	}
 	return res, err
-}
-
-// begin has the executor run the job: the first attempt takes the worker that has
-// begun with it.
-func (e *execution) begin(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
-	if ahead := e.ahead; ahead != nil {
-		e.ahead = nil
-		return ahead.Execute(ctx, job.Occasion, host)
-	}
-	return e.p.executor.Execute(ctx, job, host)
 }
 
 // placed adds the script's line to what ended the attempt, where the executor

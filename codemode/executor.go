@@ -11,13 +11,13 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// sandboxed makes the executor of production: a fresh confined process for each
-// attempt. Under koantest it runs scripts in the test's own process.
+// sandboxed makes the executor of production: confined processes, each of one caller.
+// Under koantest it runs scripts in the test's own process.
 func sandboxed(l Limits) (wire.Executor, error) {
 	if l.Testing {
 		return sandbox.NewInProcess(), nil
 	}
-	return sandbox.New(sandbox.Options{Require: l.Require, MaxWorkers: l.MaxWorkers, QueueMax: l.QueueMax, Log: l.Log})
+	return sandbox.New(sandbox.Options{Require: l.Require, MaxWorkers: l.MaxWorkers, QueueMax: l.QueueMax, Fresh: l.Fresh, Log: l.Log})
 }
 
 // What an executor may be able to do besides running scripts.

@@ -36,6 +36,7 @@ const (
 	keyRequire       = "sandbox.require"
 	keyMaxWorkers    = "sandbox.maxWorkers"
 	keyQueueMax      = "sandbox.queueMax"
+	keyFresh         = "sandbox.fresh"
 )
 
 const (
@@ -68,6 +69,7 @@ func declared() []catalog.Setting {
 		{Key: keyMaxCodeLength, Live: true, Default: 50_000, Min: 1, Max: 10_000_000, Unit: "characters", Help: "longest script"},
 		{Key: keyMaxWorkers, Default: 0, Min: 0, Max: 1024, Help: "scripts that run at once; 0 is eight per core"},
 		{Key: keyQueueMax, Default: 64, Min: 1, Max: 65_536, Help: "scripts of one caller that wait for their turn; one more is queue_overloaded"},
+		{Key: keyFresh, Default: false, Help: "a process for every script, not for every caller"},
 		{Key: keyRequire, Default: []string{}, Help: "layers of isolation without which the start is refused: " + strings.Join(worker.Layers(), ", ")},
 	}
 }
@@ -80,6 +82,8 @@ type Limits struct {
 	// MaxWorkers and QueueMax bound the scripts that run at once, and those of one
 	// caller that wait. 0 is the executor's own.
 	MaxWorkers, QueueMax int
+	// Fresh wants a process for every script.
+	Fresh bool
 	// Testing wants an executor in this process, for koantest.
 	Testing bool
 	Log     *slog.Logger
@@ -109,7 +113,7 @@ func read(v catalog.Values) settings {
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: v.Int(keyMaxCall),
 			MaxLogMessageBytes: v.Int(keyMaxLogMessage), MaxStackFrames: v.Int(keyMaxFrames),
 			MaxParallelCalls: v.Int(keyMaxParallel),
-		}, Require: v.Strings(keyRequire), MaxWorkers: v.Int(keyMaxWorkers), QueueMax: v.Int(keyQueueMax)},
+		}, Require: v.Strings(keyRequire), MaxWorkers: v.Int(keyMaxWorkers), QueueMax: v.Int(keyQueueMax), Fresh: v.Bool(keyFresh)},
 	}
 }
 

@@ -148,34 +148,29 @@ func median(d []time.Duration) time.Duration {
 }
 
 // BenchmarkStart measures a worker from nothing to ready, by the clock and in
-// computing, and what it holds then; and one that is hurried.
+// computing, and what it holds then.
 func BenchmarkStart(b *testing.B) {
-	for _, hurried := range []bool{false, true} {
-		b.Run(map[bool]string{false: "Rehearsed", true: "Hurried"}[hurried], func(b *testing.B) {
-			s := benched(b, Options{})
-			if err := s.Warm(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			var took, computed []time.Duration
-			var private int64
-			for range max(b.N, 15) {
-				began := time.Now()
-				p, err := s.pool.start(start{hurried: hurried})
-				took = append(took, time.Since(began))
-				if err != nil {
-					b.Fatal(err)
-				}
-				private = privateDirty(p.cmd.Process.Pid)
-				p.end(killedDone)
-				s.pool.forget(p)
-				computed = append(computed, p.cmd.ProcessState.UserTime()+p.cmd.ProcessState.SystemTime())
-			}
-			b.ReportMetric(float64(median(took).Microseconds())/1000, "start-ms")
-			b.ReportMetric(float64(median(computed).Microseconds())/1000, "cpu-ms")
-			b.ReportMetric(float64(private)/1024, "private-MB")
-			b.ReportMetric(0, "ns/op")
-		})
+	s := benched(b, Options{})
+	if err := s.Warm(b.Context()); err != nil {
+		b.Fatal(err)
 	}
+	var took, computed []time.Duration
+	var private int64
+	for range max(b.N, 15) {
+		began := time.Now()
+		p, err := s.pool.start()
+		took = append(took, time.Since(began))
+		if err != nil {
+			b.Fatal(err)
+		}
+		private = privateDirty(p.cmd.Process.Pid)
+		p.end(killedDone)
+		computed = append(computed, p.cmd.ProcessState.UserTime()+p.cmd.ProcessState.SystemTime())
+	}
+	b.ReportMetric(milliseconds(median(took)), "start-ms")
+	b.ReportMetric(milliseconds(median(computed)), "cpu-ms")
+	b.ReportMetric(float64(private)/1024, "private-MB")
+	b.ReportMetric(0, "ns/op")
 }
 
 // privateDirty gives kilobytes.

@@ -5,12 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -35,8 +37,8 @@ func init() {
 		os.Exit(0)
 	}
 	_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.Isolation(nil), DataBytes: 8 << 30, SizeBytes: 8 << 30})
-	if _, err := wire.NewReader(bufio.NewReader(os.Stdin), 64<<20).Read(); err == nil {
-		_ = w.Write(wire.KindAccepted, 0)
+	if job, err := firstJob(); err == nil {
+		_ = w.Write(wire.KindAccepted, job.ID)
 		for _, f := range lies[os.Args[2]].frames {
 			_ = w.Write(f.Kind, f.ID, f.Payload)
 		}
@@ -48,9 +50,21 @@ func init() {
 				}()
 			}
 		}
+		for os.Args[2] == restless {
+			runtime.KeepAlive(w)
+		}
 		time.Sleep(time.Minute)
 	}
 	os.Exit(0)
+}
+
+// firstJob reads what a host sends up to its first job.
+func firstJob() (wire.Frame, error) {
+	for r := wire.NewReader(bufio.NewReader(os.Stdin), 64<<20); ; {
+		if f, err := r.Read(); err != nil || f.Kind == wire.KindJob {
+			return f, err
+		}
+	}
 }
 
 // scripted makes a program of a shell's commands.
@@ -64,6 +78,12 @@ func scripted(t *testing.T, commands string) string {
 
 // manyThreads is a worker that starts threads and says nothing.
 const manyThreads = "many threads"
+
+// restless is a worker that computes after its script, belated one that says more then.
+const (
+	restless = "computes at rest"
+	belated  = "speaks at rest"
+)
 
 // said are the frames of a worker that a script has taken over.
 func said(kind wire.Kind, payload string) wire.Frame {
@@ -80,6 +100,9 @@ var lies = map[string]struct {
 	frames []wire.Frame
 	code   fault.Code
 }{
+	restless:                     {[]wire.Frame{said(wire.KindResult, `{"result":1}`)}, ""},
+	belated:                      {[]wire.Frame{said(wire.KindResult, `{"result":1}`), asked(wire.KindCall, "koan::Todo.delete", `{"id":"1"}`)}, ""},
+	"a second job":               {[]wire.Frame{said(wire.KindAccepted, "")}, fault.ExecutionError},
 	"half a result":              {[]wire.Frame{said(wire.KindResult, `{"result":`)}, fault.ExecutionError},
 	"a lone surrogate":           {[]wire.Frame{said(wire.KindResult, `{"result":"\ud800"}`)}, fault.ExecutionError},
 	"a lone surrogate, answered": {[]wire.Frame{said(wire.KindResult, `{"answer":"\uDC00"}`)}, fault.ExecutionError},
@@ -137,6 +160,35 @@ func TestHostDistrustsWorkers(t *testing.T) {
 	}
 }
 
+// TestHostDistrustsWorkersAtRest: a worker that computes between two scripts is killed,
+// and nothing that it says then is taken for the next script's.
+func TestHostDistrustsWorkersAtRest(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, name := range []string{restless, belated} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+name+"'"), Layers: []string{}, PoolSize: 1})
+			require.NoError(t, err)
+			defer s.Close()
+			require.Nil(t, execute(t, s, of("ann", "1"), newHost()).Fault)
+			p := workerOf(s, "ann")
+			require.NotNil(t, p)
+			if name == belated {
+				host := newHost()
+				r := execute(t, s, of("ann", "2"), host)
+				require.Nil(t, r.Fault)
+				require.Empty(t, host.calls)
+			}
+			select {
+			case <-p.exited:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it goes on")
+			}
+			require.NotEqual(t, p, workerOf(s, "ann"))
+		})
+	}
+}
+
 // TestAnIdleWorkerThatDied kills every worker that waits: the next script goes to
 // another one, whether or not the host has seen the death yet.
 func TestAnIdleWorkerThatDied(t *testing.T) {
@@ -146,8 +198,8 @@ func TestAnIdleWorkerThatDied(t *testing.T) {
 	for range 5 {
 		require.NoError(t, s.Warm(t.Context()))
 		s.pool.mu.Lock()
-		for _, w := range s.pool.idle {
-			require.NoError(t, syscall.Kill(w.cmd.Process.Pid, syscall.SIGKILL))
+		for _, w := range slices.Concat(s.pool.spare, s.pool.resting) {
+			assert.NoError(t, syscall.Kill(w.cmd.Process.Pid, syscall.SIGKILL))
 		}
 		s.pool.mu.Unlock()
 		r := execute(t, s, job("6 * 7"), newHost())

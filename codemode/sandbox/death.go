@@ -34,9 +34,8 @@ func (e *execution) death(err error) error {
 	}
 	switch why {
 	case killedContext:
-		over := e.overFor()
-		e.result.Fault = fault.From(over)
-		return over
+		e.result.Fault = fault.From(e.ctx.Err())
+		return e.ctx.Err()
 	case killedClose:
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:

@@ -22,6 +22,7 @@ type claim struct {
 	Fault       json.RawMessage `json:"fault"`
 	Diagnostics json.RawMessage `json:"diagnostics"`
 	CPUMs       float64         `json:"cpuMs"`
+	Last        bool            `json:"last"`
 }
 
 // finish takes the result over.
@@ -52,7 +53,7 @@ func (e *execution) finish(payload []byte) error {
 	if r.Fault != nil && !genuine(r.Fault) {
 		return wire.ErrFrame
 	}
-	e.result = r
+	e.result, e.last = r, c.Last
 	return nil
 }
 

@@ -1,5 +1,5 @@
 // Package sandbox is the host's half of code mode: it keeps a pool of confined
-// worker processes, gives each job a fresh one, serves its calls, and ends it
+// worker processes, gives each job one of its caller, serves its calls, and ends it
 // when a limit is passed.
 //
 // What belongs here: processes, the host's end of the frames, limits that hold

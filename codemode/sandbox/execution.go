@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,19 +21,10 @@ const (
 	// pollClosely is how often once it holds more than half of its memory: the rest can
 	// be filled within a look or two.
 	pollClosely = time.Millisecond
-	// While there are other callers, a script yields that has used hogAfter of CPU, and
-	// one whose caller runs more of them than there are cores, which leaves a core too.
-	hogAfter = 30 * time.Millisecond
-	// undisturbed is how long a script may have the cores for itself before the worker
-	// it took is replaced, while another one is ready: a start costs more than most
-	// scripts.
-	undisturbed = 50 * time.Millisecond
-	// startFor is how long the host looks for the first that a script has to say.
-	startFor = 600 * time.Microsecond
 	// rssSlack is what a worker may be resident above its base and cap, in bytes: pages of
-	// the program that nothing before the script has touched. A worker grows a little
-	// more between two looks, and must not come to twice its cap.
-	rssSlack = 2 << 20
+	// the program that no script before has touched. A worker grows a little more between
+	// two looks, and must not come to twice its cap.
+	rssSlack = 6 << 20
 	// rssJump is how far below twice its cap a worker is stopped whose program takes up
 	// much of it by itself: so much it may grow between two looks, in bytes.
 	rssJump = 10 << 20
@@ -46,92 +36,114 @@ const (
 	deathTimeout = 2 * time.Second
 )
 
-// execution is one job in one worker: begin, run, and leave whatever became of it.
-// The goroutine of run reads its frames and serves its calls; the guard's only kills.
+// execution is one job in one worker. The goroutine of run reads its frames and serves
+// its calls; the guard's only kills.
 type execution struct {
 	*process
 	job   *wire.Job
 	grace time.Duration
+	keep  func(payload []byte) error // what the worker made of the script
 
-	ctx    context.Context // of run
+	ctx    context.Context
 	host   wire.Host
 	logs   wire.LogBudget
 	result wire.Result
 	clock  worker.Stopwatch
 	begun  time.Time
-	unsent error         // why the worker did not get its job
-	done   chan struct{} // closed when the guard is not needed any more
+	over   chan struct{} // closed when the guard is not needed any more
+	left   chan struct{} // closed when the guard has gone
 	// A call under way ends with the worker.
 	stopping sync.Mutex
 	stopped  bool
-	over     error // of the context that ended the worker
 	cancel   func()
 	// What the guard saw: the most resident bytes, and the CPU time in nanoseconds.
 	peak     atomic.Int64
 	cpuUsed  atomic.Int64
-	crowd    func() int  // how many jobs share the machine now
-	rivals   func() bool // whether there are other callers
-	excess   func() bool // whether the caller has more than a fair part of the machine
-	yields   bool        // to others, and leaves them a core, from the start
-	settled  func()      // tells the pool that this takes longer
 	cpuBase  time.Duration
 	cpuKnown bool
-	looks    bool         // the worker looks for answers before it sleeps
-	looked   atomic.Int64 // nanoseconds that it may have
-	hurried  bool
-	ended    error                      // what run.Ends said of a call
-	accepted bool                       // the worker has the job
-	active   bool                       // the script does something, or is over
-	keep     func(payload []byte) error // what the worker made of the script
+	ended    error // what run.Ends said of a call
+	accepted bool  // the worker has the job
+	active   bool  // the script does something, or is over
+	last     bool  // the worker said that it should not get another script
 }
 
 // errUnaccepted says that a worker was gone before the job reached it: another
 // one may have it.
 var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
 
-// begin gives the worker its job, and watches over it from now on. What the script
-// has to wait for until run does not count as its time.
-func (e *execution) begin(ctx context.Context, bindings []byte, made *wire.Lowered) {
+// run has the worker run the job, under its limits and until ctx ends.
+func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte, made *wire.Lowered) (*wire.Result, error) {
+	e.ctx, e.host = ctx, host
+	l := e.job.Limits
+	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes, wire.LoweredJSON) + wire.FrameSlack)
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
+	e.over, e.left, e.begun = make(chan struct{}), make(chan struct{}), time.Now()
 	e.clock.Start()
-	e.done, e.begun = make(chan struct{}), time.Now()
-	e.unsent = e.send(ctx, bindings, made)
-	e.clock.Pause()
 	go e.guard(ctx)
+	err := e.send(bindings, made)
+	if err == nil {
+		err = e.serve(e.callable(ctx))
+		e.cancel()
+	}
+	e.clock.Pause()
+	if err != nil && !e.accepted && e.why() == notKilled && ctx.Err() == nil {
+		e.leave()
+		return nil, fmt.Errorf("%w: %w; it said %q", errUnaccepted, err, e.lastWords())
+	}
+	logs, peak := e.result.Logs, e.mostHeld()
+	if err != nil {
+		e.result = wire.Result{}
+		err = e.death(err)
+	}
+	if err == nil {
+		err = e.ended // its fault is in the result, with the line
+	}
+	if err == nil {
+		err = e.overtime()
+	}
+	if e.result.CPUMs == 0 {
+		e.result.CPUMs = float64(max(e.seenCPU(), e.used()).Microseconds()) / 1000
+	}
+	e.leave()
+	e.result.Logs, e.result.PeakMemory = logs, max(peak, e.peak.Load())
+	return &e.result, err
 }
 
-// leave lets go of the guard.
-func (e *execution) leave() { close(e.done) }
+// leave waits until the guard has gone: it must not kill who gets the worker next.
+func (e *execution) leave() {
+	close(e.over)
+	<-e.left
+}
+
+// mostHeld is how much the worker was resident for this job, in bytes.
+func (e *execution) mostHeld() int64 {
+	if time.Since(e.begun) > pollEvery { // else it had no time to give anything back
+		if peak := e.meter.peak(); peak > e.highest {
+			return peak
+		}
+	}
+	return e.meter.resident()
+}
+
+// sound reports whether a worker may have another script after the one that ended so:
+// not after a limit or a fault of the engine, nor where the script did not end by itself.
+func (e *execution) sound(err error) bool {
+	if err != nil || e.last {
+		return false
+	}
+	f := e.result.Fault
+	if f == nil {
+		return true
+	}
+	entry, known := fault.Lookup(f.Code)
+	return known && !entry.EndsRun && entry.Class != fault.ClassLimit && f.Code != fault.ExecutionError && f.Code != fault.Internal
+}
 
 // stop ends the worker and the call that it waits for.
 func (e *execution) stop(why cause) {
 	e.kill(why)
 	e.abort()
 	_ = e.out.SetReadDeadline(time.Now()) // its death is not awaited: the signal is enough
-}
-
-// stopFor is stop for a context that has ended. The one of run may hear of that a
-// moment later, where it comes from this one.
-func (e *execution) stopFor(ctx context.Context) {
-	e.stopping.Lock()
-	if e.over == nil {
-		e.over = ctx.Err()
-	}
-	e.stopping.Unlock()
-	e.stop(killedContext)
-}
-
-// overFor is why the worker was killed by the end of a context; never nil.
-func (e *execution) overFor() error {
-	e.stopping.Lock()
-	defer e.stopping.Unlock()
-	switch {
-	case e.ctx.Err() != nil:
-		return e.ctx.Err()
-	case e.over != nil:
-		return e.over
-	}
-	return context.Canceled
 }
 
 // abort ends the call that the worker waits for.
@@ -155,87 +167,21 @@ func (e *execution) callable(ctx context.Context) context.Context {
 	return ctx
 }
 
-// run goes on with a job that has begun.
-func (e *execution) run(ctx context.Context, host wire.Host, o wire.Occasion) (*wire.Result, error) {
-	e.ctx, e.host = ctx, host
-	l := e.job.Limits
-	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes, wire.LoweredJSON) + wire.FrameSlack)
-	e.clock.Resume()
-	err := e.unsent
-	if err == nil && e.job.Task == wire.Execute {
-		err = e.w.WriteJSON(wire.KindBegin, 0, o)
-	}
-	if err == nil {
-		err = e.serve(e.callable(ctx))
-		e.cancel()
-	}
-	e.clock.Pause()
-	peak := e.meter.resident()
-	if time.Since(e.begun) > pollEvery { // else it had no time to give anything back
-		peak = e.meter.peak()
-	}
-	logs := e.result.Logs
-	if err != nil {
-		if !e.accepted && e.why() == notKilled && e.ctx.Err() == nil {
-			return nil, fmt.Errorf("%w: %w; it said %q", errUnaccepted, err, e.lastWords())
-		}
-		e.result = wire.Result{Logs: logs}
-		err = e.death(err)
-	}
-	e.result.Logs = logs
-	e.result.PeakMemory = max(peak, e.peak.Load())
-	if err == nil {
-		err = e.ended // its fault is in the result, with the line
-	}
-	if err == nil {
-		err = e.overtime()
-	}
-	if e.result.CPUMs == 0 {
-		e.result.CPUMs = float64(max(e.seenCPU(), e.used()).Microseconds()) / 1000
-	}
-	return &e.result, err
-}
-
-// send gives the worker its job.
-func (e *execution) send(ctx context.Context, bindings []byte, made *wire.Lowered) error {
+// send sends the worker its job, with its number.
+func (e *execution) send(bindings []byte, made *wire.Lowered) error {
 	if err := e.bind(bindings); err != nil {
 		return err
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
 	job.Lowered = made
-	job.WallMs = left(ctx)
-	return e.w.WriteJSON(wire.KindJob, 0, &job)
-}
-
-// wake has the worker wake up while its job is still being prepared, and look for
-// answers before it sleeps, if there is a core to spare for that now. It expects no
-// such frame later.
-func (e *execution) wake() {
-	if e.hurry(); e.hurried {
-		// Where the worker is gone, sending the job tells.
-		_ = e.w.Write(wire.KindWake, uint32(worker.SpinFor.Microseconds()))
-		e.looks = true
-	}
-}
-
-// hurry has the host look for the next frame before it sleeps, while there is a core
-// to spare for that.
-func (e *execution) hurry() {
-	if e.crowd() < runtime.NumCPU() {
-		if !e.hurried {
-			e.spin.Allow(worker.SpinFor)
-		}
-		e.hurried = true
-		return
-	}
-	e.hurried = false
-	e.spin.Allow(0)
+	job.WallMs = left(e.ctx)
+	e.scripts++
+	return e.w.WriteJSON(wire.KindJob, e.scripts, &job)
 }
 
 // used is the CPU time that the job has used, as the host sees it: 0 once the
-// worker is gone. What the worker may have spent looking for answers is not the
-// script's.
+// worker is gone.
 func (e *execution) used() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
@@ -244,7 +190,7 @@ func (e *execution) used() time.Duration {
 	if !ok {
 		return 0
 	}
-	return now - e.cpuBase - time.Duration(e.looked.Load())
+	return now - e.cpuBase
 }
 
 // seenCPU is the CPU time as the guard last saw it.
@@ -263,30 +209,25 @@ func mostResident(base, memory int64) int64 {
 
 // guard kills the worker when ctx or the job's time or memory is over.
 func (e *execution) guard(ctx context.Context) {
-	turns := turns{crowd: e.crowd, yields: e.yields}
+	defer close(e.left)
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	replaced, closely, yields, aside := false, false, e.yields, e.yields
-	cpu := time.Duration(e.job.Limits.CPUMs)*time.Millisecond + e.grace
+	closely := false
+	cpu := time.Duration(e.job.Limits.CPUMs) * time.Millisecond
 	most := mostResident(e.base, e.job.Limits.MemoryBytes)
 	for {
 		select {
-		case <-e.done:
+		case <-e.over:
 			return
 		case <-e.exited:
 			e.abort()
 			return
 		case <-ctx.Done():
-			if e.late(ctx) {
-				return
+			if !e.late(ctx) {
+				e.stop(killedContext)
 			}
-			e.stopFor(ctx)
 			return
 		case <-ticker.C:
-		}
-		if !replaced && time.Since(e.begun) >= undisturbed {
-			replaced = true
-			e.settled()
 		}
 		rss := e.meter.resident()
 		e.peak.Store(max(e.peak.Load(), rss))
@@ -296,14 +237,6 @@ func (e *execution) guard(ctx context.Context) {
 		}
 		used := max(e.seenCPU(), e.used())
 		e.cpuUsed.Store(int64(used))
-		if !yields && (e.excess() || used > hogAfter && e.rivals()) {
-			yields, turns.yields = true, true
-			e.yield()
-		}
-		if !aside && yields && e.excess() {
-			aside = true
-			e.leaveCore()
-		}
 		switch {
 		case e.base > 0 && rss > most:
 			e.stop(killedMemory)
@@ -311,7 +244,7 @@ func (e *execution) guard(ctx context.Context) {
 		case e.meter.threads() > maxThreads:
 			e.stop(killedThreads)
 			return
-		case used > cpu, turns.due(e.clock.Active()) > cpu+turnSlack:
+		case used > cpu+e.grace, e.clock.Active() > worker.Starved*cpu+e.grace:
 			e.stop(killedCPU)
 			return
 		}
@@ -326,27 +259,24 @@ func (e *execution) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if !e.accepted && (f.Kind != wire.KindAccepted || f.ID != e.scripts) {
+			return wire.ErrFrame // of an earlier script
+		}
 		e.active = e.active || f.Kind != wire.KindAccepted && f.Kind != wire.KindLowered
 		switch f.Kind {
 		case wire.KindAccepted:
-			e.accepted = true
-			if e.hurried { // it has to compile first
-				e.spin.Allow(startFor)
-				e.hurried = false
+			if e.accepted {
+				err = wire.ErrFrame
 			}
+			e.accepted = true
 		case wire.KindLowered:
 			if err = wire.ErrFrame; !e.active {
 				err = e.keep(f.Payload)
 			}
 		case wire.KindCall:
-			waited := e.clock.Waited()
 			e.clock.Pause()
 			err = e.call(ctx, f)
 			e.clock.Resume()
-			if e.looks {
-				e.looked.Add(int64(min(e.clock.Waited()-waited, worker.SpinFor)))
-			}
-			e.hurry()
 		case wire.KindStart:
 			e.clock.Pause()
 			err = e.start(ctx, f)

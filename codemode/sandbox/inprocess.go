@@ -43,7 +43,7 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 		return &wire.Result{}, err
 	}
 	p := &directPort{
-		ctx: ctx, host: host, occasion: job.Occasion, limits: job.Limits,
+		ctx: ctx, host: host, limits: job.Limits,
 		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r := worker.Run(ctx, job, p, worker.Gauges{})
@@ -67,17 +67,16 @@ func (x *inProcess) Close() error {
 
 // directPort is a worker's port without a pipe.
 type directPort struct {
-	ctx      context.Context
-	host     wire.Host
-	occasion wire.Occasion
-	limits   wire.Limits
-	budget   wire.LogBudget
-	logs     []wire.Log
-	ended    error
+	ctx    context.Context
+	host   wire.Host
+	limits wire.Limits
+	budget wire.LogBudget
+	logs   []wire.Log
+	ended  error
 }
 
-// Begin implements worker.Port.
-func (p *directPort) Begin(*wire.Lowered) wire.Occasion { return p.occasion }
+// Lowered implements worker.Port.
+func (p *directPort) Lowered(*wire.Lowered) {}
 
 // Call implements worker.Port.
 func (p *directPort) Call(operation string, input []byte) worker.Reply {

@@ -78,11 +78,10 @@ func (s *Sandbox) openWith(program program) error {
 
 // alone tries whether a worker with these layers starts.
 func (s *Sandbox) alone(program program, layers []string) error {
-	p, first, err := openPool(s.opts, program, layers)
+	p, _, err := openPool(s.opts, program, layers)
 	if err != nil {
 		return err
 	}
-	p.discard(first)
 	p.close()
 	return nil
 }

@@ -46,7 +46,7 @@ func TestEachLayer(t *testing.T) {
 func TestMissingLayers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	refusing := scripted(t, `case "$3" in *namespaces*) echo "namespaces: not permitted here" >&2; exit 5;; esac; exec `+self+` "$@"`)
+	refusing := scripted(t, `case "$2" in *namespaces*) echo "namespaces: not permitted here" >&2; exit 5;; esac; exec `+self+` "$@"`)
 	layers := []string{"seccomp", "namespaces"}
 	s, err := New(Options{Program: refusing, Layers: layers, PoolSize: 1})
 	require.NoError(t, err)
@@ -85,9 +85,9 @@ func TestTheWorkerBinary(t *testing.T) {
 
 	require.NoError(t, os.Remove(dir+"/koan-worker"))
 	require.NoError(t, os.WriteFile(dir+"/koan-worker", []byte("#!/bin/sh\n"), 0o755))
-	p, err := s.pool.start(start{})
+	p, err := s.pool.start()
 	require.NoError(t, err, "the binary that was there at the start is kept")
-	s.pool.discard(p)
+	p.end(killedDone)
 
 	stale := program{path: "stale", exec: scripted(t, "exec "+own+" "+otherBuildMarker)}
 	self := program{path: own, exec: selfExecutable(own), self: true}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,14 +149,20 @@ func TestADeadIdleWorkerIsReplaced(t *testing.T) {
 	defer s.Close()
 	require.NoError(t, s.Warm(t.Context()))
 	s.pool.mu.Lock()
-	for _, p := range s.pool.idle {
-		require.NoError(t, p.cmd.Process.Kill())
+	idle := slices.Clone(s.pool.spare)
+	for _, p := range idle {
+		assert.NoError(t, p.cmd.Process.Kill())
 	}
-	idle := s.pool.idle
 	s.pool.mu.Unlock()
 	for _, p := range idle {
 		<-p.exited
 	}
+	require.NoError(t, s.Warm(t.Context()))
+	s.pool.mu.Lock()
+	for _, p := range s.pool.spare {
+		assert.NotContains(t, idle, p)
+	}
+	s.pool.mu.Unlock()
 	r := execute(t, s, job("1"), newHost())
 	require.Nil(t, r.Fault)
 }
@@ -237,39 +243,4 @@ func TestWorkersDieWithTheHost(t *testing.T) {
 		}
 		return true
 	}, 5*time.Second, 10*time.Millisecond)
-}
-
-// A script that began in a crowd makes calls when the others have gone: host and
-// worker then begin to look for each other's frames, in the middle of a job.
-func TestOneOutlivesTheCrowd(t *testing.T) {
-	s, err := New(Options{MaxWorkers: 2 * runtime.NumCPU()})
-	require.NoError(t, err)
-	defer s.Close()
-	entered, leave := make(chan struct{}), make(chan struct{})
-	waits := newHost()
-	waits.serve = map[string]func(context.Context, json.RawMessage) (string, error){
-		"koan::Todo.count": func(context.Context, json.RawMessage) (string, error) {
-			entered <- struct{}{}
-			<-leave
-			return `{"count":1}`, nil
-		},
-	}
-	var others sync.WaitGroup
-	for range runtime.NumCPU() {
-		others.Go(func() {
-			_, err := s.Execute(t.Context(), job("SDK.Entities.Todo.count()"), waits)
-			assert.NoError(t, err)
-		})
-		<-entered
-	}
-	last := newHost()
-	last.serve = map[string]func(context.Context, json.RawMessage) (string, error){
-		"koan::Todo.count": func(context.Context, json.RawMessage) (string, error) {
-			close(leave)
-			others.Wait()
-			return `{"count":1}`, nil
-		},
-	}
-	r := execute(t, s, job("SDK.Entities.Todo.count(); for (let i = 0; i < 100; i++) SDK.Entities.Todo.getById('1').title"), last)
-	require.Nil(t, r.Fault)
 }

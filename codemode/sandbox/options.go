@@ -15,7 +15,8 @@ import (
 
 // Options are how a Sandbox is made. The zero value is good.
 type Options struct {
-	// PoolSize is how many workers wait, started and confined, for a job. 0 is 2.
+	// PoolSize is how many workers wait, started and confined, for callers that have
+	// none. 0 is 2.
 	PoolSize int
 	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
 	// eight per core.
@@ -23,6 +24,8 @@ type Options struct {
 	// QueueMax is how many jobs of one caller may wait for their turn; one more ends
 	// in queue_overloaded. 0 is 64.
 	QueueMax int
+	// Fresh gives every script a worker of its own, in which no other has run.
+	Fresh bool
 	// Program starts a worker; every user must be able to run it. Empty is the worker
 	// binary beside this executable, if it is of the same build, and else this
 	// executable started again.
@@ -37,8 +40,7 @@ type Options struct {
 	// KillGrace is how long after its CPU limit a worker that did not stop itself
 	// is killed. 0 is 15 ms.
 	KillGrace time.Duration
-	// StartTimeout bounds the start of one worker, four times as much that of one which
-	// yields to others. 0 is 10 s.
+	// StartTimeout bounds the start of one worker. 0 is 10 s.
 	StartTimeout time.Duration
 }
 

@@ -7,62 +7,55 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/koan-go/koan/codemode/worker"
 )
 
 var errClosed = errors.New("sandbox: closed")
 
-const (
-	// calm is how long no job may have found the last ready worker, or none, before the
-	// pool keeps one less.
-	calm = 30 * time.Second
-	// poolGrowth is how many ready workers per core the pool keeps at most, unless
-	// Options.PoolSize is more.
-	poolGrowth = 4
-)
+// maxScripts is how many scripts a worker runs before it is replaced.
+const maxScripts = 200
 
-// pool keeps workers that are ready. What becomes ready goes first to the jobs
-// that wait. It keeps more of them ready when jobs find none, and fewer again
-// after a while; it never starts more than a few at once, since each needs a core.
-// A modest job gets a worker of its own that yields from its start on, since most of
-// what a short job costs is that start, and nobody else takes that one.
+// owner is whose worker it is: a caller with one View of the catalog. The limits are
+// part of it, since a worker cannot get more from the kernel than it once had.
+type owner struct {
+	principal string
+	view      string
+	memory    int64
+	cpuMs     int
+}
+
+// pool has the workers: those that are ready and nobody's yet, those that run a
+// script, and those that rest between two scripts of their owner. What has run a
+// caller's script never comes to another caller.
 type pool struct {
 	opts    Options
 	program program
 	layers  []string
 	spawn   chan spawnRequest
 	done    chan struct{}
-	likely  atomic.Pointer[[]byte] // the bindings of the last job: most jobs of an app have the same
 
 	mu       sync.Mutex
 	closed   bool
-	idle     []*process
-	target   int // how many are to be idle
-	shrink   *time.Timer
-	waiters  []*waiter // jobs without a worker, in the order in which they came
-	starting starting
-	leaving  int       // workers that had their job and are not reaped yet
-	fresh    int       // workers whose job, not a modest one, has just begun
-	held     time.Time // since when starts wait for those; zero: none does
+	spare    []*process // nobody's yet
+	resting  []*process // the one that has rested longest is first
+	waiters  []*waiter  // jobs without a worker, in the order in which they came
+	starting int
+	alive    int // workers that are starting, or that nobody has begun to end
+	leaving  int // workers that are being ended and not reaped yet
 	all      map[*process]bool
-	changed  chan struct{} // closed and replaced when idle grows, a start fails or a worker is reaped
+	changed  chan struct{} // closed and replaced when spare grows, a start fails or a worker is reaped
 	failed   error         // of the last start
 	starts   sync.WaitGroup
+	round    *time.Timer // looks after those that rest; nil while none does
 }
 
 // waiter is a job without a worker.
 type waiter struct {
-	got    chan spawned // has room for one
-	modest bool
+	owner owner
+	got   chan spawned // has room for one
 }
 
-type spawnRequest struct {
-	start
-	reply chan spawned
-}
+type spawnRequest struct{ reply chan spawned }
 
 type spawned struct {
 	p   *process
@@ -73,14 +66,15 @@ type spawned struct {
 func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
 		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}),
-		all: map[*process]bool{}, changed: make(chan struct{}), target: opts.PoolSize,
+		all: map[*process]bool{}, changed: make(chan struct{}),
 	}
 	prepared := make(chan error)
 	go p.spawner(prepared)
 	if err := <-prepared; err != nil {
 		return nil, nil, err
 	}
-	first, err := p.start(start{})
+	p.alive++
+	first, err := p.start()
 	if err != nil {
 		p.close()
 		return nil, nil, err
@@ -101,36 +95,16 @@ func (p *pool) spawner(prepared chan<- error) {
 	for {
 		select {
 		case r := <-p.spawn:
-			r.reply <- p.launch(r.start, ground)
+			w, err := launch(p.program, p.layers, ground)
+			r.reply <- spawned{w, err}
 		case <-p.done:
 			return // every worker is dead by now
 		}
 	}
 }
 
-// launch starts a worker on the spawner's thread.
-func (p *pool) launch(how start, on *ground) (s spawned) {
-	if !how.modest {
-		s.p, s.err = launch(p.program, p.layers, how.hurried, on)
-		return s
-	}
-	leavingCore(func() { s.p, s.err = launch(p.program, p.layers, how.hurried, on) })
-	if s.err == nil {
-		s.p.yield()
-	}
-	return s
-}
-
-// offer puts a ready worker into the pool, and fills it.
-func (p *pool) offer(w *process) {
-	p.mu.Lock()
-	p.idle = append(p.idle, w)
-	p.mu.Unlock()
-	p.refill()
-}
-
-// start gives a worker that is ready.
-func (p *pool) start(how start) (*process, error) {
+// start returns a new worker that is ready.
+func (p *pool) start() (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -139,7 +113,7 @@ func (p *pool) start(how start) (*process, error) {
 	p.starts.Add(1) // close waits for it
 	p.mu.Unlock()
 	defer p.starts.Done()
-	r := spawnRequest{how, make(chan spawned, 1)}
+	r := spawnRequest{make(chan spawned, 1)}
 	p.spawn <- r
 	s := <-r.reply
 	if s.err != nil {
@@ -153,191 +127,193 @@ func (p *pool) start(how start) (*process, error) {
 		s.p.end(killedClose)
 		return nil, errClosed
 	}
-	var likely []byte
-	if last := p.likely.Load(); last != nil {
-		likely = *last
-	}
-	limit := p.opts.StartTimeout
-	if how.modest {
-		limit *= worker.Starved
-	}
-	if err := s.p.await(limit, likely); err != nil {
-		p.forget(s.p)
+	if err := s.p.await(p.opts.StartTimeout); err != nil {
+		p.mu.Lock()
+		delete(p.all, s.p)
+		p.mu.Unlock()
 		return nil, err
 	}
 	return s.p, nil
 }
 
-// take gives a worker for one job; the caller ends it with discard. That of a modest
-// job yields.
-func (p *pool) take(ctx context.Context, modest bool) (*process, error) {
+// offer puts the first worker into the pool, and fills it.
+func (p *pool) offer(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = append(p.spare, w)
+	p.refill()
+}
+
+// take returns a worker of an owner for one job: one that rests, else one that nobody
+// has, else a new one. It is given back with release.
+func (p *pool) take(ctx context.Context, of owner) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
-	w := &waiter{got: make(chan spawned, 1), modest: modest}
-	p.waiters = append(p.waiters, w)
-	p.handOut()
-	if !modest {
-		p.shortage()
+	w := p.rested(of)
+	if w == nil {
+		w = p.unowned(of)
 	}
+	if w != nil {
+		p.refill()
+		p.mu.Unlock()
+		return w, nil
+	}
+	waits := &waiter{owner: of, got: make(chan spawned, 1)}
+	p.waiters = append(p.waiters, waits)
+	p.refill()
 	p.mu.Unlock()
-	p.refillIfShort()
 	select {
-	case s := <-w.got:
+	case s := <-waits.got:
 		return s.p, s.err
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	if i := slices.Index(p.waiters, w); i >= 0 {
-		p.waiters = slices.Delete(p.waiters, i, i+1)
-	}
+	p.waiters = slices.DeleteFunc(p.waiters, func(w *waiter) bool { return w == waits })
 	p.mu.Unlock()
 	select {
-	case s := <-w.got:
+	case s := <-waits.got:
 		if s.p != nil {
-			p.discard(s.p)
+			p.release(s.p, true)
 		}
 	default:
 	}
 	return nil, ctx.Err()
 }
 
-// takeIdle gives a worker that is ready now, nil if there is none or somebody waits
-// for such a one; the caller ends it with discard.
-func (p *pool) takeIdle() *process {
-	p.mu.Lock()
-	var w *process
-	if !p.closed && p.waiting(false) < 0 {
-		if w = p.next(); w != nil {
-			p.begins(w)
-			p.shortage()
+// rested takes the owner's worker that has rested least, nil if there is none.
+func (p *pool) rested(of owner) *process {
+	for i := len(p.resting) - 1; i >= 0; i-- {
+		w := p.resting[i]
+		if w.owner != of {
+			continue
 		}
-	}
-	p.mu.Unlock()
-	p.refillIfShort()
-	return w
-}
-
-// begins notes that an idle worker gets a job.
-func (p *pool) begins(w *process) {
-	w.fresh = true
-	p.fresh++
-}
-
-// settled notes that a worker's job goes on for long, and replaces the worker.
-func (p *pool) settled(w *process) {
-	p.mu.Lock()
-	p.unfresh(w)
-	p.mu.Unlock()
-	p.refill()
-}
-
-func (p *pool) unfresh(w *process) {
-	if w.fresh {
-		w.fresh = false
-		p.fresh--
-	}
-}
-
-// next takes the idle worker that became ready first, nil if there is none.
-func (p *pool) next() *process {
-	for len(p.idle) > 0 {
-		w := p.idle[0]
-		p.idle = p.idle[1:]
-		if !w.gone() {
+		p.resting = slices.Delete(p.resting, i, i+1)
+		if !p.dismissGone(w) {
 			return w
 		}
-		delete(p.all, w)
-		w.release()
 	}
 	return nil
 }
 
-// handOut gives idle workers to the jobs that wait.
-func (p *pool) handOut() {
-	for len(p.waiters) > 0 {
-		first := p.waiting(false)
-		if first < 0 {
-			return
+// unowned makes a worker that nobody has the owner's, nil if there is none.
+func (p *pool) unowned(of owner) *process {
+	for len(p.spare) > 0 {
+		w := p.spare[0]
+		p.spare = p.spare[1:]
+		if !p.dismissGone(w) {
+			w.owner = of
+			return w
 		}
-		w := p.next()
-		if w == nil {
-			return
-		}
-		p.begins(w)
-		p.answer(first, spawned{w, nil})
 	}
+	return nil
 }
 
-// waiting gives the place of the first job that waits for such a worker, less than 0 if
-// there is none.
-func (p *pool) waiting(modest bool) int {
-	return slices.IndexFunc(p.waiters, func(w *waiter) bool { return w.modest == modest })
+// release takes a worker back whose job is over, for the next job of its owner: or ends
+// it, where it is not sound, has run enough scripts, or has grown.
+func (p *pool) release(w *process, sound bool) {
+	sound = sound && !p.opts.Fresh && w.scripts < maxScripts && w.settle()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.refill()
+	if !sound || p.closed {
+		p.dismiss(w)
+		return
+	}
+	if i := slices.IndexFunc(p.waiters, func(o *waiter) bool { return o.owner == w.owner }); i >= 0 {
+		p.answer(i, spawned{w, nil})
+		return
+	}
+	w.rests = time.Now()
+	p.resting = append(p.resting, w)
+	if len(p.resting) > maxResting() {
+		p.evict()
+	}
+	p.attend()
 }
 
 func (p *pool) answer(i int, s spawned) {
-	p.waiters[i].got <- s
+	w := p.waiters[i]
 	p.waiters = slices.Delete(p.waiters, i, i+1)
+	w.got <- s
 }
 
-// shortage makes the pool larger where a job has found no worker, or the next one would.
-func (p *pool) shortage() {
-	if len(p.idle) > 0 {
+// evict ends the worker that has rested longest.
+func (p *pool) evict() {
+	w := p.resting[0]
+	p.resting = p.resting[1:]
+	p.dismiss(w)
+}
+
+// refill, whose caller holds the lock, starts what the pool lacks. It never starts
+// more than a few at once, since each needs a core.
+func (p *pool) refill() {
+	if p.closed {
 		return
 	}
-	p.target = min(p.target+1, max(p.opts.PoolSize, poolGrowth*runtime.NumCPU()))
-	if p.shrink != nil {
-		p.shrink.Stop()
+	p.spare = slices.DeleteFunc(p.spare, p.dismissGone)
+	lack := min(p.opts.PoolSize-len(p.spare)+len(p.waiters), runtime.NumCPU()+1)
+	for p.starting < lack {
+		if len(p.resting) > 0 && p.alive >= p.opts.MaxWorkers+p.opts.PoolSize {
+			p.evict() // those that rest make room
+		}
+		p.starting++
+		p.alive++
+		go p.startOne()
 	}
-	p.shrink = time.AfterFunc(calm, p.calmDown)
 }
 
-// calmDown makes the pool smaller, one worker at a time.
-func (p *pool) calmDown() {
+// startOne starts a worker for the job that waits longest, or to be nobody's yet.
+func (p *pool) startOne() {
+	w, err := p.start()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.target <= p.opts.PoolSize {
-		return
-	}
-	p.target--
-	p.shrink = time.AfterFunc(calm, p.calmDown)
-	p.trim()
-}
-
-// trim ends idle workers that are more than the pool is to keep: they were started
-// for jobs that did not wait until they were ready.
-func (p *pool) trim() {
-	for len(p.idle) > p.target {
-		w := p.idle[0]
-		p.idle = p.idle[1:]
+	p.starting--
+	p.failed = err
+	switch {
+	case err != nil:
+		p.alive--
+		if len(p.waiters) > 0 {
+			p.answer(0, spawned{nil, err})
+		}
+	case len(p.waiters) > 0:
+		w.owner = p.waiters[0].owner
+		p.answer(0, spawned{w, nil})
+	case len(p.spare) < p.opts.PoolSize && !p.closed:
+		p.spare = append(p.spare, w)
+	default:
 		p.dismiss(w)
 	}
+	p.tell()
+	if err == nil || len(p.waiters) > 0 {
+		p.refill()
+	}
 }
 
-// discard ends a worker that had its job, and sees to the next. Neither the kill,
-// which takes a while, nor the start keeps the run from its end.
-func (p *pool) discard(w *process) {
-	p.mu.Lock()
-	p.dismiss(w)
-	p.mu.Unlock()
-	p.refillIfShort()
-}
-
-// dismiss, whose caller holds the lock, ends a worker, and when it is reaped, sees to the next; close waits for it.
+// dismiss, whose caller holds the lock, ends a worker. Neither the kill, which takes a
+// while, nor the reaping keeps anybody; close waits for it.
 func (p *pool) dismiss(w *process) {
-	p.unfresh(w)
+	p.alive--
 	p.leaving++
 	go func() {
 		w.end(killedDone)
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		delete(p.all, w)
 		p.leaving--
 		p.tell()
-		p.mu.Unlock()
-		p.refill()
 	}()
+}
+
+// dismissGone ends a worker that somebody else has killed, and reports whether it did.
+func (p *pool) dismissGone(w *process) bool {
+	if !w.gone() {
+		return false
+	}
+	p.dismiss(w)
+	return true
 }
 
 // tell wakes who waits for the pool to change.
@@ -346,18 +322,13 @@ func (p *pool) tell() {
 	p.changed = make(chan struct{})
 }
 
-func (p *pool) forget(w *process) {
-	p.mu.Lock()
-	delete(p.all, w)
-	p.mu.Unlock()
-}
-
-// warm waits until the pool is full and those that had their job are reaped.
+// warm waits until there are enough workers that are nobody's, and those that were
+// ended are reaped.
 func (p *pool) warm(ctx context.Context) error {
-	p.refill()
 	for {
 		p.mu.Lock()
-		full, changed, failed, closed := len(p.idle) >= p.opts.PoolSize && p.leaving == 0, p.changed, p.failed, p.closed
+		p.refill()
+		full, changed, failed, closed := len(p.spare) >= p.opts.PoolSize && p.leaving == 0, p.changed, p.failed, p.closed
 		p.mu.Unlock()
 		switch {
 		case full:
@@ -383,12 +354,12 @@ func (p *pool) close() {
 		return
 	}
 	p.closed = true
-	p.idle = nil
+	p.spare, p.resting = nil, nil
 	for len(p.waiters) > 0 {
 		p.answer(0, spawned{nil, errClosed})
 	}
-	if p.shrink != nil {
-		p.shrink.Stop()
+	if p.round != nil {
+		p.round.Stop()
 	}
 	p.tell()
 	for w := range p.all {

@@ -36,12 +36,12 @@ const (
 	killedClose
 )
 
-// process is one worker: it is started, says ready, runs one job, and is gone.
+// process is one worker: it is started, says ready, runs the scripts of one owner, and
+// is ended.
 type process struct {
 	cmd       *exec.Cmd
-	in        *os.File     // to the worker
-	out       *os.File     // from it
-	spin      *worker.Spin // of reading from it
+	in        *os.File // to the worker
+	out       *os.File // from it
 	r         *wire.Reader
 	w         *wire.Writer
 	ready     wire.Ready
@@ -50,7 +50,13 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
-	fresh     bool // it has just got a job (pool)
+
+	// Of its scripts (pool).
+	owner      owner
+	scripts    uint32        // that it was given
+	rests      time.Time     // since when it has waited for the next one
+	usedAtRest time.Duration // CPU time, at that time
+	highest    int64         // the most resident bytes of the scripts so far
 
 	mu     sync.Mutex
 	cause  cause
@@ -59,7 +65,7 @@ type process struct {
 
 // launch starts a worker and does not wait for it to be ready (worker.Args). It is
 // called on the spawner's goroutine.
-func launch(program program, layers []string, hurried bool, on *ground) (*process, error) {
+func launch(program program, layers []string, on *ground) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -74,13 +80,8 @@ func launch(program program, layers []string, hurried bool, on *ground) (*proces
 		closeAll(inR, inW, outR, outW)
 		return nil, err
 	}
-	from, err := newInbound(outR)
-	if err != nil {
-		closeAll(inR, inW, outR, outW, errR, errW)
-		return nil, err
-	}
 	cmd := &exec.Cmd{
-		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers, hurried)...),
+		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers)...),
 		// Not nil, which would inherit the host's: nothing of it may reach a script.
 		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=none"},
 		Dir:   on.dir(),
@@ -93,8 +94,8 @@ func launch(program program, layers []string, hurried bool, on *ground) (*proces
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{isolation: worker.Isolation(layers), cmd: cmd, in: inW, out: outR, spin: &from.spin, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
-	p.r = wire.NewReader(bufio.NewReaderSize(from, 64<<10), readyBytes)
+	p := &process{isolation: worker.Isolation(layers), cmd: cmd, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
+	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.attend(errR)
 	return p, nil
@@ -132,9 +133,8 @@ func (p *process) bind(bindings []byte) error {
 	return p.w.Write(wire.KindBindings, 0, bindings)
 }
 
-// await waits until the worker is ready, checks that it is this build, and tells it
-// the bindings that its job will likely have; nil is none.
-func (p *process) await(limit time.Duration, likely []byte) error {
+// await waits until the worker is ready, and checks that it is this build.
+func (p *process) await(limit time.Duration) error {
 	timer := time.AfterFunc(limit, func() { p.kill(killedClose) })
 	defer timer.Stop()
 	f, err := p.r.Read()
@@ -150,8 +150,6 @@ func (p *process) await(limit time.Duration, likely []byte) error {
 		err = errOtherBuild
 	case p.ready.Isolation != p.isolation:
 		err = fmt.Errorf("it is isolated by %.60s, not by %s", p.ready.Isolation, p.isolation)
-	case likely != nil:
-		err = p.bind(likely)
 	}
 	p.base = p.meter.resident()
 	if err != nil {

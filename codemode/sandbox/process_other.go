@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/koan-go/koan/codemode/wire"
-	"github.com/koan-go/koan/codemode/worker"
 )
 
 func selfExecutable(path string) string { return path }
@@ -34,13 +33,6 @@ func (g *ground) close() {}
 // all there is, and Isolation says so.
 func (p *process) limit(wire.Limits) error { return nil }
 
-// yield, leaveCore and leavingCore have no way to here.
-func (p *process) yield() {}
-
-func (p *process) leaveCore() {}
-
-func leavingCore(start func()) { start() }
-
 // meter cannot read another process's memory here.
 type meter struct{}
 
@@ -56,11 +48,3 @@ func (m *meter) threads() int { return 0 }
 
 // signalled knows nothing here: no limit of the kernel is set.
 func signalled(*os.ProcessState) bySignal { return byNothing }
-
-// inbound reads from a worker; it never spins here.
-type inbound struct {
-	*os.File
-	spin worker.Spin
-}
-
-func newInbound(f *os.File) (*inbound, error) { return &inbound{File: f}, nil }

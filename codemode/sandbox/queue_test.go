@@ -2,30 +2,28 @@ package sandbox
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// line enters jobs, and tells in which order they got their places.
-type line struct {
+// crowd enters jobs, and keeps in which order they got their places.
+type crowd struct {
 	q     *queue
 	mu    sync.Mutex
 	order []string
 	held  map[string][]*ticket
 }
 
-func newLine(places, length int) *line {
-	return &line{q: newQueue(places, length), held: map[string][]*ticket{}}
+func newCrowd(places, length int) *crowd {
+	return &crowd{q: newQueue(places, length), held: map[string][]*ticket{}}
 }
 
-func (l *line) enter(ctx context.Context, caller string) {
+func (l *crowd) enter(ctx context.Context, caller string) {
 	go func() {
 		t, err := l.q.enter(ctx, caller, nil)
 		l.mu.Lock()
@@ -40,7 +38,7 @@ func (l *line) enter(ctx context.Context, caller string) {
 	synctest.Wait()
 }
 
-func (l *line) leave(caller string) {
+func (l *crowd) leave(caller string) {
 	l.mu.Lock()
 	first := l.held[caller][0]
 	l.held[caller] = l.held[caller][1:]
@@ -49,9 +47,9 @@ func (l *line) leave(caller string) {
 	synctest.Wait()
 }
 
-func TestTheQueueIsFair(t *testing.T) {
+func TestQueueServesCallersInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(2, 100)
+		l := newCrowd(2, 100)
 		for range 50 {
 			l.enter(t.Context(), "flood")
 		}
@@ -64,13 +62,13 @@ func TestTheQueueIsFair(t *testing.T) {
 		for range 2 {
 			l.leave("flood")
 		}
-		require.Equal(t, []string{"a", "b"}, l.order, "who has nothing running is next")
-		l.order = nil
-		l.leave("a")
-		require.Equal(t, []string{"flood"}, l.order, "of those with nothing running, whose last turn is longest ago")
-		l.leave("b")
 		require.Equal(t, []string{"flood", "a"}, l.order)
-		require.True(t, l.q.rivals("flood"))
+		l.leave("a")
+		l.leave("flood")
+		require.Equal(t, []string{"flood", "a", "b", "flood"}, l.order)
+		l.leave("b")
+		l.leave("flood")
+		require.Equal(t, []string{"flood", "a", "b", "flood", "a", "flood"}, l.order, "a caller waits for one job of each other caller at most")
 		for len(l.held) > 0 {
 			for caller, held := range l.held {
 				if len(held) > 0 {
@@ -81,40 +79,40 @@ func TestTheQueueIsFair(t *testing.T) {
 			}
 		}
 		require.Zero(t, l.q.running)
-		require.Empty(t, l.q.waiting)
-		time.Sleep(rivalry + time.Second)
-		require.False(t, l.q.rivals("flood"), "everybody has been away")
-		require.Empty(t, l.q.known)
+		require.Zero(t, l.q.waiting)
+		require.Empty(t, l.q.lines)
+		require.Empty(t, l.q.turns)
 	})
 }
 
-func TestWhoHasMoreThanAFairPart(t *testing.T) {
+func TestQueueKeepsTheOrderOfOneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cores := runtime.NumCPU()
-		l := newLine(8*cores, 100)
-		for range cores + 2 {
-			l.enter(t.Context(), "flood")
+		q := newQueue(1, 100)
+		first, err := q.enter(t.Context(), "a", nil)
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var order []int
+		for i := range 5 {
+			go func() {
+				own, err := q.enter(t.Context(), "a", nil)
+				if err == nil {
+					mu.Lock()
+					order = append(order, i)
+					mu.Unlock()
+					q.leave(own)
+				}
+			}()
+			synctest.Wait()
 		}
-		require.False(t, l.q.excess("flood"), "alone, a caller may have all")
-		l.enter(t.Context(), "other")
-		require.True(t, l.q.excess("flood"))
-		require.False(t, l.q.excess("other"))
-		require.False(t, l.q.excess("unknown"))
-		for range cores {
-			l.enter(t.Context(), "other")
-		}
-		require.False(t, l.q.excess("other"), "somebody has more")
-		l.leave("flood")
-		require.True(t, l.q.excess("flood"))
-		require.True(t, l.q.excess("other"), "nobody has more")
-		l.leave("flood")
-		require.False(t, l.q.excess("flood"), "a core for each")
+		q.leave(first)
+		synctest.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
 	})
 }
 
 func TestTheLastPlacesAreForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(16, 64)
+		l := newCrowd(16, 64)
 		for range 30 {
 			l.enter(t.Context(), "flood")
 		}
@@ -127,7 +125,7 @@ func TestTheLastPlacesAreForOthers(t *testing.T) {
 
 func TestTheQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(1, 3)
+		l := newCrowd(1, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 4 {
 			l.enter(ctx, "flood")
@@ -142,6 +140,6 @@ func TestTheQueueIsBounded(t *testing.T) {
 		require.Equal(t, []string{"flood: cancelled", "flood: cancelled", "flood: cancelled"}, l.order)
 		l.leave("flood")
 		require.Equal(t, "other", l.order[3])
-		require.Empty(t, l.q.waiting)
+		require.Zero(t, l.q.waiting)
 	})
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Sandbox runs every job in a fresh confined process (wire.Executor).
+// Sandbox runs jobs in confined processes, each of which belongs to one caller
+// (wire.Executor).
 type Sandbox struct {
 	opts    Options
 	program program
@@ -27,10 +28,7 @@ type Sandbox struct {
 	running   sync.WaitGroup
 }
 
-var (
-	_ wire.Executor    = (*Sandbox)(nil)
-	_ wire.Anticipator = (*Sandbox)(nil)
-)
+var _ wire.Executor = (*Sandbox)(nil)
 
 // New starts a sandbox with its first worker, so that what is wrong with the
 // system shows now and not at the first script. Close must be called.
@@ -50,7 +48,7 @@ func New(opts Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Warm waits until the pool is full and what earlier jobs left is reaped.
+// Warm waits until the pool is full and the workers that were ended are reaped.
 func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
 
 // Close implements wire.Executor: every worker is killed and reaped.
@@ -83,7 +81,7 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	defer s.queue.leave(place)
 	var unaccepted error
 	for range handOvers {
-		r, err := s.handOver(ctx, job, host, place)
+		r, err := s.handOver(ctx, job, host)
 		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
 			return r, errClosing
 		}
@@ -110,53 +108,39 @@ func (s *Sandbox) closed() bool {
 	}
 }
 
-// handOvers is how many workers a job is given to before one has to take it: an
-// idle one may have been killed by somebody else.
+// handOvers is how many workers a job is given to before one has to take it: one that
+// waits may have been killed by somebody else.
 const handOvers = 4
 
-func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host, place *ticket) (*wire.Result, error) {
-	excess := s.queue.excess(place.caller)
-	p, err := s.pool.take(ctx, excess)
-	if p != nil {
-		defer s.pool.discard(p) // also where the caller has gone meanwhile
-	}
-	if ctx.Err() != nil {
+func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+	p, err := s.pool.take(ctx, owner{job.Principal, job.Bindings.Version, job.Limits.MemoryBytes, job.Limits.CPUMs})
+	switch {
+	case ctx.Err() != nil:
+		if p != nil {
+			s.pool.release(p, true)
+		}
 		return &wire.Result{Fault: fault.From(ctx.Err())}, ctx.Err()
-	}
-	if err != nil {
+	case err != nil:
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
-	e, err := s.begin(ctx, p, job, place, excess)
-	switch {
-	case errors.Is(err, errUnaccepted):
-		return nil, err
-	case err != nil:
-		return &wire.Result{}, err
+	sound := false
+	defer func() { s.pool.release(p, sound) }()
+	if p.scripts == 0 {
+		if err := p.limit(job.Limits); errors.Is(err, syscall.ESRCH) {
+			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
+		} else if err != nil {
+			return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
+		}
 	}
-	defer e.leave()
-	return e.run(ctx, host, job.Occasion)
-}
-
-// begin has a worker compile a job's script, under its limits and until ctx ends.
-func (s *Sandbox) begin(ctx context.Context, p *process, job *wire.Job, place *ticket, excess bool) (*execution, error) {
+	bindings := job.Bindings.JSON()
+	of := sourceOf(job, bindings)
 	e := &execution{
-		process: p, job: job, grace: s.opts.KillGrace, crowd: s.queue.crowd,
-		rivals: func() bool { return s.queue.rivals(place.caller) }, excess: func() bool { return s.queue.excess(place.caller) }, yields: excess, settled: func() { s.pool.settled(p) },
+		process: p, job: job, grace: s.opts.KillGrace, keep: func(payload []byte) error { return s.lowered.keep(of, payload) },
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
-	e.wake()
-	bindings := job.Bindings.JSON()
-	s.pool.likely.Store(&bindings)
-	if err := p.limit(job.Limits); err != nil {
-		if errors.Is(err, syscall.ESRCH) {
-			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
-		}
-		return nil, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
-	}
-	of := sourceOf(job, bindings)
-	e.keep = func(payload []byte) error { return s.lowered.keep(of, payload) }
-	e.begin(ctx, bindings, s.lowered.get(of))
-	return e, nil
+	r, err := e.run(ctx, host, bindings, s.lowered.get(of))
+	sound = e.sound(err)
+	return r, err
 }
 
 // SelfTest starts workers and has them try from inside what the confinement must
@@ -187,11 +171,11 @@ func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
 }
 
 func probed(ctx context.Context, from *pool) ([]wire.Check, error) {
-	p, err := from.take(ctx, false)
+	p, err := from.take(ctx, owner{})
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	defer from.discard(p)
+	defer from.release(p, false)
 	stop := context.AfterFunc(ctx, func() { p.kill(killedContext) })
 	defer stop()
 	return p.probe()

@@ -26,7 +26,7 @@ func (e *execution) late(ctx context.Context) bool {
 		return false
 	}
 	select {
-	case <-e.done:
+	case <-e.over:
 		return true
 	case <-e.exited:
 	case <-time.After(e.grace):

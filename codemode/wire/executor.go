@@ -7,36 +7,17 @@ import (
 )
 
 // Executor runs scripts. It is safe for concurrent use. Package sandbox has the
-// one for production: a fresh confined process per job.
+// one for production: confined processes, each of one caller.
 type Executor interface {
 	// Execute runs one job to its end. Whatever the script does ends up in
 	// Result.Fault. err is for what is not the script's doing: host.Call ended the
 	// attempt (run.Ends; its error comes back unchanged), ctx ended (its error), or
 	// no worker could be had (a fault). The result is never nil: with err it has
 	// the logs made so far. When Execute returns, nothing of the job reaches the host
-	// any more, and what is left of its process is being killed.
+	// or another job any more.
 	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
 	// Close ends all workers. Jobs under way end in cancelled.
 	Close() error
-}
-
-// Anticipator is an Executor that can begin with a job while its attempt is still
-// being prepared.
-type Anticipator interface {
-	// Anticipate has a worker compile the job's script, under the job's limits and
-	// until ctx ends. It never waits: nil where no worker is idle or it is not the
-	// caller's turn. Of the job only the Occasion may be unknown.
-	Anticipate(ctx context.Context, job *Job) Anticipated
-}
-
-// Anticipated is a job that a worker has begun with. One of its methods is called,
-// once.
-type Anticipated interface {
-	// Execute goes on with the job as Executor.Execute does; ctx ends no later than
-	// that of Anticipate.
-	Execute(ctx context.Context, o Occasion, host Host) (*Result, error)
-	// Release ends a job that is not wanted any more.
-	Release()
 }
 
 // Host serves a job's calls. Its methods are called by one goroutine at a time;

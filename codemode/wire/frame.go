@@ -11,14 +11,14 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 5
+const Protocol = 6
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
 
 const (
 	KindReady    Kind = iota + 1 // worker: Ready, once
-	KindJob                      // host: Job without its Occasion, once
+	KindJob                      // host: Job without its Bindings; the ID is its number in this worker
 	KindCall                     // worker: a call (EncodeCall); the id is answered
 	KindReturn                   // host: the answer to a call (EncodeReturn)
 	KindLog                      // worker: Log
@@ -26,12 +26,10 @@ const (
 	KindResult                   // worker: Result, the last frame of a job
 	KindProbe                    // host: asks for a self-test of the confinement instead of a job
 	KindReport                   // worker: []Check
-	KindAccepted                 // worker: the job has arrived; what ends it from now on is its own end
+	KindAccepted                 // worker: the job of that ID has arrived, before anything else of it; what ends it from now on is its own end
 	KindStart                    // worker: a call (EncodeCall) whose end it asks for later; not answered
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
-	KindBindings                 // host: the Bindings of the job to come, any number before it; the last ones count
-	KindWake                     // host: the job comes now; the ID is how long one wait may look for a frame before it sleeps, in microseconds
-	KindBegin                    // host: the Occasion of a job that executes, once, after it
+	KindBindings                 // host: the Bindings of the jobs to come, before the first and where they change
 	KindLowered                  // worker: Lowered, of its job, at most once and before anything that the script does
 
 	lastKind = KindLowered
@@ -52,7 +50,7 @@ type Ready struct {
 	Protocol  int    `json:"protocol"`
 	Build     string `json:"build"`
 	Isolation string `json:"isolation"` // "process" or "process+seccomp"
-	DataBytes int64  `json:"dataBytes"` // VmData; 0 where the system has no such figure
+	DataBytes int64  `json:"dataBytes"` // VmData and what the runtime maps by itself; 0 where the system has no such figure
 	SizeBytes int64  `json:"sizeBytes"` // VmSize
 }
 

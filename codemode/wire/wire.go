@@ -29,19 +29,19 @@ type Job struct {
 	// Module runs the code with the semantics of an ES module, and takes the result
 	// from globalThis.__codemode_result__ alone (codemode-run-spec section 3.2).
 	Module bool `json:"module,omitempty"`
-	// Occasion goes to a worker in a frame of its own: it compiles before that.
 	Occasion
 	// Lowered is what a worker said that it made of the same script before, nil for
 	// none. An executor fills it in.
 	Lowered *Lowered `json:"lowered,omitempty"`
-	// Bindings go to a worker in a frame of their own: most jobs have the same.
+	// Bindings go to a worker in a frame of their own: the jobs of one caller mostly
+	// have the same.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
 	// WallMs is how much of the run's time by the clock is left where the job begins; 0
 	// is no bound. The executor fills it in.
 	WallMs int64 `json:"wallMs,omitempty"`
-	// Principal is whose job it is: those of one caller wait for each other before
-	// others wait for them. The worker is not told.
+	// Principal is whose job it is: callers take turns, and a worker runs jobs of one
+	// caller only. The worker is not told.
 	Principal string `json:"-"`
 }
 
@@ -58,7 +58,7 @@ type Lowered struct {
 	Shift int    `json:"shift,omitempty"`
 }
 
-// Occasion is what is known of a job only when its attempt begins.
+// Occasion is what differs between the attempts at a script.
 type Occasion struct {
 	RunID  string `json:"runId"`
 	Set    string `json:"set"`
@@ -169,9 +169,11 @@ type Result struct {
 	Answer      json.RawMessage `json:"answer,omitempty"` // nil: none was given
 	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
 	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
-	Logs        []Log           `json:"-"` // collected by the host from log frames
-	CPUMs       float64         `json:"cpuMs"`
-	PeakMemory  int64           `json:"peakMemory"` // bytes, resident, as the host saw it
+	// Last says that the worker is not fit for another script.
+	Last       bool    `json:"last,omitempty"`
+	Logs       []Log   `json:"-"` // collected by the host from log frames
+	CPUMs      float64 `json:"cpuMs"`
+	PeakMemory int64   `json:"peakMemory"` // bytes, resident, as the host saw it
 }
 
 // Diagnostic is one finding of validate (CONTRACT section 2). Code is of

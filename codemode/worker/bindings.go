@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"encoding/json"
-
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/validate"
@@ -14,18 +12,8 @@ import (
 // native is a function of SDK.
 type native func(goja.FunctionCall) goja.Value
 
-// prebind makes ready for jobs with these bindings, in JSON, before there is one.
-// They take the place of those before; no script has seen any yet.
-func (s *session) prebind(raw []byte) error {
-	var b wire.Bindings
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return err
-	}
-	s.members(b)
-	return nil
-}
-
-// members makes what SDK has whatever the job is.
+// members makes what SDK has whatever the job is. It takes the place of what was made
+// before; no script has seen that yet.
 func (s *session) members(b wire.Bindings) {
 	sdk, entities := s.vm.NewObject(), s.vm.NewObject()
 	for _, e := range b.Entities {

@@ -6,16 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// computed is the CPU time of this thread, from some beginning on.
-func computed() time.Duration {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // of a thread that there is
-	return time.Duration(t.Nano())
-}
-
-// giveWay lets others have the core, where any wait for it.
-func giveWay() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
-
 // ProcessCPU gives the CPU time that all threads of a process have used, and
 // whether it is to be had. pid 0 is this process.
 func ProcessCPU(pid int) (time.Duration, bool) {

@@ -1,5 +1,5 @@
-// Package worker is the child's half of code mode: what runs one script and then
-// ends. Its init recognises a worker's command line and never returns, so every
+// Package worker is the child's half of code mode: what runs the scripts of one caller,
+// one after the other, each in an engine of its own. Its init recognises a worker's command line and never returns, so every
 // binary that links it can be started again as a worker.
 //
 // What belongs here: the entry, the confinement of the own process, the runtime

@@ -110,6 +110,7 @@ func (s *session) faultOf(err error) *fault.Fault {
 		}
 		return fault.New(fault.ExecutionError, "the script was interrupted")
 	case errors.As(err, &overflow):
+		s.result.Last = true
 		f := fault.New(fault.JavaScriptError, fmt.Sprintf("RangeError: the script recursed deeper than %d calls", s.job.Limits.MaxRecursion)).
 			WithHint("Use a loop, or end the recursion earlier.")
 		return s.place(f, overflow.Stack())

@@ -10,10 +10,8 @@ import (
 // Port is how a running script reaches the host. All methods are called from the
 // goroutine that runs the script.
 type Port interface {
-	// Begin waits until the host can serve the job, whose script is compiled by now,
-	// and gives its occasion. made is what the compiler had to make of it, nil for
-	// nothing.
-	Begin(made *wire.Lowered) wire.Occasion
+	// Lowered says what the compiler had to make of the script, before any of it runs.
+	Lowered(made *wire.Lowered)
 	// Call makes one call of an operation (a catalog ID) and waits for its end.
 	// input belongs to the port only until Call returns.
 	Call(operation string, input []byte) Reply

@@ -24,6 +24,8 @@ const (
 	// what was in use: most scripts end before it is worth while, and for the others
 	// there is the limit of memory.
 	collectAt = 400
+	// tidyAbove is how much a job may leave to the collector, in bytes.
+	tidyAbove = 16 << 20
 	// bufferBytes is the buffer in front of the pipe.
 	bufferBytes = 64 << 10
 )
@@ -36,9 +38,10 @@ const (
 	exitConfine = 5 // the confinement could not be put on
 )
 
-// serve is a worker's whole life: rehearse, confine, say ready, run one job, end.
-// Nothing that a script could influence happens before the confinement holds.
-func serve(layers []string, rehearsed bool) int {
+// serve is a worker's whole life: confine, say ready, run the jobs of one caller, one
+// after the other. Nothing that a script could influence happens before the confinement
+// holds.
+func serve(layers []string) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
 	debug.SetGCPercent(collectAt)
@@ -46,43 +49,50 @@ func serve(layers []string, rehearsed bool) int {
 	in, out := pipes()
 	spareThreads(threads)
 	s, err := prepare()
-	if err == nil && rehearsed {
-		err = rehearse()
-	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
 		return exitBroken
 	}
 	ready := wire.Ready{Protocol: wire.Protocol, Build: Build(), Isolation: Isolation(layers)}
-	ready.DataBytes, ready.SizeBytes = memorySizes()
+	if ready.DataBytes, ready.SizeBytes = memorySizes(); ready.DataBytes > 0 {
+		ready.DataBytes += mapped
+	}
 	if err = confine(layers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitConfine
 	}
-	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out), spin: &in.spin}
+	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
 	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
 		return exitOrphan
 	}
+	return h.jobs(s, layers)
+}
+
+// jobs runs jobs until the host kills or has enough. Each has an engine of its own: s is
+// the first one's, and the next is made while the host has its answer already.
+func (h *host) jobs(s *session, layers []string) int {
+	memory := newMeter()
+	var bindings wire.Bindings
 	for {
+		h.r.SetMax(maxJob)
 		f, err := h.r.Read()
 		if err != nil {
 			return exitOrphan
 		}
+		last := false
 		switch f.Kind {
-		case wire.KindWake:
-			h.look = min(time.Duration(f.ID)*time.Microsecond, SpinFor)
-			h.spin.Allow(min(time.Duration(f.ID)*time.Microsecond, wakeFor))
-			continue
 		case wire.KindBindings:
-			if s.prebind(f.Payload) != nil {
+			bindings = wire.Bindings{}
+			if json.Unmarshal(f.Payload, &bindings) != nil {
 				return exitBroken
 			}
+			s.members(bindings)
 			continue
 		case wire.KindProbe:
-			err = h.w.WriteJSON(wire.KindReport, 0, probe(layers))
+			last, err = true, h.w.WriteJSON(wire.KindReport, 0, probe(layers))
 		case wire.KindJob:
-			if err = h.w.Write(wire.KindAccepted, 0); err == nil {
-				err = h.job(s, f.Payload)
+			if err = h.w.Write(wire.KindAccepted, f.ID); err == nil {
+				last, err = h.job(s, f.Payload, memory)
 			}
 		default:
 			return exitBroken
@@ -90,13 +100,19 @@ func serve(layers []string, rehearsed bool) int {
 		if err != nil {
 			return exitOrphan
 		}
-		_, _ = h.r.Read() // the host looks at what it used, and kills
-		return exitDone
+		if last {
+			_, _ = h.r.Read() // the host looks at what it used, and kills
+			return exitDone
+		}
+		if memory.used() > tidyAbove {
+			debug.FreeOSMemory()
+		}
+		if s, err = prepare(); err != nil {
+			return exitBroken
+		}
+		s.members(bindings)
 	}
 }
-
-// wakeFor bounds how long a worker that was woken looks for its job.
-const wakeFor = time.Millisecond
 
 // spareThreads has the runtime start threads and keep them (threads).
 func spareThreads(n int) {
@@ -120,38 +136,28 @@ func spareThreads(n int) {
 type host struct {
 	r    *wire.Reader
 	w    *wire.Writer
-	spin *Spin         // of what r reads from
-	look time.Duration // how long one wait may look for an answer
-	call uint32
+	call uint32 // of the job
 }
 
-func (h *host) job(s *session, payload []byte) error {
+// job runs one job, and reports whether it was the last one.
+func (h *host) job(s *session, payload []byte, memory *meter) (last bool, err error) {
 	var job wire.Job
 	if err := json.Unmarshal(payload, &job); err != nil {
-		return err
+		return false, err
 	}
+	h.call = 0
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
+	memory.bound(job.Limits.MemoryBytes)
 	job.Bindings = s.bound
-	h.spin.Allow(h.look)
-	result := s.run(&job, h, Gauges{Memory: meter(job.Limits.MemoryBytes), CPU: cpuGauge(h.spin)})
-	h.spin.Allow(0)
-	return h.w.WriteJSON(wire.KindResult, 0, result)
+	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()})
+	return result.Last, h.w.WriteJSON(wire.KindResult, 0, result)
 }
 
-// Begin implements Port.
-func (h *host) Begin(made *wire.Lowered) wire.Occasion {
-	if made != nil && h.w.WriteJSON(wire.KindLowered, 0, made) != nil {
+// Lowered implements Port.
+func (h *host) Lowered(made *wire.Lowered) {
+	if h.w.WriteJSON(wire.KindLowered, 0, made) != nil {
 		os.Exit(exitOrphan)
 	}
-	f, err := h.r.Read()
-	if err != nil {
-		os.Exit(exitOrphan)
-	}
-	var o wire.Occasion
-	if f.Kind != wire.KindBegin || json.Unmarshal(f.Payload, &o) != nil {
-		os.Exit(exitBroken)
-	}
-	return o
 }
 
 // Call implements Port.

@@ -87,6 +87,7 @@ func (s *session) outcome() (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = recovered(x)
+			s.result.Last = true
 		}
 	}()
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
@@ -100,9 +101,9 @@ func (s *session) outcome() (err error) {
 		s.result.Diagnostics = s.diagnose(err)
 		return nil
 	}
-	s.watch.Pause()
-	s.job.Occasion = s.port.Begin(s.made())
-	s.watch.Resume()
+	if made := s.made(); made != nil {
+		s.port.Lowered(made)
+	}
 	if err != nil {
 		return compileFault(err)
 	}

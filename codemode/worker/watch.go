@@ -32,9 +32,6 @@ func (w *Stopwatch) Pause() { w.since.Store(max(int64(time.Since(w.start)), 1)) 
 // Resume says that the script goes on.
 func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since.Swap(0)) }
 
-// Waited is how long the waits that have ended took.
-func (w *Stopwatch) Waited() time.Duration { return time.Duration(w.waited.Load()) }
-
 // Paused tells that the script waits for the host.
 func (w *Stopwatch) Paused() bool { return w.since.Load() > 0 }
 
@@ -54,8 +51,8 @@ const Starved = 4
 // Gauges measure what a job uses since its start. Either may be nil: then memory
 // is not watched, and the time in which the script had the turn counts as CPU.
 type Gauges struct {
-	Memory func() int64 // bytes in use above those at the start
-	CPU    func() time.Duration
+	Full func() bool // whether it holds more memory than it may
+	CPU  func() time.Duration
 }
 
 // watch interrupts a script that passes a limit. It cannot interrupt what runs
@@ -99,7 +96,7 @@ func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64
 		case left <= 0:
 			vm.Interrupt(&stop{Overdue(cpu, used)})
 			return
-		case w.exceeds(memoryLimit):
+		case w.full():
 			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
 			return
 		case wall > 0 && w.Active() >= wall:
@@ -113,14 +110,14 @@ func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64
 	}
 }
 
-// exceeds reports whether the script holds more memory than it may. On a busy machine the
+// full reports whether the script holds more memory than it may. On a busy machine the
 // collector falls behind, so what it can free is freed before the script is blamed.
-func (w *watch) exceeds(limit int64) bool {
-	if w.gauges.Memory == nil || w.gauges.Memory() <= limit {
+func (w *watch) full() bool {
+	if w.gauges.Full == nil || !w.gauges.Full() {
 		return false
 	}
 	debug.FreeOSMemory()
-	return w.gauges.Memory() > limit
+	return w.gauges.Full()
 }
 
 func (w *watch) stop() { close(w.done) }

@@ -24,6 +24,8 @@ const (
 const (
 	ClassBase = classBase
 	ClassCall = classCall
+	// ClassLimit is the class of what passed a limit.
+	ClassLimit = classLimit
 )
 
 // ofRuns end a run that threw nothing: somebody has to agree to it, or has it already.
