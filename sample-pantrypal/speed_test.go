@@ -45,8 +45,8 @@ export default await Promise.resolve([...groups.keys()]);
 // reads a page of them. Each is a ratio to
 // the same script with the same calls where it runs in the app's own process.
 //
-// A script gets its worker from a full pool, and nothing else runs: the pool is
-// filled and the last worker reaped outside of what is timed. rested-ms is the same
+// A script runs in its caller's worker, and nothing else runs: the pool is filled and
+// what was ended is reaped outside of what is timed. rested-ms is the same
 // script after 20 ms in which the machine had nothing to do: its caches are cold
 // then and its cores asleep.
 func BenchmarkScript(b *testing.B) {

@@ -26,7 +26,7 @@ const (
 
 // BenchmarkJournal is what keeping a run costs, as a share of the whole run: a script
 // of ten reads as its caller sees it, from the call of koan.code.execute to its
-// answer, in a confined worker from a full pool. Three apps run it by turns: one that
+// answer, in a confined worker. Three apps run it by turns: one that
 // keeps nothing, one with a journal, and one with a journal and all that a replay
 // needs (replay.keep: scripts, as apps have it). The goal of 5 % is against the first.
 //
