@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestScriptsOfACallerShareAProcess: the processes of a server stay from script to
+// script, and with sandbox.fresh none does.
+func TestScriptsOfACallerShareAProcess(t *testing.T) {
+	t.Parallel()
+	for fresh, flags := range map[bool][]string{false: nil, true: {"--sandbox.fresh", "true"}} {
+		p := newApp(t).serve(flags...)
+		p.execute("1")
+		var before, after []string
+		settled := func() []string { // until what replaces the first worker is there, and who was ended is gone
+			var last []string
+			for same := 0; same < 5; {
+				time.Sleep(50 * time.Millisecond)
+				now := processesUnder(t, p.cmd.Process.Pid)
+				if same++; !slices.Equal(now, last) {
+					same = 0
+				}
+				last = now
+			}
+			return last
+		}
+		before = settled()
+		for range 10 {
+			p.execute("SDK.Entities.Todo.count()")
+		}
+		after = settled()
+		if fresh {
+			require.False(t, slices.ContainsFunc(after, func(pid string) bool { return slices.Contains(before, pid) }), "%v %v", before, after)
+		} else {
+			require.Equal(t, before, after)
+		}
+		p.close()
+	}
+}
