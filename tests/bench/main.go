@@ -57,7 +57,7 @@ var suites = []suite{
 		{"SearchWrite/PostgreSQL/PatchBeside", "UPDATE of another column on PostgreSQL, with the index", "without", "x-raw", ""},
 		{"SearchWrite/PostgreSQL/Thousand", "1,000 INSERTs of searched texts on PostgreSQL, with the index", "without", "x-raw", ""},
 	}},
-	{"./entities", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert|Effects", []row{
+	{"./entities/internal/engine", "Get|Collection20|Aggregate|UpdateByQuery|Patch|Upsert|Effects", []row{
 		{"Get/SQLite", "get-by-id, the whole path of a call", "prepared database/sql", "ratio", ""},
 		{"GetInScript/SQLite", "get-by-id within a run", "prepared database/sql", "ratio", ""},
 		{"Collection20/SQLite", "collection of 20 within a run", "prepared database/sql", "ratio", ""},
@@ -82,7 +82,7 @@ var suites = []suite{
 		{"Effects/PostgreSQL/Dry", "that run on PostgreSQL, only tried", "the same for real", "ratio", ""},
 		{"UpdateByQuery", "update of 1,000 rows by query within a run", "1,000 UPDATEs by hand", "ratio", ""},
 	}},
-	{"./entities", "Journal", []row{
+	{"./entities/internal/engine", "Journal", []row{
 		{"Journal/SQLite/Write", "journal: one patch, in the test's process", "the same without a journal", "ratio", ""},
 		{"Journal/SQLite/Script10", "journal: script of 10 reads and a patch, without worker", "the same without a journal", "ratio", ""},
 		{"Journal/SQLite/Script100", "journal: script of 100 reads and a patch, without worker", "the same without a journal", "ratio", "1.05"},
