@@ -115,6 +115,7 @@ func (e *engine) revise(ctx context.Context, t *tx, k *kind, id any, m *model) (
 // engine's own hook included. forget takes the write's place on the tape back:
 // it did not happen.
 func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
+	t.chosen = choicesOf(k, w.Mutation)
 	w.Defaults()
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
 		k.Bump(w.Mutation)

@@ -55,8 +55,29 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 // errReading is what a rule of the app gets that writes while somebody reads.
 var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
 
+// choices are the generated values of a write that its caller chose instead, so that
+// they are no business of the tape: they follow from the script and from what it read.
+type choices struct {
+	of      ent.Mutation
+	id      bool
+	columns []string
+}
+
+// choicesOf returns what is chosen in a builder whose defaults have not run yet.
+func choicesOf(k *kind, m ent.Mutation) choices {
+	c := choices{of: m}
+	_, c.id = k.ID(m)
+	for _, column := range k.Generated {
+		if _, ok := m.Field(column); ok {
+			c.columns = append(c.columns, column)
+		}
+	}
+	return c
+}
+
 // replay puts what ent's defaults generated on the run's tape, or takes from
-// there what an earlier attempt generated at the same place. forget gives the
+// there what an earlier attempt generated at the same place. What the caller of the
+// engine chose is left alone; of what hooks write, nobody knows what they chose. forget gives the
 // place free again, for a write that found nothing to write to: the next write is
 // the first at its place then, however it is carried out.
 func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
@@ -79,7 +100,11 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 		}
 		return set(v)
 	}
-	if m.Op().Is(ent.OpCreate) && k.SettableID {
+	var chosen choices
+	if t.chosen.of == m {
+		chosen = t.chosen
+	}
+	if m.Op().Is(ent.OpCreate) && k.SettableID && !chosen.id {
 		if id, ok := k.ID(m); ok {
 			if err := recall("id", id, func(v any) error { return k.SetID(m, v) }); err != nil {
 				return forget, err
@@ -87,7 +112,7 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 		}
 	}
 	for _, column := range k.Generated {
-		if v, ok := m.Field(column); ok {
+		if v, ok := m.Field(column); ok && !slices.Contains(chosen.columns, column) {
 			if err := recall(column, v, func(v any) error { return k.Set(m, column, v) }); err != nil {
 				return forget, err
 			}

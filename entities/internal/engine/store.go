@@ -128,6 +128,7 @@ type tx struct {
 	links   map[side]map[string]link // likewise, by the id at the other side
 	listed  map[side]bool            // whose links are all in links, since their row was deleted: another one is new
 	touched bool                     // something was written, exposed or not
+	chosen  choices                  // of the write that the engine makes now
 	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
 	passing int                      // bytes that are counted for the call that is being served
 	ahead   int                      // bytes that are counted for what rows become, where the run records

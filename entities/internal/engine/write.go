@@ -105,6 +105,7 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 			return nil, err
 		}
 	}
+	t.chosen = choicesOf(k, w.Mutation)
 	id, err := w.Save(ctx)
 	if err != nil {
 		return nil, e.trouble(ctx, t, k, m, err)
@@ -191,6 +192,7 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	if err := m.apply(k, w, false); err != nil {
 		return err
 	}
+	t.chosen = choicesOf(k, w.Mutation)
 	if _, err := w.Save(ctx); err != nil {
 		return e.trouble(ctx, t, k, m, err)
 	}
