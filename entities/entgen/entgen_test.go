@@ -194,8 +194,8 @@ func TestNamesEverythingThatCannotBeExposed(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		`Bad: "Upper" is not a set`, `the version field "nothing" does not exist`, `no operation "destroy"`, `"auto" is not an exposure`,
-		`Bad.aB: its JSON name "aB" is taken by a_b`, "Bad.flag: MinLength", "Bad.flag: Min and Max", "Bad.kept: it is read-only", "Bad.odd: the type",
-		`Bad.shape: the Pattern "[a" is no RE2 expression`, "Bad.shape: no text is long enough and short enough", "Bad.size: its Min is above its Max",
+		`Bad.aB: its JSON name "aB" is already used by a_b`, "Bad.flag: MinLength", "Bad.flag: Min and Max", "Bad.kept: a read-only field", "Bad.odd: the type",
+		`Bad.shape: the Pattern "[a" is not an RE2 expression`, "Bad.shape: no string can satisfy both", "Bad.size: Min is greater than Max",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -219,9 +219,9 @@ func (Unversioned) Fields() []ent.Field { return []ent.Field{field.Int("rev").Op
 
 func TestAVersionCanBeCounted(t *testing.T) {
 	_, err := newModel(graph(t, Worded{}))
-	require.EqualError(t, err, "koan: 1 problem in the ent schema:\n  Worded.rev: it cannot count versions: it has to be an integer")
+	require.EqualError(t, err, "koan: 1 problem in the ent schema:\n  Worded.rev: a version field must be an integer")
 	_, err = newModel(graph(t, Unversioned{}))
-	require.ErrorContains(t, err, "Unversioned.rev: a version field has a default and is neither Optional nor Immutable")
+	require.ErrorContains(t, err, "Unversioned.rev: a version field must have a default and be neither Optional nor Immutable")
 }
 
 // A failed generation leaves ent's runtime.go as it was, however often it is tried.
@@ -259,8 +259,8 @@ func (Halfkey) Indexes() []ent.Index { return []ent.Index{index.Fields("name", "
 func TestUpsertByNamesAUniqueKey(t *testing.T) {
 	_, err := newModel(graph(t, Keyless{}, Halfkey{}))
 	for _, want := range []string{
-		`Keyless: UpsertBy names "nothing", which is no field`, "Keyless.maybe: a field of UpsertBy cannot be Optional", "Keyless.hidden: a field of UpsertBy has to be one",
-		"Halfkey: UpsertBy needs a unique key: let name be Unique",
+		`Keyless: UpsertBy names "nothing", which is not a field`, "Keyless.maybe: a field of UpsertBy cannot be Optional", "Keyless.hidden: every caller must be able to write a field of UpsertBy",
+		"Halfkey: UpsertBy needs a unique key: make name Unique",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -313,7 +313,7 @@ func TestNamesTypesThatCannotBeExposed(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{
 		"koan: 4 problems", "Joined: an edge schema with a composite id cannot be exposed", "Strange.id: ids of the type entgen.custom cannot be exposed",
-		"Left.name: Comparable is for fields with a Go type", "Left.size: Decimal is for fields with a Go type",
+		"Left.name: Comparable is for fields with a custom Go type", "Left.size: Decimal is for fields with a custom Go type",
 	} {
 		require.ErrorContains(t, err, want)
 	}

@@ -209,16 +209,16 @@ func (m *model) checkField(where string, f *catalog.Field, version bool) {
 		m.problem("%s: Min and Max are for numbers", where)
 	}
 	if f.MinLength != nil && *f.MinLength < 0 || f.MaxLength != nil && *f.MaxLength < 0 || above(f.MinLength, f.MaxLength) {
-		m.problem("%s: no text is long enough and short enough for its MinLength and MaxLength", where)
+		m.problem("%s: no string can satisfy both MinLength and MaxLength", where)
 	}
 	if above(f.Min, f.Max) {
-		m.problem("%s: its Min is above its Max", where)
+		m.problem("%s: Min is greater than Max", where)
 	}
 	if _, err := regexp.Compile(f.Pattern); err != nil {
-		m.problem("%s: the Pattern %q is no RE2 expression: %v", where, f.Pattern, err)
+		m.problem("%s: the Pattern %q is not an RE2 expression: %v", where, f.Pattern, err)
 	}
 	if f.ReadOnly && f.Required && !version {
-		m.problem("%s: it is read-only, so it needs a default or Optional", where)
+		m.problem("%s: a read-only field must have a default or be Optional", where)
 	}
 }
 

@@ -184,7 +184,7 @@ func (m *model) ids(n *gen.Type) (ids, own string) {
 		return "shim.UUIDs()", ""
 	}
 	if m.exposed[n.Name] != nil {
-		m.problem("%s.id: ids of the type %s cannot be exposed; use a string, an integer, a UUID, or a type with Value, Scan, MarshalText and UnmarshalText that is no pointer", n.Name, f.Type)
+		m.problem("%s.id: ids of the type %s cannot be exposed; use a string, an integer, a UUID, or a type with Value, Scan, MarshalText and UnmarshalText that is not a pointer", n.Name, f.Type)
 	}
 	return "", ""
 }
@@ -239,7 +239,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	claimed := map[string]string{"id": "the id"}
 	claim := func(json, what string) {
 		if by, ok := claimed[json]; ok {
-			m.problem("%s.%s: its JSON name %q is taken by %s", n.Name, what, json, by)
+			m.problem("%s.%s: its JSON name %q is already used by %s", n.Name, what, json, by)
 		}
 		claimed[json] = what
 	}
@@ -300,9 +300,9 @@ func (m *model) checkVersion(n *gen.Type, name string, f *gen.Field) {
 	case f == nil:
 		m.problem("%s: the version field %q does not exist", n.Name, name)
 	case !f.Type.Type.Integer() || !f.SupportsMutationAdd():
-		m.problem("%s.%s: it cannot count versions: it has to be an integer", n.Name, name)
+		m.problem("%s.%s: a version field must be an integer", n.Name, name)
 	case f.Optional || f.Immutable || !f.Default:
-		m.problem("%s.%s: a version field has a default and is neither Optional nor Immutable", n.Name, name)
+		m.problem("%s.%s: a version field must have a default and be neither Optional nor Immutable", n.Name, name)
 	}
 }
 
@@ -310,7 +310,7 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 	// The engine's statements name tables only: they would miss one in another
 	// schema, or find one of the same name.
 	if at := n.EntSQL(); at != nil && at.Schema != "" {
-		m.problem("%s: it is annotated with the database schema %q, but entities lie where the connection's search_path leads: leave the annotation out and set the search_path", n.Name, at.Schema)
+		m.problem("%s: it is annotated with the database schema %q, but tables are found by the connection's search_path: remove the annotation and set search_path", n.Name, at.Schema)
 	}
 	for _, s := range a.Sets {
 		if !setPattern.MatchString(s) {
@@ -319,7 +319,7 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 	}
 	for _, op := range a.Operations {
 		if !slices.Contains(Operations, op) {
-			m.problem("%s: there is no operation %q; there are %s", n.Name, op, strings.Join(Operations, ", "))
+			m.problem("%s: there is no operation %q; the operations are %s", n.Name, op, strings.Join(Operations, ", "))
 		}
 	}
 	if _, err := exposure.Parse(a.Exposure); a.Exposure != "" && (err != nil || exposure.Mode(a.Exposure) == exposure.Auto) {

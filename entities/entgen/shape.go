@@ -70,23 +70,23 @@ func shapeOf(f *gen.Field, a *expose.Field) (s shape, problem string) {
 	case f.HasValueScanner() || own(f):
 		s = ownShape(f, s)
 	case s.Convert == "":
-		problem = "the type " + f.Type.String() + " says nothing of how it is kept: give it Value and Scan, or the field a ValueScanner"
+		problem = "the type " + f.Type.String() + " does not say how it is stored: give it Value and Scan, or the field a ValueScanner"
 	}
 	if problem != "" {
 		return s, problem
 	}
 	if s.Seen != "" && (flag(a.Decimal) || decimalColumn(f)) && s.Type != catalog.TypeDecimal {
 		if s.Seen == "AsIs" && s.Type != catalog.TypeString && s.Type != catalog.TypeText || s.Type == catalog.TypeJSON {
-			return s, "it cannot be a decimal: " + f.Type.String() + " is not written as text"
+			return s, "it cannot be a decimal: " + f.Type.String() + " is not marshalled as text"
 		}
 		s.Type, s.Storage, s.Opaque = catalog.TypeDecimal, descriptor.Decimal, false
 	}
 	if flag(a.Decimal) && s.Type != catalog.TypeDecimal {
-		return s, "Decimal is for fields with a Go type or ValueScanner of the app's own"
+		return s, "Decimal is for fields with a custom Go type or ValueScanner"
 	}
 	if flag(a.Comparable) {
 		if s.Seen == "" || s.Type == catalog.TypeJSON {
-			return s, "Comparable is for fields with a Go type or ValueScanner of the app's own"
+			return s, "Comparable is for fields with a custom Go type or ValueScanner"
 		}
 		s.Opaque = false
 		if s.Type == catalog.TypeString {

@@ -146,7 +146,7 @@ func strictly(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return fmt.Errorf("the JSON does not fit: %w", err)
+		return fmt.Errorf("the JSON does not match the type: %w", err)
 	}
 	return nil
 }

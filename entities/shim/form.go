@@ -284,5 +284,5 @@ func plain(v reflect.Value) (any, error) {
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
 		return v.Bytes(), nil
 	}
-	return nil, fmt.Errorf("a %s is no plain value", v.Type())
+	return nil, fmt.Errorf("a %s is not a plain value", v.Type())
 }

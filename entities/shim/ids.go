@@ -57,7 +57,7 @@ func OwnIDs[T comparable](f *Form[T]) IDForm {
 	return IDForm{
 		ParseID: func(text string) (any, error) {
 			if text == "" {
-				return nil, fmt.Errorf("an id is never empty")
+				return nil, fmt.Errorf("an id must not be empty")
 			}
 			return f.parse(text)
 		},
@@ -82,7 +82,7 @@ func scanned(src any, parse func(string) (any, error)) (any, error) {
 	case int64:
 		return parse(strconv.FormatInt(v, 10))
 	}
-	return nil, fmt.Errorf("a %T is no id", src)
+	return nil, fmt.Errorf("a %T is not an id", src)
 }
 
 func plainInt[T integer](id T) (any, error) {
@@ -113,7 +113,7 @@ func Anys[T any](ids []T) []any {
 // TextID parses ids that are strings.
 func TextID[T ~string](text string) (any, error) {
 	if text == "" {
-		return nil, fmt.Errorf("an id is never empty")
+		return nil, fmt.Errorf("an id must not be empty")
 	}
 	return T(text), nil
 }

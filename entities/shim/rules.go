@@ -42,7 +42,7 @@ func Readable(q *ent.QueryContext, id string, query func() *sql.Selector) (Rows,
 func Unheld(typ string, interceptors []ent.Interceptor) (problems []string) {
 	for i, in := range interceptors {
 		if in == nil {
-			problems = append(problems, fmt.Sprintf("%s: interceptor %d is not there: import ent/runtime in the app's main package", typ, i+1))
+			problems = append(problems, fmt.Sprintf("%s: interceptor %d is not registered: import ent/runtime in the app's main package", typ, i+1))
 			continue
 		}
 		_, traverses := in.(ent.Traverser)

@@ -40,7 +40,7 @@ func NewOpened(most int, open func(ctx context.Context, set string) (Database, a
 // set that could not be opened is tried anew by the next who wants it.
 func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any, release func(), err error) {
 	if !ValidSet.MatchString(set) {
-		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
+		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a valid name of a set", set)
 	}
 	o.mu.Lock()
 	e, ok := o.entries[set]

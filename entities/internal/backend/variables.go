@@ -109,6 +109,6 @@ func CheckVariables(spoken string, vars []Variable) error {
 	if len(vars) == 0 || spoken == dialect.Postgres {
 		return nil
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the app sets the session variable %q, and only PostgreSQL has session variables", vars[0].Name).
-		WithHint("Keep the data in PostgreSQL, or let Viewer of the app and hooks use sql.WithVar only there.")
+	return fault.Newf(fault.CapabilityUnsupported, "the app sets the session variable %q, but only PostgreSQL has session variables", vars[0].Name).
+		WithHint("Keep the data in PostgreSQL, or use sql.WithVar in Viewer and hooks only with PostgreSQL.")
 }

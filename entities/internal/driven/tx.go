@@ -150,7 +150,7 @@ func (t *Tx) Write(ctx context.Context) error {
 		case !again(err):
 			return t.noted(err)
 		case fresh && t.onSQLite():
-			return fault.Newf(fault.SetBusy, "somebody else holds the set %q for writing", t.d.set).Because(err)
+			return fault.Newf(fault.SetBusy, "somebody else has locked the set %q for writing", t.d.set).Because(err)
 		}
 		return run.ErrStale
 	}

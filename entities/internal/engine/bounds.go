@@ -123,7 +123,7 @@ func length(why string, size, runes int, unit string, refuses func(n int) bool) 
 		if refuses(0) || !refuses(size) {
 			return ""
 		}
-		return fmt.Sprintf("has at most %s, not %d", quantity(boundary(0, int64(size), func(n int64) bool { return !refuses(int(n)) }), unit), size)
+		return fmt.Sprintf("must have at most %s, not %d", quantity(boundary(0, int64(size), func(n int64) bool { return !refuses(int(n)) }), unit), size)
 	case tooShort, tooFewRunes:
 		enough := max(1, size*2)
 		for refuses(enough) {
@@ -135,7 +135,7 @@ func length(why string, size, runes int, unit string, refuses func(n int) bool) 
 		if least == 1 {
 			return "cannot be empty"
 		}
-		return fmt.Sprintf("has at least %s, not %d", quantity(least, unit), size)
+		return fmt.Sprintf("must have at least %s, not %d", quantity(least, unit), size)
 	}
 	return ""
 }
@@ -227,11 +227,11 @@ func within(v, lowest, highest int64, show func(int64) string, tries []int64, go
 	near := boundary(inside, v, good)
 	switch {
 	case v < inside && good(highest):
-		return fmt.Sprintf("is at least %s, not %s", show(near), show(v))
+		return fmt.Sprintf("must be at least %s, not %s", show(near), show(v))
 	case v < inside:
-		return fmt.Sprintf("is from %s to %s, not %s", show(near), show(boundary(inside, highest, good)), show(v))
+		return fmt.Sprintf("must be from %s to %s, not %s", show(near), show(boundary(inside, highest, good)), show(v))
 	case good(lowest):
-		return fmt.Sprintf("is at most %s, not %s", show(near), show(v))
+		return fmt.Sprintf("must be at most %s, not %s", show(near), show(v))
 	}
-	return fmt.Sprintf("is from %s to %s, not %s", show(boundary(inside, lowest, good)), show(near), show(v))
+	return fmt.Sprintf("must be from %s to %s, not %s", show(boundary(inside, lowest, good)), show(near), show(v))
 }

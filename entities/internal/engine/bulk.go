@@ -299,7 +299,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		if len(at) > 0 {
 			var known bool
 			if i, known = at[b.k.FormatID(s.id)]; !known {
-				return fmt.Errorf("entities: the database gave %s back, which was not stored", b.k.FormatID(s.id))
+				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
 			}
 		}
 		b.t.made(b.k, s.id)
@@ -320,7 +320,7 @@ func (b *bulk) keep(i int, item []byte) error {
 	}
 	b.items[i] = item
 	if b.size += len(item); b.size > maxStored {
-		return fault.Newf(fault.CallTooLarge, "the stored %s entities are larger than an answer may be", b.k.name()).
+		return fault.Newf(fault.CallTooLarge, "the stored %s entities exceed the size limit of an answer", b.k.name()).
 			WithHint("Store fewer in one call. Nothing was stored.").WithPath("/models")
 	}
 	return nil

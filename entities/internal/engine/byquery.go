@@ -56,10 +56,10 @@ func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) 
 		in.filter = tree
 		d.details = append(d.details, details...)
 		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
-			d.fail("/filter", "the filter has no condition, so every %s is meant; say so with all: true, or say with maxAffected how many that may be at most", k.name())
+			d.fail("/filter", "the filter has no condition, so it matches every %s; confirm with all: true, or set maxAffected to the most that may match", k.name())
 		}
 	} else {
-		d.fail("/filter", "filter is needed; {} with all: true means every %s", k.name())
+		d.fail("/filter", "filter is required; {} with all: true matches every %s", k.name())
 	}
 	if changing {
 		if v, ok := d.need(members, "changes"); ok {
@@ -122,7 +122,7 @@ func queryInputSchema(e *engine, k *kind, p object, required ...string) json.Raw
 	matching := read.FilterByName(k.Entity, e.app.Graph)
 	p["filter"] = described(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
 	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
-	p["all"] = object{"type": "boolean", "default": false, "description": "Every match is meant, however many."}
+	p["all"] = object{"type": "boolean", "default": false, "description": "Affects every match, without limit."}
 	p["set"] = read.SetSchema(&k.Entity.Resource)
 	return input(p, required...)
 }

@@ -185,8 +185,8 @@ func (t *tx) beyond(child *kind, r *descriptor.Referrer) *fault.Fault {
 	if !r.Cascade {
 		what, done = "changed", "change"
 	}
-	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, which you may not %s", child.name(), what, done).
-		WithHint("Somebody who may %s them has to do this, or the app allows it: expose.Entity{Cascades: expose.Yes()} on what is deleted.", done)
+	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, and you may not %s them", child.name(), what, done).
+		WithHint("Somebody who may %s them must do this, or the app must allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.", done)
 }
 
 // named is how the caller hears of rows of an entity.
@@ -201,7 +201,7 @@ func (s *callerView) named(k *kind) string {
 // read. It names none of them.
 func unseen(rows, what string) *fault.Fault {
 	return fault.Newf(fault.Forbidden, "%s that you may not see would be %s with it", rows, what).
-		WithHint("Somebody who may see and change them has to do this. Where it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on what is deleted.")
+		WithHint("Somebody who may see and change them must do this. If it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.")
 }
 
 // cascadeNote ends the summary of a deleting operation with what it deletes besides:

@@ -51,7 +51,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 // same.
 func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
 	f := fault.From(plainly(defaultSet, failure))
-	const unstarted = "not looked at, since the database did not start"
+	const unstarted = "not checked, because the database did not start"
 	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
 	if p.opts.Open != nil {
 		return out
@@ -90,7 +90,7 @@ func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
 	}
 	return append(checks, catalog.Check{
 		Name: "search", OK: true,
-		Detail: "q reads all rows of " + few(searched) + ": an app that opens its own database has no index of words",
+		Detail: "q reads all rows of " + few(searched) + ": an app that opens its own database has no word index",
 	})
 }
 
@@ -102,7 +102,7 @@ func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, 
 		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
 		return c
 	}
-	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s looked at, all current", p.mode, len(checked), counted(all))
+	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s checked, all current", p.mode, len(checked), counted(all))
 	for _, s := range standings {
 		if s.State == migrate.Current {
 			continue

@@ -93,7 +93,7 @@ func (d *decoder) version(members map[string]any) *int64 {
 func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	v, ok := members[name]
 	if !ok {
-		d.fail("/"+name, "%s is needed", name)
+		d.fail("/"+name, "%s is required", name)
 	}
 	return v, ok
 }
@@ -190,7 +190,7 @@ func (d *decoder) sameID(in *patchInput) {
 		return
 	}
 	if in.id != nil && in.changes.shown != in.shown {
-		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id does not change")
+		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id cannot be changed")
 	}
 	in.changes.id, in.changes.shown = nil, ""
 	d.keys = d.keys[:len(d.keys)-1] // it is the other one again

@@ -34,8 +34,8 @@ func journalSettings() []catalog.Setting {
 		{Key: settingJournal, Default: true, Help: "keep every run and call in the journal"},
 		{Key: settingExpose, Default: false, Help: "offer the journal as the entities KoanRun and KoanCall to callers with the scope koan:journal"},
 		{Key: settingRetention, Default: 90, Min: 1, Max: 36500, Unit: "days", Help: "how long the journal keeps a run"},
-		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "size of the journal; beyond it the oldest runs go, of callers with more than an even share"},
-		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "after how long without a sign of life a process counts as dead, and its runs as cut off"},
+		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "maximum size of the journal; beyond it the oldest runs are removed, of callers with more than an even share"},
+		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long after its last heartbeat a process counts as dead, and its runs as cut off"},
 	}
 }
 
@@ -183,7 +183,7 @@ func (c *chronicle) housekeep(ctx context.Context, j *ledger.Journal) {
 		c.warned = ""
 	case err.Error() != c.warned:
 		c.warned = err.Error()
-		c.log.WarnContext(ctx, "the journal is not in order; it is tried again", "error", err)
+		c.log.WarnContext(ctx, "the journal could not be tidied; retrying", "error", err)
 	}
 }
 
@@ -350,15 +350,15 @@ func (c *chronicle) check(ctx context.Context) catalog.Check {
 			return out
 		}
 	}
-	out.Detail, out.Hint = err.Error(), "See that the place can be written; runs go on without the journal."
+	out.Detail, out.Hint = err.Error(), "Check that it can be written; runs continue without the journal."
 	return out
 }
 
 // noJournal is the same where nothing is kept.
 func (p *Provider) noJournal() catalog.Check {
-	why := "kept nowhere: journal.enabled is false"
+	why := "not kept: journal.enabled is false"
 	if p.opts.Open != nil {
-		why = "lines in the log at level debug, kept nowhere: the app opens its databases itself"
+		why = "only debug lines in the log: the app opens its databases itself"
 	}
 	return catalog.Check{Name: "journal", OK: true, Detail: why}
 }

@@ -24,20 +24,20 @@ func (p *Provider) Commands() []*catalog.Command {
 		return nil
 	}
 	return []*catalog.Command{{
-		Name: "migrate", Short: "Plan migrations of the schema, apply them to the sets, say where the sets are",
+		Name: "migrate", Short: "Plan schema migrations, apply them to sets, show the state of sets",
 		Sub: []*catalog.Command{
 			{
-				Name: "plan", Args: []string{"NAME"}, Short: "Write a migration file from what the schema has changed since the last one",
+				Name: "plan", Args: []string{"NAME"}, Short: "Write a migration file with the schema's changes since the last one",
 				Long: "Compares the app's schema with what the files in `migrations.dir` lead to, and writes the difference as\n" +
 					"a new file, in Atlas' format with its atlas.sum. Review and commit both. The sets are not touched; the\n" +
-					"files are run on a scratch place of the same kind of database. What may lose data is listed.",
+					"files are run on a scratch copy, in the same kind of database. What may lose data is listed.",
 				Example: "migrate plan add_due_date", Run: p.planMigration,
 			},
 			{
 				Name: "apply", Short: "Bring all sets, or one, to this build's schema",
 				Long: "Each set is migrated under its own lock and in one transaction: as a whole or not at all. Sets that are\n" +
-					"there already are left alone, so an apply that was interrupted is simply run again.\n\n" +
-					"With `migrations.mode` versioned the files in `migrations.dir` are run; with auto what is missing is added.",
+					"current already are left alone, so an interrupted apply can simply be run again.\n\n" +
+					"With `migrations.mode` versioned the files in `migrations.dir` are run; with auto, whatever is missing is added.",
 				Example: "migrate apply --set default",
 				Flags: []catalog.CommandFlag{
 					{Name: "set", Default: "", Help: "only this set"},
@@ -46,15 +46,15 @@ func (p *Provider) Commands() []*catalog.Command {
 				Run: p.applyMigrations,
 			},
 			{
-				Name: "status", Short: "Say for each set where it is and what to do",
-				Long:  "Nothing is changed. The exit status is 1 where a set is not current.",
+				Name: "status", Short: "Show the state of each set and what to do",
+				Long:  "Changes nothing. The exit status is 1 if a set is not current.",
 				Flags: []catalog.CommandFlag{{Name: "json", Default: false, Help: "one line of JSON"}},
 				Run:   p.migrationStatus,
 			},
 			{
-				Name: "hash", Short: "Sum the migration files up anew, after one was edited",
-				Long: "Runs the files on a scratch place, as a new set would, and writes atlas.sum. A file that a set has run\n" +
-					"already must not be edited any more.",
+				Name: "hash", Short: "Update atlas.sum after a migration file was edited",
+				Long: "Runs the files on a scratch copy, as a new set would, and writes atlas.sum. A file that a set has already\n" +
+					"run must not be edited any more.",
 				Run: p.hashMigrations,
 			},
 		},
@@ -106,10 +106,10 @@ func (p *Provider) planMigration(ctx context.Context, host catalog.Host, in *cat
 		in.Out.Printf("  %s\n", s)
 	}
 	for _, loss := range plan.Losses {
-		in.Err.Printf("it %s: a renamed field looks the same; edit the file if that was meant\n", loss)
+		in.Err.Printf("it %s: renaming a field looks the same; edit the file if you meant a rename\n", loss)
 	}
 	for _, block := range plan.Blocks {
-		in.Err.Printf("%s: edit the file before it meets data\n", block)
+		in.Err.Printf("%s: edit the file before you apply it to data\n", block)
 	}
 	in.Err.Printf("Review the file and %s, and commit both. After an edit: `%s hash`.\n", filepath.Join(m.path, "atlas.sum"), m.command)
 	return nil
@@ -157,7 +157,7 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 		}
 	}
 	if len(sets) == 0 {
-		in.Out.Printf("there are no sets in %s yet; each is made by what is written to it first\n", b.Place())
+		in.Out.Printf("there are no sets in %s yet; a set is created by the first write to it\n", b.Place())
 	}
 	broken := 0
 	for _, set := range sets {
@@ -194,8 +194,8 @@ func plainly(set string, err error) error {
 	if known != nil {
 		return fault.Newf(known.Code, "%s (%v)", known.Message, errors.Unwrap(known)).WithHint("%s", known.Hint)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the set %q was left as it was: %v", set, err).
-		WithHint("Mend the data or the schema, and apply again.").Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
+		WithHint("Fix the data or the schema, and apply again.").Because(err)
 }
 
 // standing is where a set is, for `migrate status`, doctor and the boot report.

@@ -30,7 +30,7 @@ func migrationSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{
 			Key: settingMode, Default: inPlace, OneOf: []string{inPlace, versioned},
-			Help: "how sets come to the app's schema: auto adds what is missing at a set's first use, versioned refuses sets that `APP migrate apply` has not brought there",
+			Help: "how sets are brought to the app's schema: auto adds what is missing at a set's first use, versioned refuses sets that `APP migrate apply` has not migrated",
 		},
 		{Key: settingDir, Default: "migrations", Help: "folder of the migration files"},
 	}
@@ -81,7 +81,7 @@ func (m *migrations) files(sums bool) (w migrate.Files, err error) {
 			return w, err
 		}
 		if info, err := os.Stat(place); err == nil && !info.IsDir() {
-			return w, fault.Newf(fault.ServiceUnavailable, "%s is no folder", place).WithHint("Say with `%s` where the migrations are.", settingDir)
+			return w, fault.Newf(fault.ServiceUnavailable, "%s is not a folder", place).WithHint("Set `%s` to the folder of the migrations.", settingDir)
 		}
 		from = os.DirFS(place)
 	} else if from, err = inside(from); err != nil {
@@ -137,6 +137,6 @@ func failedMigration(set string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated, and are as they were", set).
-		WithHint("Look at the server's log, or run `migrate apply` to see why.").Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
+		WithHint("Check the server's log, or run `migrate apply` to see why.").Because(err)
 }

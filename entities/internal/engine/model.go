@@ -140,7 +140,7 @@ func (d *decoder) model(v any, at string, withID bool) *model {
 		case name == k.key().Name && withID:
 			d.id(m, value, where)
 		case name == k.key().Name:
-			d.fail(where, "an id does not change")
+			d.fail(where, "an id cannot be changed")
 		case e != nil:
 			d.edge(m, e, target, value, where)
 		case k.field(name) != nil:
@@ -210,7 +210,7 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	value, problem := filter.Value(c, f, v, at)
 	if problem != nil {
 		if f.Sensitive { // what was sent may be near the secret that was meant
-			problem.Message, problem.Received = f.Name+" is not what it should be", ""
+			problem.Message, problem.Received = f.Name+" does not have the right type or form", ""
 		}
 		d.details = append(d.details, *problem)
 		return nil, false
@@ -232,13 +232,13 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
 	if s := d.kind.rules[f.Name].schema; s != nil {
 		if err := s.Validate(v); err != nil {
-			d.fail(at, "%s does not fit its schema %s", f.Name, f.Schema)
+			d.fail(at, "%s does not match its schema %s", f.Name, f.Schema)
 			return nil, false
 		}
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		d.fail(at, "%s is not JSON", f.Name)
+		d.fail(at, "%s is not valid JSON", f.Name)
 		return nil, false
 	}
 	return json.RawMessage(raw), true
@@ -251,9 +251,9 @@ func (d *decoder) limits(f *catalog.Field, value any) string {
 		n := utf8.RuneCountInString(v)
 		switch r := d.kind.rules[f.Name]; {
 		case f.MinLength != nil && n < *f.MinLength:
-			return fmt.Sprintf("has at least %d characters", *f.MinLength)
+			return fmt.Sprintf("must have at least %d characters", *f.MinLength)
 		case f.MaxLength != nil && n > *f.MaxLength:
-			return fmt.Sprintf("has at most %d characters, not %d", *f.MaxLength, n)
+			return fmt.Sprintf("must have at most %d characters, not %d", *f.MaxLength, n)
 		case r.pattern != nil && !r.pattern.MatchString(v):
 			return "matches " + f.Pattern
 		}
@@ -268,9 +268,9 @@ func (d *decoder) limits(f *catalog.Field, value any) string {
 func bounds(f *catalog.Field, v float64) string {
 	switch {
 	case f.Min != nil && v < *f.Min:
-		return fmt.Sprintf("is at least %v", *f.Min)
+		return fmt.Sprintf("must be at least %v", *f.Min)
 	case f.Max != nil && v > *f.Max:
-		return fmt.Sprintf("is at most %v", *f.Max)
+		return fmt.Sprintf("must be at most %v", *f.Max)
 	}
 	return ""
 }
@@ -324,11 +324,11 @@ func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 		}
 	}
 	if _, set := members["$set"]; set && len(members) > 1 {
-		d.fail(at, "$set stands alone")
+		d.fail(at, "$set cannot be combined with $add or $remove")
 	}
 	for _, id := range out.unlink {
 		if slices.Contains(out.link, id) && !out.clear {
-			d.fail(out.places[id], "%s is in $add and in $remove; say which", filter.Quote(out.target.FormatID(id)))
+			d.fail(out.places[id], "%s is in both $add and $remove; choose one", filter.Quote(out.target.FormatID(id)))
 		}
 	}
 }
@@ -375,7 +375,7 @@ func (d *decoder) agree(m *model, at string) {
 		i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == e.json.Reference })
 		said := m.fields[i].value
 		if e.clear != (said == nil) || !e.clear && e.target.FormatID(e.link[0]) != fmt.Sprint(said) {
-			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s say different things; give one of them", e.json.Name, e.json.Reference)
+			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s contradict each other; send only one of them", e.json.Name, e.json.Reference)
 		}
 		return true
 	})
@@ -463,7 +463,7 @@ func (m *model) missing(k *kind) []fault.Detail {
 		lack(k.key().Name)
 	}
 	if k.blind {
-		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " needs a relationship that you may not see"})
+		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " requires a relationship that you may not see"})
 	}
 	return out
 }

@@ -118,7 +118,7 @@ func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
 	k.stop = stop
 	k.tidying.Go(func() {
 		if err := k.forget(ctx, l, retention, tidyMost, nil); err != nil && ctx.Err() == nil {
-			k.log.WarnContext(ctx, "results of old runs are still kept", "error", err)
+			k.log.WarnContext(ctx, "expired results of runs could not be removed", "error", err)
 		}
 	})
 }

@@ -200,7 +200,7 @@ func (t *tx) permitted(k *kind, op ent.Op, ids []any, change func(ent.Mutation) 
 		return t.verdict(err)
 	case len(permitted) < len(ids):
 		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.name(), done).
-			WithHint("Somebody with other rights has to do this.")
+			WithHint("Somebody with other rights must do this.")
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (t *tx) displaces(ctx context.Context, k *kind, id any, ed *edgeValue, at s
 // from being written.
 func kept(k *kind, what string) error {
 	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.name(), what).
-		WithHint("Somebody with other rights has to do this.")
+		WithHint("Somebody with other rights must do this.")
 }
 
 // native returns the id that a reference field has, as ParseID gives it.
@@ -236,7 +236,7 @@ func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(valu
 // that the caller does not know of.
 func dangles(t *tx, target *kind, id any, at string) fault.Detail {
 	if !t.caller.knows(target) {
-		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to nothing that is in the set %q", t.set)}
+		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", t.set)}
 	}
 	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)}
 }

@@ -53,7 +53,7 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 }
 
 // errReading is what a rule of the app gets that writes while somebody reads.
-var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
+var errReading = errors.New("a rule of the app wrote while an entity was being read; read operations cannot write")
 
 // replay puts what ent's defaults generated on the run's tape, or takes from
 // there what an earlier attempt generated at the same place. forget gives the

@@ -18,7 +18,7 @@ const maxSuggested = 100
 func (c *chronicle) reports() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
-		Description: "What the journal has of one of your runs, by its runId: how it ended, what it called and changed.",
+		Description: "One of your runs, by its runId: how it ended, what it called and changed.",
 		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
 			err = c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
 				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
@@ -26,7 +26,7 @@ func (c *chronicle) reports() *catalog.Document {
 				return err
 			})
 			if err == nil && out == nil {
-				return nil, fault.New(fault.NotFound, "there is no such run of yours")
+				return nil, fault.New(fault.NotFound, "the run does not exist, or is not yours")
 			}
 			return out, err
 		},

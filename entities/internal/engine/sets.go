@@ -45,7 +45,7 @@ func checkSet(r *catalog.Resource, set string) error {
 	}
 	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
 	if len(named) < len(sets) && !backend.ValidSet.MatchString(set) {
-		hint += " A name has at most 48 of a-z, 0-9, _ and -."
+		hint += " A name has at most 48 characters of a-z, 0-9, _ and -."
 	}
 	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).
 		WithHint("%s", hint).WithPath("/set")

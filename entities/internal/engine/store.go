@@ -294,9 +294,9 @@ func (t *tx) uncommitted(err error) error {
 	if v := t.store.backend.Violation(err); v != nil {
 		what := v.Message
 		if what == "" {
-			what = "a rule of the database, which looks at a run as a whole, refused it" + inParentheses(v.Name)
+			what = "a constraint of the database that is checked at the commit refused it" + inParentheses(v.Name)
 		}
-		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Look at what the run leaves behind: references to what it deleted, or rows that need others.").Because(err)
+		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Check what the run would leave behind: references to rows it deleted, or rows that require others.").Because(err)
 	}
 	return t.verdict(err)
 }

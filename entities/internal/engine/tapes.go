@@ -105,7 +105,7 @@ func (t *tapes) Bound(retention time.Duration, most int64) {
 	t.own = true
 	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {
 		if err := t.trim(ctx); err != nil && ctx.Err() == nil {
-			t.log.WarnContext(ctx, "old runs are still kept for a replay", "error", err)
+			t.log.WarnContext(ctx, "expired tapes could not be removed", "error", err)
 		}
 	}, t.log)
 }
@@ -185,10 +185,10 @@ func (t *tapes) check(ctx context.Context) catalog.Check {
 		var runs int
 		var bytes int64
 		if runs, bytes, err = l.Size(ctx); err == nil {
-			c.OK, c.Detail = true, fmt.Sprintf("%d runs are kept, in %s", runs, room(bytes))
+			c.OK, c.Detail = true, fmt.Sprintf("%d runs kept, %s", runs, room(bytes))
 			return c
 		}
 	}
-	c.Detail, c.Hint = "what is kept of runs cannot be read: "+err.Error(), "See whether the database can be written."
+	c.Detail, c.Hint = "the tapes of runs cannot be read: "+err.Error(), "Check that the database can be written."
 	return c
 }

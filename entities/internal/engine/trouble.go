@@ -55,7 +55,7 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 			return f.Because(err)
 		}
 		return fault.New(fault.Conflict, reason(err)).WithPath(at).
-			WithRetry(fault.Fix).WithHint("Choose values that fit what is stored already.").Because(err)
+			WithRetry(fault.Fix).WithHint("Choose values that fit what is already stored.").Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
 		return kept(k, "changed")
 	case trait.NotFound && m != nil:
@@ -115,7 +115,7 @@ func (e *engine) refusal(tx shim.Tx, k *kind, m *model, name string, err error) 
 		if words := e.idBound(tx, k, m); words != "" {
 			return " " + words
 		}
-		return fmt.Sprintf(": is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
+		return fmt.Sprintf(" is too long for an id of %s: it has %d bytes of UTF-8", k.name(), len(m.shown))
 	}
 	i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == name })
 	if i < 0 {

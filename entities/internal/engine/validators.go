@@ -15,7 +15,7 @@ import (
 // unstored is a driver of builders that are checked and never saved.
 type unstored struct{}
 
-var errUnstored = errors.New("entities: a builder that is only checked was saved")
+var errUnstored = errors.New("entities: a builder that is only for validation was saved")
 
 func (unstored) Exec(context.Context, string, any, any) error  { return errUnstored }
 func (unstored) Query(context.Context, string, any, any) error { return errUnstored }

@@ -29,8 +29,8 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		return duplicate(k, m, owner, names)
 	case backend.ForeignKey, backend.NotNull:
 		if m == nil { // with NotNull it was to be set to null
-			return fault.Newf(fault.Conflict, "the %s is still referred to", k.name()).
-				WithRetry(fault.Fix).WithHint("Delete or change what refers to it first.")
+			return fault.Newf(fault.Conflict, "the %s is still referenced", k.name()).
+				WithRetry(fault.Fix).WithHint("First delete or change what refers to it.")
 		}
 		if broken.Rule == backend.NotNull {
 			return empty(k, m, owner, names)
@@ -40,11 +40,11 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at)
 	case backend.Exclusion:
-		return fault.Newf(fault.Conflict, "another %s is in the way of this one%s", other, inParentheses(broken.Name)).
-			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not meet those of another %s.", other)
+		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, inParentheses(broken.Name)).
+			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not conflict with those of another %s.", other)
 	case backend.RowSecurity:
-		return fault.New(fault.Forbidden, "the row level security of the database refuses the change").WithPath(at).
-			WithHint("You may store only rows that you may have; somebody with other rights has to do this.")
+		return fault.New(fault.Forbidden, "the database's row-level security refused the change").WithPath(at).
+			WithHint("You may store only rows that its policies let you write; somebody with other rights must do this.")
 	case backend.Raised:
 		return fault.New(fault.InvalidPayload, "the database refused the change: "+broken.Message).WithPath(at).
 			WithHint("A trigger of the database refused it; the message says why.")
@@ -64,7 +64,7 @@ func inParentheses(rule string) string {
 // duplicate says that a value is another row's. owner is nil, and there are no names,
 // where the caller does not know them.
 func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
-	f := fault.New(fault.Conflict, "a value that has to be unique is taken").
+	f := fault.New(fault.Conflict, "a value that must be unique is already taken").
 		WithRetry(fault.Fix).WithHint("Use another value.")
 	if owner != nil && len(names) > 0 {
 		f = fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and ")).
@@ -85,9 +85,9 @@ func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 func empty(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 	switch {
 	case owner == nil || len(names) == 0:
-		return fault.New(fault.InvalidPayload, "something that may not be empty would be").WithPath(m.at)
+		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.at)
 	case owner != k:
-		return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner.name(), strings.Join(names, " and ")).
+		return fault.Newf(fault.InvalidPayload, "a %s cannot exist without its %s", owner.name(), strings.Join(names, " and ")).
 			WithHint("Delete the %s, or give it to another %s.", owner.name(), k.name()).WithPath(m.through(owner.name()))
 	}
 	return fault.Invalid(fault.Detail{Path: m.at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
@@ -115,9 +115,9 @@ func (e *engine) undeleted(ctx context.Context, t *tx, k *kind, id any, err erro
 	if len(by) == 0 {
 		by = []string{"something that is not served here"}
 	}
-	f.Message = fmt.Sprintf("the %s is still referred to by %s", k.name(), strings.Join(by, " and "))
+	f.Message = fmt.Sprintf("the %s is still referenced by %s", k.name(), strings.Join(by, " and "))
 	if len(where) > 0 {
-		f.Hint = fmt.Sprintf("Delete what refers to it first, or let it refer to another: see %s.", strings.Join(where, " and "))
+		f.Hint = fmt.Sprintf("First delete what refers to it, or make it refer to another: see %s.", strings.Join(where, " and "))
 	}
 	return f
 }

@@ -73,7 +73,7 @@ func (m *model) findable(k *kind) bool {
 // createNamed creates an entity whose id the caller has chosen.
 func (e *engine) createNamed(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
 	if !k.SettableID {
-		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and ids of new ones are made by the database", k.name(), filter.Quote(m.shown)).
+		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and the database generates the ids of new ones", k.name(), filter.Quote(m.shown)).
 			WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
 	}
 	return e.create(ctx, t, k, m, ifVersion)
@@ -81,7 +81,7 @@ func (e *engine) createNamed(ctx context.Context, t *tx, k *kind, m *model, ifVe
 
 func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
-		return nil, fault.Newf(fault.Conflict, "there is no %s to be at version %d: it was deleted, or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
+		return nil, fault.Newf(fault.Conflict, "there is no %s at version %d: it was deleted or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
 	}
 	if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
@@ -124,7 +124,7 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 	}
 	there, err := t.exists(ctx, k, id)
 	if err == nil && !there {
-		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
+		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was being stored", k.name())
 	}
 	if err != nil {
 		return nil, err

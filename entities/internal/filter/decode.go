@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-var errTwice = errors.New("a name stands twice in one object")
+var errTwice = errors.New("a name occurs twice in one object")
 
 // Decode reads one JSON value as encoding/json does with UseNumber: objects are maps
 // and numbers are json.Number. A name that stands twice in one object is an error.
@@ -35,7 +35,7 @@ func Input(raw json.RawMessage) (any, *fault.Detail) {
 	var twice *exact.Repeated
 	switch {
 	case errors.As(err, &twice):
-		return nil, &fault.Detail{Path: twice.Path, Message: "the name stands there twice"}
+		return nil, &fault.Detail{Path: twice.Path, Message: "the name occurs twice"}
 	case err != nil:
 		return nil, &fault.Detail{Message: "the input is not JSON: " + err.Error()}
 	}

@@ -87,7 +87,7 @@ func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Deta
 	p := &parser{graph: g}
 	m, ok := v.(map[string]any)
 	if !ok {
-		p.wrong(at, "a filter is an object", "object", v)
+		p.wrong(at, "a filter must be an object", "object", v)
 		return nil, p.details
 	}
 	root := p.object(e, m, at, 1)

@@ -28,7 +28,7 @@ func ParsePath(s string) ([]sqltext.Step, error) {
 			return nil, errPath
 		}
 		if steps = append(steps, step); len(steps) > MaxSteps {
-			return nil, errors.New("a path has at most " + strconv.Itoa(MaxSteps) + " steps")
+			return nil, errors.New("a path must have at most " + strconv.Itoa(MaxSteps) + " steps")
 		}
 		rest = after
 	}

@@ -33,7 +33,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		case wrongType:
 			message = Quote(f.Name) + " takes " + expected(c, f)
 		case outOfRange:
-			message = Quote(f.Name) + " keeps integers from -9223372036854775808 to 9223372036854775807"
+			message = Quote(f.Name) + " stores integers from -9223372036854775808 to 9223372036854775807"
 		}
 		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
 	}
@@ -66,7 +66,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		return bad(wrongType)
 	}
 	if strings.ContainsRune(s, 0) {
-		return bad(Quote(f.Name) + " takes text without NUL characters")
+		return bad(Quote(f.Name) + " takes a string without NUL characters")
 	}
 	return fromString(f, s, bad)
 }
@@ -85,7 +85,7 @@ func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
 	switch f.Type {
 	case catalog.TypeEnum:
 		if !slices.Contains(f.Enum, s) {
-			return bad(Quote(s) + " is no value of " + Quote(f.Name) + fault.DidYouMean(s, f.Enum))
+			return bad(Quote(s) + " is not a value of " + Quote(f.Name) + fault.DidYouMean(s, f.Enum))
 		}
 	case catalog.TypeTime:
 		t, ok := moment(s)
@@ -268,7 +268,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 		return "an integer (a string of digits beyond 2^53)"
 	case catalog.TypeFloat:
 		if c.Single {
-			return "a number that a 32-bit float holds"
+			return "a number that fits a 32-bit float"
 		}
 		return "a number"
 	case catalog.TypeTime:

@@ -295,7 +295,7 @@ func (w *Writer) work() {
 		}
 		if w.drain(j) {
 			if err := j.Leave(w.ctx); err != nil && w.ctx.Err() == nil {
-				w.log.Warn("the journal keeps this process as one that was cut off", "error", err)
+				w.log.Warn("the journal recorded this process as cut off", "error", err)
 			}
 			return
 		}
@@ -348,10 +348,10 @@ func (w *Writer) opened() *Journal {
 			return j
 		}
 		if first && w.ctx.Err() == nil {
-			w.log.Warn("the journal cannot be opened; it is tried again", "error", err)
+			w.log.Warn("the journal cannot be opened; retrying", "error", err)
 		}
 		if w.ending() && fault.CodeOf(err) == fault.ServiceUnavailable || !w.again() {
-			w.log.Error("the journal was never opened; what ran is not in it", "error", err)
+			w.log.Error("the journal was never opened; the runs of this process are not in it", "error", err)
 			return nil
 		}
 	}
@@ -385,7 +385,7 @@ func (w *Writer) write(j *Journal, l load) {
 		w.log.Warn("the journal could not be written in time; records are lost, but receipts are not", "records", n)
 	}
 	if l.left > 0 {
-		w.log.Warn("runs came faster than they could be kept for a replay", "left", l.left)
+		w.log.Warn("runs arrived faster than their tapes could be written; some cannot be replayed", "left", l.left)
 	}
 	for first := true; ; first = false {
 		ctx, stop := context.WithTimeout(w.ctx, writeTime)
@@ -396,14 +396,14 @@ func (w *Writer) write(j *Journal, l load) {
 			return
 		}
 		if first && w.ctx.Err() == nil {
-			w.log.Warn("the journal cannot be written; it is tried again", "error", err)
+			w.log.Warn("the journal cannot be written; retrying", "error", err)
 		}
 		if n := len(b.Tapes); n > 0 { // they must not keep records from being written
-			w.log.Warn("runs are not kept for a replay", "runs", n, "error", err)
+			w.log.Warn("tapes cannot be written; these runs cannot be replayed", "runs", n, "error", err)
 			b.Tapes = nil
 		}
 		if !w.again() {
-			w.log.Error("records are not in the journal", "records", len(b.Ended), "error", err)
+			w.log.Error("records are missing from the journal", "records", len(b.Ended), "error", err)
 			return
 		}
 	}

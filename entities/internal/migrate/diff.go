@@ -144,7 +144,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 		case *schema.ModifyColumn:
 			d.modified(table, c)
 		case *schema.ModifyIndex:
-			d.loss("makes the index %s of %s anew", c.To.Name, table)
+			d.loss("rebuilds the index %s of %s", c.To.Name, table)
 		case *schema.DropForeignKey:
 			d.loss("drops the reference %s of %s", c.F.Symbol, table)
 		case *schema.AddPrimaryKey, *schema.DropPrimaryKey, *schema.ModifyPrimaryKey:
@@ -193,7 +193,7 @@ func (d *differ) added(ctx context.Context, table string, c *schema.Column) erro
 		}
 	}
 	if rows {
-		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so rows that exist have no value for it", table, c.Name))
+		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so existing rows have no value for it", table, c.Name))
 	}
 	return nil
 }

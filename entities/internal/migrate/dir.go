@@ -84,12 +84,12 @@ func Read(fsys fs.FS, place, command, dialect string, sums bool) (*Dir, error) {
 
 func unreadable(place string, err error) error {
 	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s cannot be read: %v", place, err).
-		WithHint("Look at the directory, or name another one with `migrations.dir`.").Because(err)
+		WithHint("Check the directory, or name another one with `migrations.dir`.").Because(err)
 }
 
 // edited says what does not fit atlas.sum.
 func edited(place, command string, err error) error {
-	what := "atlas.sum does not fit the files"
+	what := "atlas.sum does not match the files"
 	var sum *migrate.ChecksumError
 	switch {
 	case errors.Is(err, migrate.ErrChecksumNotFound):
@@ -99,8 +99,8 @@ func edited(place, command string, err error) error {
 	case errors.As(err, &sum):
 		what = fmt.Sprintf("%s was %s since atlas.sum was written", sum.File, sum.Reason)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s are not what was summed up: %s", place, what).
-		WithHint("If the change is meant and reviewed, and no set has run the file yet: `%s hash`. Else take it back.", command).Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s do not match their checksums: %s", place, what).
+		WithHint("If the change is intended and reviewed, and no set has run the file yet, run `%s hash`. Otherwise revert it.", command).Because(err)
 }
 
 // parse reads the files' statements and where they lead.
@@ -130,7 +130,7 @@ func (d *Dir) parse(dialect string) error {
 // bad refuses a file.
 func (d *Dir) bad(f migrate.File, format string, args ...any) error {
 	return fault.Newf(fault.ServiceUnavailable, "the migration %s in %s %s", f.Name(), d.place, fmt.Sprintf(format, args...)).
-		WithHint("Correct the file, or take it out of the directory.")
+		WithHint("Correct the file, or remove it from the directory.")
 }
 
 // outside is Atlas' directive for a file that is not run in a transaction.
@@ -142,10 +142,10 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 		return nil, d.bad(raw, "is not named VERSION_NAME.sql, with a version of digits")
 	}
 	if c, ok := raw.(migrate.CheckpointFile); ok && c.IsCheckpoint() {
-		return nil, d.bad(raw, "is a checkpoint, which sets are not started from")
+		return nil, d.bad(raw, "is a checkpoint, and sets cannot start from one")
 	}
 	if outside.Match(raw.Bytes()) { // in any line: Atlas passes by a directive that no empty line follows
-		return nil, d.bad(raw, "asks to run outside of a transaction; a set is migrated as a whole or not at all")
+		return nil, d.bad(raw, "asks to run outside a transaction; a set is migrated as a whole or not at all")
 	}
 	sum := sha256.Sum256(raw.Bytes())
 	f.digest = hex.EncodeToString(sum[:])
@@ -157,7 +157,7 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 			return nil, d.bad(raw, "has a first line that cannot be read: want %sHASH DIALECT", header)
 		}
 		if m[2] != dialect {
-			return nil, d.bad(raw, "is made for %s, and the database is %s: keep a directory for each", m[2], dialect)
+			return nil, d.bad(raw, "was made for %s, but the database is %s: keep a directory for each", m[2], dialect)
 		}
 		hash, err := strconv.ParseUint(m[1], 16, 32)
 		if err != nil {

@@ -20,10 +20,10 @@ func (w Files) Check() error {
 		return nil
 	case len(w.Dir.files) == 0:
 		return fault.Newf(fault.ServiceUnavailable, "there are no migrations in %s, and `migrations.mode` is versioned", w.Dir.place).
-			WithHint("Plan the first one with `%s plan NAME`, or say with `migrations.dir` where they are.", w.Command)
+			WithHint("Plan the first one with `%s plan NAME`, or set `migrations.dir` to their folder.", w.Command)
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s lead to the schema %s at %s, and this build has the schema %s", w.Dir.place, text(w.Dir.leads()), w.Dir.last(), text(w.Hash)).
-		WithHint("Where the schema has changed, plan it: `%s plan NAME`. Else run the build that the files belong to.", w.Command)
+		WithHint("If the schema has changed, plan a migration: `%s plan NAME`. Otherwise run the build that the files belong to.", w.Command)
 }
 
 // Mark implements Way.
@@ -100,7 +100,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 		v.State, v.Why, v.Do = Apart, fmt.Sprintf(format, args...), do
 		return v
 	}
-	const mend = "Compare the set with the directory. Where the directory is right, bring the set's data into a new set; where the set is right, give the directory back the file."
+	const mend = "Compare the set with the directory. If the directory is right, copy the set's data into a new set; if the set is right, restore the file in the directory."
 	next := 0 // the first file that has not run
 	for _, step := range s.Steps {
 		if step.Version == "" {
@@ -114,13 +114,13 @@ func (w Files) judge(s ledger.Set) *Verdict {
 			v.Do = "Run the newer build, with its migrations."
 			return v
 		case i < 0:
-			return apart(mend, "the migration %s has run, and is not in %s any more", step.Version, w.Dir.place)
+			return apart(mend, "the migration %s has run but is no longer in %s", step.Version, w.Dir.place)
 		case w.Dir.files[i].digest != step.Digest:
-			return apart(mend, "the migration %s was changed after it had run", step.Version)
+			return apart(mend, "the migration %s was changed after it ran", step.Version)
 		case i < next:
 			continue
 		case i > next:
-			return apart(mend, "the migration %s in %s was put before one that has run", w.Dir.files[next].label(), w.Dir.place)
+			return apart(mend, "the migration %s in %s was inserted before one that has run", w.Dir.files[next].label(), w.Dir.place)
 		}
 		next = i + 1
 	}
@@ -129,7 +129,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 		here = w.Dir.files[next-1].schema
 	}
 	if !s.Known {
-		return apart(fmt.Sprintf("Open the set once with `migrations.mode` auto and the build that made it, then run `%s apply`.", w.Command), "they were made before the ledger kept sets")
+		return apart(fmt.Sprintf("Open the set once with `migrations.mode` auto and the build that made it, then run `%s apply`.", w.Command), "they were created before the ledger recorded sets")
 	}
 	if s.Schema != here {
 		// Made or migrated in place: the last file that leads to the same schema is in
@@ -202,8 +202,8 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	for _, f := range v.pending {
 		started := time.Now()
 		if err := f.run(ctx, drv); err != nil {
-			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was left as it was: %v", set, err).
-				WithHint("Mend the data or the file (then `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
+			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
+				WithHint("Fix the data or the file (then run `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
 		}
 		if err := w.note(ctx, drv, ledger.File, f, started); err != nil {
 			return v, err

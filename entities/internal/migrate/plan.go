@@ -34,8 +34,8 @@ func CheckName(name string) error {
 	if planName.MatchString(name) {
 		return nil
 	}
-	return fault.Newf(fault.InvalidPayload, "%q is no name for a migration", name).
-		WithHint("Use at most 64 small letters, digits, _ and -: add_due_date.")
+	return fault.Newf(fault.InvalidPayload, "%q is not a valid name for a migration", name).
+		WithHint("Use at most 64 lower-case letters, digits, _ and -, such as add_due_date.")
 }
 
 // Plan compares what the directory leads to, run on a scratch place, with the
@@ -62,7 +62,7 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	version := now.UTC().Format(versionForm)
 	if last := w.Dir.last(); version <= last {
 		return nil, fault.Newf(fault.ServiceUnavailable, "the last migration in %s is %s, which is not in the past", w.Dir.place, last).
-			WithHint("Wait a second, or look at the machine's clock.")
+			WithHint("Wait a second, or check the machine's clock.")
 	}
 	d.plan.Version, d.plan.Name = version, name
 	file, err := migrate.DefaultFormatter.FormatFile(d.plan)
@@ -71,7 +71,7 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	}
 	head := header + text(w.Hash) + " " + scratch.Dialect() + "\n\n"
 	for _, b := range d.Blocks {
-		head += "-- Look at this: " + b + ".\n"
+		head += "-- Review this: " + b + ".\n"
 	}
 	if len(d.Blocks) > 0 {
 		head += "\n"
@@ -84,7 +84,7 @@ func (w Files) Replay(ctx context.Context, scratch dialect.Driver) error {
 	for _, f := range w.Dir.files {
 		if err := f.run(ctx, scratch); err != nil {
 			return fault.Newf(fault.ServiceUnavailable, "the migrations in %s do not run from the start: %v", w.Dir.place, err).
-				WithHint("Mend the file, then `%s hash`.", w.Command).Because(err)
+				WithHint("Fix the file, then run `%s hash`.", w.Command).Because(err)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (w Files) Sum(ctx context.Context, scratch dialect.Driver, path string) (no
 		return "", err
 	}
 	if w.Dir.leads() == w.Hash && len(d.plan.Changes) > 0 {
-		note = "the files say that they lead to this build's schema, and do not: " + strings.Join(d.Statements(), "; ")
+		note = "the files claim to lead to this build's schema, but do not: " + strings.Join(d.Statements(), "; ")
 	}
 	if err := writeSum(path); err != nil {
 		return "", fault.Newf(fault.ServiceUnavailable, "%s cannot be written: %v", filepath.Join(path, migrate.HashFileName), err).

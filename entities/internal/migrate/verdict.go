@@ -153,20 +153,20 @@ func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 		return nil, err
 	}
 	v.State = Behind
-	v.Why, v.Do = "they lack what the schema has added", fmt.Sprintf("They are migrated at the set's next use, or now with `%s apply`.", w.Command)
+	v.Why, v.Do = "they lack what was added to the schema", fmt.Sprintf("They are migrated at the set's next use, or now with `%s apply`.", w.Command)
 	switch {
 	case filed(s):
-		v.State, v.Why = Apart, "they are kept by the files of a migration directory, which nothing may change in place"
+		v.State, v.Why = Apart, "they are managed by a migration directory and must not be changed in place"
 		v.Do = "Set `migrations.mode` to versioned."
 	case seen(s, w.Hash):
-		v.State, v.Why = Ahead, fmt.Sprintf("they have been brought beyond this build's schema %s, to %s", text(w.Hash), text(s.Schema))
-		v.Do = fmt.Sprintf("Run the newer build. To go back, and lose what the newer one has added: `%s apply --drop`.", w.Command)
+		v.State, v.Why = Ahead, fmt.Sprintf("they were migrated beyond this build's schema %s, to %s", text(w.Hash), text(s.Schema))
+		v.Do = fmt.Sprintf("Run the newer build. To go back and lose what the newer one added: `%s apply --drop`.", w.Command)
 	case len(v.diff.Blocks) > 0:
 		v.State, v.Why = Apart, strings.Join(v.diff.Blocks, "; ")
 		v.Do = fmt.Sprintf("Give the field a default or make it optional, or plan a migration that fills it: `%s plan NAME`.", w.Command)
 	case len(v.diff.Losses) > 0:
 		v.State, v.Why = Ahead, "to become its own, the migration "+strings.Join(v.diff.Losses, ", ")
-		v.Do = fmt.Sprintf("If a newer build made them, run that one. If the schema has dropped something, consent to the loss: `%s apply --drop`.", w.Command)
+		v.Do = fmt.Sprintf("If a newer build made them, run that one. If something was removed from the schema, accept the loss: `%s apply --drop`.", w.Command)
 	}
 	return v, nil
 }
@@ -241,7 +241,7 @@ func (v *Verdict) Did() string {
 	case len(v.pending) > 0:
 		return "ran " + strings.Join(v.Pending, ", ")
 	case len(v.adopt) > 0:
-		return "found them in effect: nothing to run"
+		return "found them already in effect: nothing to run"
 	case v.diff != nil && len(v.diff.Statements()) > 0:
 		return plural(len(v.diff.Statements()), "statement")
 	case v.diff != nil:

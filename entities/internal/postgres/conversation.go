@@ -145,7 +145,7 @@ func (c *conversation) hold(ctx context.Context, d *Database) error {
 	return nil
 }
 
-var errPath = errors.New("the app sets the session variable search_path, which says where the set is")
+var errPath = errors.New("the app sets the session variable search_path, which selects the schema of the set")
 
 // ready makes the connection ready for a statement of a set.
 func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
@@ -214,7 +214,7 @@ func (c *conversation) save() savepoint {
 	return s
 }
 
-var errAborted = errors.New("a statement failed before, and what came after it did not see that; PostgreSQL undoes all of it")
+var errAborted = errors.New("an earlier statement failed and its error was ignored, so PostgreSQL rolled back everything")
 
 // leave closes a savepoint.
 func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
@@ -312,8 +312,8 @@ func (c *conversation) undecided(err error) error {
 		return err
 	}
 	c.end()
-	return fault.New(fault.OutcomeUnknown, "the connection to the database broke while it committed").
-		WithHint("Read the data to see whether the change is there.").Because(err)
+	return fault.New(fault.OutcomeUnknown, "the connection to the database broke during the commit").
+		WithHint("Read the data to see whether the change was made.").Because(err)
 }
 
 // rollback ends the transaction without effect.

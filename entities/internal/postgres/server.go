@@ -95,8 +95,8 @@ func (s *Server) begin(ctx context.Context) error {
 		return unreachable(s.config, err)
 	}
 	if encoding != "UTF8" {
-		return fault.Newf(fault.ServiceUnavailable, "the database %s is encoded in %s", s.config.Database, encoding).
-			WithHint("Use a database that was made with ENCODING 'UTF8'.")
+		return fault.Newf(fault.ServiceUnavailable, "the database %s has the encoding %s", s.config.Database, encoding).
+			WithHint("Use a database that was created with ENCODING 'UTF8'.")
 	}
 	if sets.Valid {
 		return nil
@@ -157,9 +157,9 @@ func (s *Server) Reach(ctx context.Context) error {
 	case err != nil:
 		return fault.New(fault.ServiceUnavailable, "the database does not answer").Because(err)
 	case readOnly:
-		return fault.New(fault.ServiceUnavailable, "the database takes no writes").Because(errors.New(where(s.config) + " only reads: it is a standby, perhaps"))
+		return fault.New(fault.ServiceUnavailable, "the database is read-only").Because(errors.New(where(s.config) + " is read-only: it may be a standby"))
 	case !there:
-		return fault.New(fault.ServiceUnavailable, "the ledger is gone").Because(errors.New("there is no schema " + s.prefix + " at " + where(s.config)))
+		return fault.New(fault.ServiceUnavailable, "the ledger is missing").Because(errors.New("there is no schema " + s.prefix + " at " + where(s.config)))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (s *Server) trouble(set string, err error) error {
 		return known
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
-		WithHint("Look at the server's log, and whether the app's role may create schemas and tables.").
+		WithHint("Check the server's log, and that the app's role may create schemas and tables.").
 		Because(fmt.Errorf("PostgreSQL at %s: %w", where(s.config), err))
 }
 

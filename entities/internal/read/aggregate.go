@@ -106,8 +106,8 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 			return nil, a.trouble(err)
 		}
 		if buf = append(buf, '}'); len(buf) > e.limit() {
-			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate are larger than a call may be").
-				WithHint("Give a lower `limit`, or group by fewer or shorter fields.")
+			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate exceed the size limit of a call").
+				WithHint("Set a lower `limit`, or group by fewer or shorter fields.")
 		}
 	}
 	more := n == most && rows.Next()
@@ -116,7 +116,7 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	}
 	if more && a.Limit == 0 {
 		return nil, fault.Newf(fault.ResultTooLarge, "the aggregate has more than %d rows", DefaultRows).WithPath("/limit").
-			WithHint("Give `limit` (up to %d) with a sort to get the first ones, group more coarsely, or use `having`.", MaxRows)
+			WithHint("Set `limit` (at most %d) with a sort to get the first rows, group more coarsely, or use `having`.", MaxRows)
 	}
 	buf = append(buf, `],"truncated":`...)
 	buf = append(strconv.AppendBool(buf, more), '}')
@@ -278,11 +278,11 @@ func (a *Aggregate) trouble(err error) error {
 	}
 	switch {
 	case strings.Contains(err.Error(), errSum.Error()):
-		return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
+		return fault.New(fault.InvalidPayload, "a sum of integers exceeds 2^63").WithPath("/sum").
 			WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
 	case strings.Contains(err.Error(), errFloatSum.Error()):
-		return fault.New(fault.InvalidPayload, "a sum of floats passes 1.8e308").
-			WithHint("Narrow the filter, or group more finely; an avg sums, too.").Because(err)
+		return fault.New(fault.InvalidPayload, "a sum of floats exceeds 1.8e308").
+			WithHint("Narrow the filter, or group more finely; avg computes a sum too.").Because(err)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (in *input) groupBy(a *Aggregate) {
 	case !ok:
 		in.group(a, v, at)
 	case len(list) == 0:
-		in.wrong(at, "at least one name is needed", "non-empty list", v)
+		in.wrong(at, "at least one name is required", "non-empty list", v)
 	}
 	for i, item := range list {
 		in.group(a, item, at+"/"+strconv.Itoa(i))
@@ -92,13 +92,13 @@ func (in *input) group(a *Aggregate, v any, at string) {
 		return
 	}
 	if !ok {
-		in.wrong(at, "what to group by is the name of a field, or {field, by, as}", "string or object", v)
+		in.wrong(at, "groupBy takes the name of a field, or {field, by, as}", "string or object", v)
 		return
 	}
 	in.unknown(at, "option", m, groupKeys)
 	name, ok := m["field"].(string)
 	if !ok {
-		in.wrong(at+"/field", "field names what to group by", "string", m["field"])
+		in.wrong(at+"/field", "field must name what to group by", "string", m["field"])
 		return
 	}
 	of, known := in.source(name, at+"/field", group)
@@ -109,7 +109,7 @@ func (in *input) group(a *Aggregate, v any, at string) {
 	if as, ok := m["as"]; ok {
 		c.name, ok = as.(string)
 		if !ok || !ownNames.MatchString(c.name) {
-			in.wrong(at+"/as", "a column is called by letters, digits and _, at most 64", "name", as)
+			in.wrong(at+"/as", "the name of a column must be letters, digits and _, at most 64 of them", "name", as)
 		}
 	}
 	in.add(a, c, at)
@@ -124,7 +124,7 @@ func (in *input) unit(of source, known bool, m map[string]any, at string) sqltex
 	s, ok := v.(string)
 	switch {
 	case !ok:
-		in.wrong(at+"/by", "by is one of "+strings.Join(units, ", "), "string", v)
+		in.wrong(at+"/by", "by must be one of "+strings.Join(units, ", "), "string", v)
 	case !slices.Contains(units, s):
 		in.fail(at+"/by", "unknown bucket "+filter.Quote(s)+fault.DidYouMean(s, units)+" (there are "+strings.Join(units, ", ")+")")
 	case known && of.field.Type != catalog.TypeTime:
@@ -149,11 +149,11 @@ func (in *input) counts(a *Aggregate) {
 		in.unknown(at, "option", m, countOptions)
 		if v, ok := m["all"]; ok {
 			if all, ok = v.(bool); !ok {
-				in.wrong(at+"/all", "all is true or false", "boolean", v)
+				in.wrong(at+"/all", "all must be true or false", "boolean", v)
 			}
 		}
 	case !isFlag:
-		in.wrong(at, "count is true, false, or {all, distinct}", "boolean or object", v)
+		in.wrong(at, "count must be true, false, or {all, distinct}", "boolean or object", v)
 		return
 	}
 	if all {
@@ -204,7 +204,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		in.fail(at, "unknown field "+filter.Quote(name)+" of "+in.entity.Resource.Name+fault.DidYouMean(name, in.sources()))
 		return missing, false
 	case edge.OwnKey == "" || edge.JoinTable != "":
-		in.fail(at, filter.Quote(name)+" is kept by "+target.Resource.Name+": aggregate that instead")
+		in.fail(at, filter.Quote(name)+" is held by "+target.Resource.Name+": aggregate "+target.Resource.Name+" instead")
 		return missing, false
 	}
 	of := source{
@@ -244,7 +244,7 @@ func (in *input) sources() []string {
 // unfit says why a computation does not apply to a field, "" where it does.
 func unfit(f *catalog.Field, c call) string {
 	if f.Opaque && f.Type != catalog.TypeJSON && c != group && c != distinct {
-		return "is kept in a form of its own: it can be grouped and counted only"
+		return "is stored in a format of its own: it can only be grouped and counted"
 	}
 	switch f.Type {
 	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeDecimal:
@@ -261,16 +261,16 @@ func unfit(f *catalog.Field, c call) string {
 		}
 	}
 	if c == sum || c == average {
-		return "is no number"
+		return "is not a number"
 	}
-	return "has no order"
+	return "cannot be ordered"
 }
 
 // add puts a column in, under a name of its own.
 func (in *input) add(a *Aggregate, c column, at string) {
 	for i := range a.columns {
 		if a.columns[i].name == c.name {
-			in.fail(at, "two columns are called "+filter.Quote(c.name)+"; call one of groupBy otherwise: {field, as}")
+			in.fail(at, "two columns are named "+filter.Quote(c.name)+"; rename one in groupBy: {field, as}")
 			return
 		}
 	}
@@ -352,7 +352,7 @@ func (in *input) positions(a *Aggregate) {
 				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsThere())
 				continue
 			case taken[i]:
-				in.fail(n.at, filter.Quote(name)+" is in the sort twice")
+				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")
 			}
 			taken[i] = true
 			a.order = append(a.order, position{i, descending})

@@ -118,8 +118,8 @@ func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
 // unreadable is the fault of a stored value that the app's own type does not read. The
 // type's words are for the log only, since they may have the value in them.
 func unreadable(field string, err error) error {
-	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type for it refuses it", field).
-		WithHint("The Scan of the field's Go type has to read all that its column may hold; leave the field out of `fields` until it does.").Because(err)
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
+		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
 	f.Retry = fault.Never
 	return f
 }
@@ -148,7 +148,7 @@ func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	case []byte:
 		return appendBase64(b, v), nil
 	}
-	return b, fmt.Errorf("read: a form gave a %T", seen)
+	return b, fmt.Errorf("read: a form returned a %T", seen)
 }
 
 // errSum is what a sum of integers ends in that no integer holds, in SQLite's
@@ -213,7 +213,7 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 			return appendBase64(b, []byte(v)), nil
 		}
 	}
-	return b, fmt.Errorf("read: a %T stands where the descriptor has no place for it", src)
+	return b, fmt.Errorf("read: unexpected %T for the column's descriptor", src)
 }
 
 // appendText returns a JSON string, also for what the database keeps as a number.
@@ -235,7 +235,7 @@ func appendText(b []byte, src any) ([]byte, error) {
 	case time.Time:
 		return appendTime(b, v), nil
 	}
-	return b, fmt.Errorf("read: a %T stands where text is expected", src)
+	return b, fmt.Errorf("read: got %T, want text", src)
 }
 
 // appendInteger returns a number, or a string where a JavaScript number would lose
@@ -297,7 +297,7 @@ func parseTime(s string) (time.Time, error) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as SQLite's driver reads integers
 		return time.Unix(n, 0), nil
 	}
-	return time.Time{}, fmt.Errorf("read: %q is no time", s)
+	return time.Time{}, fmt.Errorf("read: %q is not a time", s)
 }
 
 // timeLayouts are what other writers keep: with an offset, with a T, and
@@ -334,7 +334,7 @@ func appendJSON(b []byte, src any) ([]byte, error) {
 	case float64:
 		return appendFloat(b, v), nil
 	default:
-		return b, fmt.Errorf("read: a %T stands where JSON is expected", src)
+		return b, fmt.Errorf("read: got %T, want JSON", src)
 	}
 	out := bytes.NewBuffer(b)
 	if err := json.Compact(out, raw); err != nil {

@@ -34,7 +34,7 @@ const (
 	tagSize       = 16
 )
 
-var errCursor = errors.New("this is no cursor of a collection")
+var errCursor = errors.New("this is not a cursor of a collection")
 
 // place is what a cursor says: where the next page starts, and which one it is.
 type place struct {
@@ -183,10 +183,10 @@ func (c *Collection) resume() error {
 	}
 	wrong := func(message string) error {
 		return fault.Invalid(fault.Detail{Path: "/cursor", Message: message}).
-			WithHint("A cursor goes on where a page of the same filter, q, sort and set ended: leave it out to start anew.")
+			WithHint("A cursor continues a query with the same filter, q, sort and set. Leave it out to start over.")
 	}
 	if subtle.ConstantTimeCompare(c.after.tag, c.tag(c.after.encode())) != 1 {
-		return wrong("this cursor is of another query, or damaged")
+		return wrong("this cursor belongs to another query or is damaged")
 	}
 	if len(c.after.values) != len(c.order) {
 		return wrong(errCursor.Error())

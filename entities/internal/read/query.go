@@ -238,7 +238,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 }
 
 func tooLarge(e *descriptor.Entity) error {
-	return fault.Newf(fault.CallTooLarge, "one %s with what was asked for is larger than a call may be", e.Resource.Name).
+	return fault.Newf(fault.CallTooLarge, "one %s with everything that was requested exceeds the size limit of a call", e.Resource.Name).
 		WithHint("Ask for less: use `fields`, and `limit` within `with`.")
 }
 

@@ -36,7 +36,7 @@ func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
 	if n <= e.limit() {
 		return nil
 	}
-	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes, and nobody could read it again", entity.Resource.Name, e.limit()).
+	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes and could not be read back", entity.Resource.Name, e.limit()).
 		WithHint("Store less in one row.")
 }
 

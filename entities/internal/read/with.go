@@ -88,7 +88,7 @@ func (in *input) option(s *selection, name string, v any, at string, depth int) 
 	if l, ok := m["limit"]; ok {
 		n, ok := filter.Integer(l)
 		if !ok || n < 1 || n > MaxEdgeLimit {
-			in.wrong(at+"/limit", "limit is from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
+			in.wrong(at+"/limit", "limit must be from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
 		}
 		r.limit = int(n)
 	}

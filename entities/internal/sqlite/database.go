@@ -117,7 +117,7 @@ func (d *Database) lock(ctx context.Context) error {
 	in, err := d.turns.wait(ctx, until)
 	err = d.turnless(err)
 	if err == nil && !in {
-		err = fault.Newf(fault.SetBusy, "other processes write to the set %q, and it was not free within %s", d.set, patience)
+		err = fault.Newf(fault.SetBusy, "other processes are writing to the set %q, and it was not free within %s", d.set, patience)
 	}
 	if err != nil {
 		d.queue.unlock()
@@ -150,7 +150,7 @@ func (d *Database) turnless(err error) error {
 		return err
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be written: %v", d.set, path.Err).
-		WithHint("See that files can be made in the data folder, and how many a process may have open.").Because(err)
+		WithHint("Check that files can be created in the data folder, and the limit of open files of the process.").Because(err)
 }
 
 func (d *Database) unlock() {
@@ -161,7 +161,7 @@ func (d *Database) unlock() {
 // busy turns SQLITE_BUSY into the fault that it is.
 func (d *Database) busy(err error) error {
 	if Stale(err) {
-		return fault.Newf(fault.SetBusy, "another process holds the set %q for writing", d.set).Because(err)
+		return fault.Newf(fault.SetBusy, "another process has locked the set %q for writing", d.set).Because(err)
 	}
 	return err
 }

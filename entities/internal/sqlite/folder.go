@@ -247,7 +247,7 @@ func logged(ctx context.Context, file string) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("%s stays in journal mode %s: its file system cannot share memory", file, mode)
+		return fmt.Errorf("%s stays in journal mode %s: its file system does not support shared memory", file, mode)
 	}
 	return nil
 }

@@ -63,9 +63,9 @@ func orphaned(path, owner string) (bool, error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return true, err // another process has just made it
 	}
-	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is gone, and the log that belongs to it is there", owner).
-		WithHint("Put %[1]s back. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away as well, and it is made anew.", filepath.Base(path)).
-		Because(fmt.Errorf("there is %s, and no %s", log, path))
+	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is missing, but its log is there", owner).
+		WithHint("Restore %[1]s. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away, and a new file is created.", filepath.Base(path)).
+		Because(fmt.Errorf("%s exists without %s", log, path))
 }
 
 // wrongHeader says why the beginning of a file is not that of a database of ours, ""
@@ -73,7 +73,7 @@ func orphaned(path, owner string) (bool, error) {
 func wrongHeader(header []byte) string {
 	switch {
 	case len(header) == 0:
-		return "is empty: something has cut it off"
+		return "is empty: something truncated it"
 	case len(header) < headerSize, string(header[:len(magic)]) != magic:
 		return "is not a SQLite database"
 	}
@@ -85,7 +85,7 @@ func wrongHeader(header []byte) string {
 
 func damaged(path, owner, why string) error {
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s", owner, why).
-		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and put a backup there. Without one it is made anew.", filepath.Base(path)).
+		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and restore a backup. Without one, a new file is created.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }
 
@@ -124,13 +124,13 @@ func (d *Database) moved() error {
 	if d.identity == nil || err == nil && os.SameFile(d.identity, now) {
 		return nil
 	}
-	why := "was replaced by another one"
+	why := "was replaced by another file"
 	if errors.Is(err, fs.ErrNotExist) {
 		why = "is gone"
 	} else if err != nil {
 		return plainly("the file of "+named(d.set)+" cannot be used", err)
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", named(d.set), why).
-		WithHint("Put the same file back, or stop the app, move %[1]s-wal and %[1]s-shm away, and start it anew.", filepath.Base(path)).
+		WithHint("Restore the same file; or stop the app, move %[1]s-wal and %[1]s-shm away, and start it again.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }

@@ -103,8 +103,8 @@ func (f *Folder) ownReadable(ctx context.Context) error {
 		return err
 	}
 	if !there {
-		return fault.Newf(fault.ServiceUnavailable, "the file of %s is gone", ledgerName).
-			WithHint("Put it back, and start the app anew: what it writes there now is lost.").Because(fmt.Errorf("%s is gone", path))
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is missing", ledgerName).
+			WithHint("Restore it and restart the app: what the app writes now is lost.").Because(fmt.Errorf("%s is gone", path))
 	}
 	info, err := os.Stat(path)
 	if err != nil {
