@@ -51,7 +51,7 @@ func TestRangeFindsTheLimits(t *testing.T) {
 		{0, 1234, 1235, ""},
 	} {
 		good := func(n int64) bool { return n >= c.min && n <= c.max }
-		require.Equal(t, c.want, within(c.v, lowest, highest, show, rounds(func(f float64) int64 { return int64(f) }), good))
+		require.Equal(t, c.want, within(c.v, lowest, highest, show, roundNumbers(func(f float64) int64 { return int64(f) }), good))
 	}
 }
 
@@ -63,7 +63,7 @@ func FuzzFloatsAreOrdered(f *testing.F) {
 		if math.IsNaN(a) || math.IsNaN(b) { // has no place in the order
 			return
 		}
-		require.Equal(t, a, unordered(ordered(a)))
+		require.Equal(t, a, fromOrdered(ordered(a)))
 		if a < b {
 			require.Less(t, ordered(a), ordered(b))
 		}

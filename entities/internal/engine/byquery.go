@@ -120,7 +120,7 @@ var (
 
 func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
 	matching := read.FilterByName(k.Entity, e.app.Graph)
-	p["filter"] = described(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
+	p["filter"] = withDescription(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
 	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
 	p["all"] = object{"type": "boolean", "default": false, "description": "Affects every match, without limit."}
 	p["set"] = read.SetSchema(&k.Entity.Resource)
@@ -146,14 +146,14 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 	if err != nil {
 		return nil, err
 	}
-	affected, done, err := e.queriedTogether(ctx, t, k, ids, in, call)
+	affected, done, err := e.writeTogether(ctx, t, k, ids, in, call)
 	if done || err != nil {
-		return answer(member, affected), err
+		return countAnswer(member, affected), err
 	}
 	for i, id := range ids {
 		yes, err := do(ctx, t, k, id, in.changes)
 		if err != nil {
-			return nil, e.unfinished(k, id, err)
+			return nil, e.nameFailedRow(k, id, err)
 		}
 		if yes {
 			affected++
@@ -162,19 +162,19 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 			call.Progress(float64(i+1), float64(len(ids)), "")
 		}
 	}
-	return answer(member, affected), nil
+	return countAnswer(member, affected), nil
 }
 
-// queriedTogether writes all rows in a few statements where that can be.
-func (e *engine) queriedTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
+// writeTogether writes all rows in a few statements where that can be.
+func (e *engine) writeTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
 	if in.changes != nil {
 		return e.changeMany(ctx, t, k, ids, in.changes, call)
 	}
 	return e.deleteMany(ctx, t, k, ids, call)
 }
 
-// answer is a number as the answer of an operation.
-func answer(member string, n int) json.RawMessage {
+// countAnswer is a number as the answer of an operation.
+func countAnswer(member string, n int) json.RawMessage {
 	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
 }
 
@@ -194,13 +194,13 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.maxAffected}).
 			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
 	}
-	return k.scanned(ids)
+	return k.scanIDs(ids)
 }
 
 // updateOne changes a row. It counts if the change took place: a rule of the app
 // may do something else instead, or may have removed the row with an earlier one.
 func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
-	if t.hooked(k) {
+	if t.hasHooks(k) {
 		if there, err := t.visible(ctx, k, id); err != nil || !there {
 			return false, err
 		}
@@ -221,9 +221,9 @@ func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model
 	return e.remove(ctx, t, k, id)
 }
 
-// unfinished says which row stood in the way. What was done before it is undone
+// nameFailedRow says which row stood in the way. What was done before it is undone
 // with the call.
-func (e *engine) unfinished(k *kind, id any, err error) error {
+func (e *engine) nameFailedRow(k *kind, id any, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return err

@@ -45,8 +45,8 @@ func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 	return &callerView{engine: e.as(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
-// again is the same view for what comes after its call.
-func (s *callerView) again(t *tx) *callerView {
+// forLater is the same view for what comes after its call.
+func (s *callerView) forLater(t *tx) *callerView {
 	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
@@ -137,7 +137,7 @@ func (s *callerView) forget() {
 // with what Viewer puts into it.
 func (s *callerView) viewer() (context.Context, error) {
 	if s.viewing == nil {
-		if err := s.tx.bind(s.ctx); err != nil {
+		if err := s.tx.bindClient(s.ctx); err != nil {
 			return nil, err
 		}
 		ctx := s.tx.context(s.ctx)
@@ -160,8 +160,8 @@ func (s *callerView) viewer() (context.Context, error) {
 // hide rows of a kind from the caller.
 func (s *callerView) hides(k *kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
 
-// narrows reports whether the caller may see less of a kind's rows than there is.
-func (s *callerView) narrows(k *kind) bool {
+// mayHide reports whether the caller may see less of a kind's rows than there is.
+func (s *callerView) mayHide(k *kind) bool {
 	own := s.of(k)
 	return own == nil || own.partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
 }

@@ -58,7 +58,7 @@ func newEngine(app *shim.App, o Options) *engine {
 			continue
 		}
 		e.byName[s.Entity.Resource.Name] = k
-		s.Entity.Resource.Operations = offered(&s.Entity.Resource)
+		s.Entity.Resource.Operations = offeredOperations(&s.Entity.Resource)
 		for i := range s.Entity.Resource.Fields {
 			f := &s.Entity.Resource.Fields[i]
 			r, err := newRules(f)
@@ -83,8 +83,8 @@ func newEngine(app *shim.App, o Options) *engine {
 	return e
 }
 
-// offered are the operations that an entity has, of those that its schema names.
-func offered(r *catalog.Resource) []string {
+// offeredOperations are the operations that an entity has, of those that its schema names.
+func offeredOperations(r *catalog.Resource) []string {
 	wanted, out := r.Operations, []string{}
 	for i := range operations {
 		if o := &operations[i]; !(o.writes && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.op)) {
@@ -94,8 +94,8 @@ func offered(r *catalog.Resource) []string {
 	return out
 }
 
-// whole is the engine with all that there is.
-func (e *engine) whole() *engine {
+// unrestricted is the engine with all that there is.
+func (e *engine) unrestricted() *engine {
 	if e.base != nil {
 		return e.base
 	}
@@ -137,17 +137,17 @@ func (k *kind) edge(name string) (*edge, *kind) {
 	return nil, nil
 }
 
-// bound returns a native id as it is bound in plain SQL.
-func (k *kind) bound(id any) any {
+// bindID returns a native id as it is bound in plain SQL.
+func (k *kind) bindID(id any) any {
 	v, err := k.BindID(id)
 	if err != nil {
-		return unbound{err}
+		return invalidID{err}
 	}
 	return v
 }
 
-// unbound is an id that the app's own type does not give to databases; the
+// invalidID is an id that the app's own type does not give to databases; the
 // statement that it is bound in ends in its error.
-type unbound struct{ err error }
+type invalidID struct{ err error }
 
-func (u unbound) Value() (driver.Value, error) { return nil, u.err }
+func (u invalidID) Value() (driver.Value, error) { return nil, u.err }

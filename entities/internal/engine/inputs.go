@@ -139,7 +139,7 @@ func (d *decoder) complete(m *model, given any, replaces bool) {
 		return
 	}
 	members, _ := given.(map[string]any)
-	if _, named := members[d.kind.key().Name]; !replaces && (named || m.findable(d.kind)) {
+	if _, named := members[d.kind.key().Name]; !replaces && (named || m.hasUniqueKey(d.kind)) {
 		return
 	}
 	for _, lack := range m.missing(d.kind) {
@@ -173,19 +173,19 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		in.id, in.shown = d.own(v, "/id")
+		in.id, in.shown = d.ownID(v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
 		in.changes = d.model(v, "/changes", true)
 		d.askValidators(in.changes)
-		d.sameID(in)
+		d.dropOwnID(in)
 	}
 	in.ifVersion = d.version(members)
 	return in
 }
 
-// sameID takes the id out of changes that were made of an entity as it was read.
-func (d *decoder) sameID(in *patchInput) {
+// dropOwnID takes the id out of changes that were made of an entity as it was read.
+func (d *decoder) dropOwnID(in *patchInput) {
 	if in.changes == nil || in.changes.id == nil {
 		return
 	}
@@ -203,7 +203,7 @@ func decodeDelete(d *decoder, raw json.RawMessage) any {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		id, _ := d.own(v, "/id")
+		id, _ := d.ownID(v, "/id")
 		in.ids, in.places = []any{id}, []string{"/id"}
 	}
 	in.ifVersion = d.version(members)

@@ -154,11 +154,11 @@ func (d *decoder) model(v any, at string, withID bool) *model {
 }
 
 func (d *decoder) id(m *model, v any, at string) {
-	m.id, m.shown = d.own(v, at)
+	m.id, m.shown = d.ownID(v, at)
 }
 
-// own checks the id of an entity that the input is about.
-func (d *decoder) own(v any, at string) (id any, shown string) {
+// ownID checks the id of an entity that the input is about.
+func (d *decoder) ownID(v any, at string) (id any, shown string) {
 	id, shown, ok := d.key(d.kind, v, at)
 	if ok {
 		d.keys = append(d.keys, shown)
@@ -222,7 +222,7 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	if c.Form != nil {
 		canonical, err := c.Form.Canonical(value)
 		if err != nil {
-			d.fail(at, "%s: %s", f.Name, discreet(f, value, err.Error()))
+			d.fail(at, "%s: %s", f.Name, hideValue(f, value, err.Error()))
 		}
 		return canonical, err == nil
 	}
@@ -456,7 +456,7 @@ func (m *model) missing(k *kind) []fault.Detail {
 	}
 	for i := range m.edges {
 		if ed := &m.edges[i]; ed.json.ReadOnly && len(ed.link) > 0 {
-			out = append(out, m.elsewhere(ed))
+			out = append(out, m.readOnlyEdge(ed))
 		}
 	}
 	if k.key().Required && m.id == nil {
@@ -468,8 +468,8 @@ func (m *model) missing(k *kind) []fault.Detail {
 	return out
 }
 
-// elsewhere says that an edge is not written here, and why.
-func (m *model) elsewhere(ed *edgeValue) fault.Detail {
+// readOnlyEdge says that an edge is not written here, and why.
+func (m *model) readOnlyEdge(ed *edgeValue) fault.Detail {
 	message := ed.json.Name + " cannot be changed after creation"
 	if ed.json.ReadOnly {
 		why := ed.json.Reason

@@ -67,7 +67,7 @@ type Provider struct {
 	store   *store
 	keys    *keys      // nil where the app opens its databases itself
 	tapes   *tapes     // the same
-	journal *chronicle // likewise, or where it is switched off
+	journal *runJournal // likewise, or where it is switched off
 	mode    string     // how sets are migrated
 	hash    int32      // of the schema that they are migrated to
 	offer   catalog.Offer
@@ -131,7 +131,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.engine.reader.Indexed = s.way != nil // an app that migrates its own tables has none of our indexes
 	p.engine.writer = write.New(p.engine.reader)
 	for _, e := range p.app.Graph.Entities {
-		if !declared(&e.Resource, defaultSet) {
+		if !livesIn(&e.Resource, defaultSet) {
 			continue
 		}
 		_, _, release, err := s.backend.Use(ctx, defaultSet)
@@ -183,7 +183,7 @@ func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Bac
 func (p *Provider) firstSet() string {
 	first := defaultSet
 	for _, e := range p.app.Graph.Entities {
-		if declared(&e.Resource, defaultSet) {
+		if livesIn(&e.Resource, defaultSet) {
 			return defaultSet
 		}
 		for _, set := range e.Resource.Sets {

@@ -12,8 +12,8 @@ import (
 
 const defaultSet = "default"
 
-// declared reports whether an entity lives in a set.
-func declared(r *catalog.Resource, set string) bool {
+// livesIn reports whether an entity lives in a set.
+func livesIn(r *catalog.Resource, set string) bool {
 	if !backend.ValidSet.MatchString(set) {
 		return false
 	}
@@ -30,7 +30,7 @@ func declared(r *catalog.Resource, set string) bool {
 
 // checkSet refuses a set that an entity does not live in.
 func checkSet(r *catalog.Resource, set string) error {
-	if declared(r, set) {
+	if livesIn(r, set) {
 		return nil
 	}
 	sets := r.Sets

@@ -36,12 +36,12 @@ func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err er
 	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
 		client, err := s.app.Connect(d.Driver(), s.engine.hook)
 		if err == nil {
-			s.engine.attached(client)
+			s.engine.keepClient(client)
 		}
 		return client, err
 	}}
 	if s.way != nil {
-		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, reportOpened(s.way), s.fill
 		for _, e := range s.app.Graph.Entities {
 			schema.Tables = append(schema.Tables, e.Table)
 		}
@@ -150,7 +150,7 @@ func (t *tx) begin(ctx context.Context, d backend.Database, client any, release 
 		return t.store.verdict(t.set, err)
 	}
 	if t.attempt.Observed() {
-		inner = observed(inner, t.attempt)
+		inner = observe(inner, t.attempt)
 	}
 	t.sql, t.client, t.release = inner, client.(shim.Client), release
 	t.draft, _ = d.(backend.Draft)
@@ -189,11 +189,11 @@ func (t *tx) Write(ctx context.Context) error {
 	if err := t.sql.Write(ctx); err != nil {
 		return t.verdict(err)
 	}
-	return t.bind(ctx)
+	return t.bindClient(ctx)
 }
 
-// bind gives ent's own code the transaction.
-func (t *tx) bind(ctx context.Context) error {
+// bindClient gives ent's own code the transaction.
+func (t *tx) bindClient(ctx context.Context) error {
 	if t.ent != nil {
 		return nil
 	}
@@ -266,7 +266,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	if t.touched {
 		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
-			return t.unwritten(err)
+			return t.receiptFault(err)
 		}
 		if t.draft != nil {
 			if err := t.draft.Publish(ctx); err != nil {
@@ -281,12 +281,12 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
-	return t.finish(t.uncommitted(err))
+	return t.finish(t.commitFault(err))
 }
 
-// uncommitted is what a failed commit means. Rules of the database may be checked
+// commitFault is what a failed commit means. Rules of the database may be checked
 // only then.
-func (t *tx) uncommitted(err error) error {
+func (t *tx) commitFault(err error) error {
 	var known *fault.Fault
 	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
 		return err
@@ -301,8 +301,8 @@ func (t *tx) uncommitted(err error) error {
 	return t.verdict(err)
 }
 
-// unwritten is what a receipt that cannot be written means.
-func (t *tx) unwritten(err error) error {
+// receiptFault is what a receipt that cannot be written means.
+func (t *tx) receiptFault(err error) error {
 	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
 		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
 	}

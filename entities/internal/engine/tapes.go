@@ -126,7 +126,7 @@ func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
 	}
 	for end := time.Now().Add(shelving); ; {
 		k, err := l.Get(ctx, id)
-		if k != nil || err != nil || !fresh(id) || time.Now().After(end) {
+		if k != nil || err != nil || !startedRecently(id) || time.Now().After(end) {
 			return k, err
 		}
 		select { // another process may be about to write it
@@ -144,8 +144,8 @@ const (
 	isFresh  = 5 * time.Minute
 )
 
-// fresh tells of a run's id that the run began not long ago.
-func fresh(id string) bool {
+// startedRecently tells of a run's id that the run began not long ago.
+func startedRecently(id string) bool {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
 		return false
@@ -169,8 +169,8 @@ func (t *tapes) trim(ctx context.Context) error {
 	return l.Trim(ctx, time.Now().Add(-b.retention), b.most)
 }
 
-// room says how much a number of bytes is, to people.
-func room(bytes int64) string {
+// formatBytes says how much a number of bytes is, to people.
+func formatBytes(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KB", (bytes+1<<10-1)>>10)
 	}
@@ -185,7 +185,7 @@ func (t *tapes) check(ctx context.Context) catalog.Check {
 		var runs int
 		var bytes int64
 		if runs, bytes, err = l.Size(ctx); err == nil {
-			c.OK, c.Detail = true, fmt.Sprintf("%d runs kept, %s", runs, room(bytes))
+			c.OK, c.Detail = true, fmt.Sprintf("%d runs kept, %s", runs, formatBytes(bytes))
 			return c
 		}
 	}

@@ -167,12 +167,12 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 			return err
 		})
 		if err != nil && (ctx.Err() != nil || in.Strings["set"] != "") {
-			return plainly(set, err)
+			return withDatabaseMessage(set, err)
 		}
 		if err != nil {
 			// One set that cannot be migrated does not keep the others from it.
 			broken++
-			err = plainly(set, err)
+			err = withDatabaseMessage(set, err)
 			in.Err.Printf("%s: %v\n  hint: %s\n", set, err, fault.From(err).Hint)
 			continue
 		}
@@ -185,8 +185,8 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 	return nil
 }
 
-// plainly says what the database said: whoever migrates has to know.
-func plainly(set string, err error) error {
+// withDatabaseMessage says what the database said: whoever migrates has to know.
+func withDatabaseMessage(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) && (errors.Unwrap(known) == nil || strings.Contains(known.Message, errors.Unwrap(known).Error())) {
 		return err
@@ -210,8 +210,8 @@ type standing struct {
 	Do       string        `json:"do,omitempty"`
 }
 
-// look finds out where the sets are, without changing them.
-func look(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]standing, error) {
+// setStandings finds out where the sets are, without changing them.
+func setStandings(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]standing, error) {
 	var out []standing
 	for _, set := range sets {
 		err := b.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
@@ -223,21 +223,21 @@ func look(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) 
 			if err != nil {
 				return err
 			}
-			out = append(out, standing{set, v.State, v.At, moment(s.Made), moment(s.Migrated()), v.Pending, v.Why, v.Do})
+			out = append(out, standing{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Why, v.Do})
 			return nil
 		})
 		if err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 		if err != nil {
-			f := fault.From(plainly(set, err))
+			f := fault.From(withDatabaseMessage(set, err))
 			out = append(out, standing{Set: set, State: migrate.Apart, At: "unknown", Why: f.Message, Do: f.Hint})
 		}
 	}
 	return out, nil
 }
 
-func moment(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -259,7 +259,7 @@ func (p *Provider) migrationStatus(ctx context.Context, host catalog.Host, in *c
 	if err != nil {
 		return err
 	}
-	standings, err := look(ctx, b, w, sets)
+	standings, err := setStandings(ctx, b, w, sets)
 	if err != nil {
 		return err
 	}
@@ -289,13 +289,13 @@ func (p *Provider) migrationStatus(ctx context.Context, host catalog.Host, in *c
 var moods = map[migrate.State]catalog.Mood{migrate.Current: catalog.Good, migrate.Behind: catalog.Bad, migrate.Ahead: catalog.Bad, migrate.Apart: catalog.Bad}
 
 func printStandings(out catalog.Printer, place, mode string, standings []standing) {
-	out.Printf("%s, migrations %s, %s\n", place, mode, counted(len(standings)))
+	out.Printf("%s, migrations %s, %s\n", place, mode, countSets(len(standings)))
 	if len(standings) == 0 {
 		return
 	}
 	rows := [][]catalog.Cell{{{Text: "SET", Mood: catalog.Faint}, {Text: "STATE", Mood: catalog.Faint}, {Text: "AT", Mood: catalog.Faint}, {Text: "MADE", Mood: catalog.Faint}, {Text: "MIGRATED", Mood: catalog.Faint}}}
 	for _, s := range standings {
-		rows = append(rows, []catalog.Cell{{Text: s.Set}, {Text: string(s.State), Mood: moods[s.State]}, {Text: s.At}, {Text: dash(s.Made)}, {Text: dash(s.Migrated)}})
+		rows = append(rows, []catalog.Cell{{Text: s.Set}, {Text: string(s.State), Mood: moods[s.State]}, {Text: s.At}, {Text: orDash(s.Made)}, {Text: orDash(s.Migrated)}})
 	}
 	out.Table(rows)
 	// What holds for many sets is said once.
@@ -312,19 +312,19 @@ func printStandings(out catalog.Printer, place, mode string, standings []standin
 		same[text] = append(same[text], s.Set)
 	}
 	for _, text := range order {
-		out.Printf("\n%s: %s\n", few(same[text]), text)
+		out.Printf("\n%s: %s\n", listSome(same[text]), text)
 	}
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-// few names some of many sets.
-func few(sets []string) string {
+// listSome names some of many sets.
+func listSome(sets []string) string {
 	const most = 5
 	if len(sets) <= most {
 		return strings.Join(sets, ", ")
@@ -332,7 +332,7 @@ func few(sets []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(sets[:most], ", "), len(sets)-most)
 }
 
-func counted(n int) string {
+func countSets(n int) string {
 	if n == 1 {
 		return "1 set"
 	}

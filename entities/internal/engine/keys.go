@@ -89,7 +89,7 @@ func (k *keys) Claim(ctx context.Context, c run.Claim) (standing run.Standing, e
 		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
 			return err
 		}
-		k.tidy(l, c.Retention)
+		k.forgetOldSometimes(l, c.Retention)
 		standing, err = l.Claim(ctx, c)
 		return err
 	})
@@ -103,8 +103,8 @@ const (
 	tidyMost  = 200
 )
 
-// tidy forgets what is older than the retention, now and then, beside the runs.
-func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
+// forgetOldSometimes forgets what is older than the retention, now and then, beside the runs.
+func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if time.Since(k.tidied) < tidyEvery {

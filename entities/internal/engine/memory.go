@@ -31,8 +31,8 @@ func (t *tx) holdNotes(n int) error {
 // releaseNotes takes notes off the count that a savepoint has undone.
 func (t *tx) releaseNotes(n int) { t.attempt.Release(n * noteBytes) }
 
-// pass counts what is kept until the call ends.
-func (t *tx) pass(n int) error {
+// holdUntilCallEnds counts what is kept until the call ends.
+func (t *tx) holdUntilCallEnds(n int) error {
 	if err := t.attempt.Hold(n); err != nil {
 		return err
 	}
@@ -40,13 +40,13 @@ func (t *tx) pass(n int) error {
 	return nil
 }
 
-// passKey is pass for an id that was read. It ends early where the context does.
-func (t *tx) passKey(ctx context.Context) read.Admit {
+// holdKey is pass for an id that was read. It ends early where the context does.
+func (t *tx) holdKey(ctx context.Context) read.Admit {
 	return func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return t.pass(keyBytes)
+		return t.holdUntilCallEnds(keyBytes)
 	}
 }
 
@@ -57,9 +57,9 @@ func (t *tx) passed(before int) {
 	t.passing = before
 }
 
-// foresee counts, where the run records, that a row which was written takes n bytes now,
+// holdImage counts, where the run records, that a row which was written takes n bytes now,
 // so that a run which cannot keep what it changes ends before it has changed everything.
-func (t *tx) foresee(k *kind, id any, n int) error {
+func (t *tx) holdImage(k *kind, id any, n int) error {
 	if !t.attempt.Records() {
 		return nil
 	}
