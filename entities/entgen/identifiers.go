@@ -115,7 +115,7 @@ func checkNames(file string, src []byte, declared map[string]string) error {
 			problems = append(problems, fmt.Sprintf("%s: it declares %s, which the generated %s also declares; rename it", by, name, file))
 		}
 	}
-	return listed(problems)
+	return problemList(problems)
 }
 
 func importName(i *ast.ImportSpec) string {

@@ -118,7 +118,7 @@ func (m *model) read() {
 	for _, n := range m.graph.Nodes {
 		if n.IsView() || !n.HasOneFieldID() {
 			if m.exposed[n.Name] != nil {
-				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compound(n))
+				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compositeIDName(n))
 			}
 			continue
 		}
@@ -126,7 +126,7 @@ func (m *model) read() {
 	}
 }
 
-// decode reads an annotation, which ent gives as a JSON map.
+// decode reads an annotation, which ent passes as a JSON map.
 func decode[T any](m *model, where string, all gen.Annotations, name string) *T {
 	raw, ok := all[name]
 	if !ok {
@@ -228,7 +228,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), Unexposed: m.unexposed(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
-			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: flag(a.ReadOnly), Cascades: flag(a.Cascades),
+			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades),
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: n.ID.UserDefined && !n.ID.Default, Immutable: true, Generated: !n.ID.UserDefined || n.ID.Default, ReadOnly: !n.ID.UserDefined},
 		},
@@ -271,7 +271,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 func (m *model) checkSets(n *gen.Type, e *gen.Edge) {
 	own, target := sets(m.exposed[n.Name]), sets(m.exposed[e.Type.Name])
 	for _, set := range own {
-		if !slices.ContainsFunc(target, func(pattern string) bool { return covers(pattern, set) }) {
+		if !slices.ContainsFunc(target, func(pattern string) bool { return includesPattern(pattern, set) }) {
 			m.problem("%s.%s: %s has the set %q, and %s has %s only: a relationship cannot leave its set. Give %s the set too, or hide the edge from callers with expose.Edge{Hidden: expose.Yes()}",
 				n.Name, e.Name, n.Name, set, e.Type.Name, strings.Join(target, ", "), e.Type.Name)
 		}
@@ -286,8 +286,8 @@ func sets(a *expose.Entity) []string {
 	return a.Sets
 }
 
-// covers reports whether every set that one pattern means is meant by another.
-func covers(pattern, set string) bool {
+// includesPattern reports whether every set that one pattern means is meant by another.
+func includesPattern(pattern, set string) bool {
 	prefix, several := strings.CutSuffix(pattern, "*")
 	return pattern == set || several && strings.HasPrefix(set, prefix)
 }

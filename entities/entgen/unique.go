@@ -11,7 +11,7 @@ import (
 )
 
 // upsertBy returns the JSON names of the key that an annotation declares, and
-// reports what is no key: values that are not always there, or not unique, do not
+// reports what is not a key: values that are not always there, or not unique, do not
 // say which entity is meant.
 func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
 	if len(a.UpsertBy) == 0 {

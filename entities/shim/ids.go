@@ -13,7 +13,7 @@ type IDForm struct {
 	// ParseID reads an id as callers write it; FormatID is its inverse.
 	ParseID  func(text string) (any, error)
 	FormatID func(id any) string
-	// ScanID reads an id as the database gives it; BindID is its inverse.
+	// ScanID reads an id as the database returns it; BindID is its inverse.
 	ScanID func(src any) (any, error)
 	BindID func(id any) (any, error)
 }

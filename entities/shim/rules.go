@@ -17,7 +17,7 @@ type Rows func(bound int) (text string, args []any)
 var ErrNotRows = errors.New("only rules that choose rows are supported")
 
 // Readable makes Rows of a query that its type's interceptors and policy have
-// prepared. q is what they left of it, and query makes its statement anew.
+// prepared. q is what they left of it, and query makes its statement again.
 func Readable(q *ent.QueryContext, id string, query func() *sql.Selector) (Rows, error) {
 	switch {
 	case q.Limit != nil || q.Offset != nil:

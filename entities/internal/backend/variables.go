@@ -81,11 +81,11 @@ func decodeVariables(carried any) (out []Variable, err error) {
 
 type heldKey struct{}
 
-// hold takes the session variables of a context away from ent, which would set them
+// detachVariables takes the session variables of a context away from ent, which would set them
 // on the connection, and leaves them where Variables finds them. Only PostgreSQL has
 // such variables: without them the database would not keep apart what they keep
 // apart.
-func hold(ctx context.Context, spoken string) (context.Context, error) {
+func detachVariables(ctx context.Context, spoken string) (context.Context, error) {
 	vars, err := Variables(ctx)
 	if err != nil {
 		return nil, err

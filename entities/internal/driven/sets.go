@@ -57,7 +57,7 @@ func New(ctx context.Context, open Open, first string, schema backend.Schema, le
 func (s *Sets) openSet(ctx context.Context, set string) (backend.Database, any, error) {
 	drv, err := s.open(ctx, set)
 	if err != nil {
-		return nil, nil, unopened(set, err)
+		return nil, nil, openFault(set, err)
 	}
 	if drv == nil {
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the app's Open returned no driver for the set %q", set)
@@ -99,8 +99,8 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	return attached, d, nil
 }
 
-// unopened says that the app's Open failed. Its own words are the app's.
-func unopened(set string, err error) error {
+// openFault says that the app's Open failed. Its own words are the app's.
+func openFault(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return err
@@ -142,25 +142,25 @@ func (s *Sets) Use(ctx context.Context, set string) (d backend.Database, attache
 	return s.opened.Use(ctx, set)
 }
 
-// errOwn is what stands where a set's tables would be looked at or changed.
-func errOwn() error {
+// errMigratedByApp is what stands where a set's tables would be looked at or changed.
+func errMigratedByApp() error {
 	return fault.New(fault.CapabilityUnsupported, "the app opens its databases itself, so it also migrates their tables").
 		WithHint("Use the app's own migrations.")
 }
 
 // Look implements backend.Backend.
 func (s *Sets) Look(context.Context, string, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // Change implements backend.Backend.
 func (s *Sets) Change(context.Context, string, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // Scratch implements backend.Backend.
 func (s *Sets) Scratch(context.Context, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // SpansSets implements backend.Backend: each set has a driver of its own.

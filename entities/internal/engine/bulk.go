@@ -18,7 +18,7 @@ import (
 // maxPendingRows bounds the rows that wait to be inserted together.
 const maxPendingRows = 512
 
-// maxStored bounds what one call gives back of what it stored, in bytes.
+// maxStored bounds what one call returns of what it stored, in bytes.
 const maxStored = 8 << 20
 
 // bulk is one call that stores many models. They are stored in their order as far
@@ -33,7 +33,7 @@ type bulk struct {
 	models []*model
 
 	ready    []*prepared     // by model; nil where a model goes its own way
-	existing    map[string]bool // ids that exist, those of this call included
+	existing map[string]bool // ids that exist, those of this call included
 	pending  []int           // models whose rows wait
 	items    [][]byte        // the answer, by model
 	size     int             // of the answer, in bytes

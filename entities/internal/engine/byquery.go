@@ -127,7 +127,7 @@ func queryInputSchema(e *engine, k *kind, p object, required ...string) json.Raw
 	return input(p, required...)
 }
 
-// each does something with one of the rows that matched, and tells whether it
+// each does something with one of the rows that matched, and reports whether it
 // counts.
 type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error)
 

@@ -16,8 +16,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// callerView is the entities as the caller of one call sees them: what his rights,
-// the surface that he calls from and the run's `only` leave of them exists in his
+// callerView is the entities as the caller of one call sees them: what its rights,
+// the surface that it calls from and the run's `only` leave of them exists in its
 // filters and relationships, and nothing else, or it could be read, or guessed at,
 // from the other side of an edge; and of each entity there are the rows that the
 // app's policies and interceptors let him read.
@@ -53,7 +53,7 @@ func (s *callerView) forLater(t *tx) *callerView {
 // Entity implements filter.Graph.
 func (s *callerView) Entity(name string) *descriptor.Entity { return s.engine.app.Graph.Entity(name) }
 
-// of returns a kind as the caller sees it, nil where he does not.
+// of returns a kind as the caller sees it, nil if it does not.
 func (s *callerView) of(k *kind) *kind { return s.engine.byName[k.name()] }
 
 // shows reports whether the caller is answered with rows of a kind.
@@ -126,7 +126,7 @@ func (s *callerView) ruleOrNothing(k *kind) (*filter.Rule, error) {
 	return r, err
 }
 
-// forget has rules asked anew: what was written may have been what they look at.
+// forget makes rules be asked again: what was written may have been what they look at.
 func (s *callerView) forget() {
 	if s != nil {
 		clear(s.rules)

@@ -148,7 +148,7 @@ func (s *callerView) mayFollow(child *kind, r *descriptor.Referrer) bool {
 	return mayFollowReference(s.sight.Resource(child.name()), child, r)
 }
 
-// mayFollowReference is mayFollow for an entity as somebody sees it, nil where he does not.
+// mayFollowReference is mayFollow for an entity as somebody sees it, nil if it does not.
 func mayFollowReference(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
 	switch {
 	case seen == nil:

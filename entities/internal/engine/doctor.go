@@ -108,7 +108,7 @@ func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, 
 			continue
 		}
 		c.Detail, c.Hint = fmt.Sprintf("the tables of %s are %s: %s", s.Set, s.State, s.Why), s.Do
-		// A set that is migrated at its next use is no failure.
+		// A set that is migrated at its next use is not a failure.
 		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
 			break
 		}

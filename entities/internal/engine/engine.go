@@ -102,7 +102,7 @@ func (e *engine) unrestricted() *engine {
 	return e
 }
 
-// resource describes an entity as it is seen, nil where it is not.
+// resource describes an entity as it is seen, nil if it is not.
 func (e *engine) resource(name string) *catalog.Resource {
 	if e.sight != nil {
 		return e.sight.Resource(name)

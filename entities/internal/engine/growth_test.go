@@ -140,7 +140,7 @@ func (g *grown) migrate(version int, line string) (out, errs string, err error) 
 	return "", "", nil
 }
 
-// does runs a command that must succeed, and gives what it printed.
+// does runs a command that must succeed, and returns what it printed.
 func (g *grown) does(version int, line string) string {
 	g.Helper()
 	out, errs, err := g.migrate(version, line)

@@ -34,7 +34,7 @@ type (
 )
 
 // open reads the input object and reports unknown members. It returns nil where
-// the input is no object.
+// the input is not an object.
 func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
 	v, problem := filter.Input(raw)
 	if problem != nil {

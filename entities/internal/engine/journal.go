@@ -39,7 +39,7 @@ func journalSettings() []catalog.Setting {
 	}
 }
 
-// runJournal is the journal of an app in the place that is no set's.
+// runJournal is the journal of an app in the app's own database.
 type runJournal struct {
 	store  *store
 	owner  backend.Owner
@@ -58,7 +58,7 @@ type runJournal struct {
 var _ run.JournalKeeper = (*Provider)(nil)
 
 // Journal implements run.JournalKeeper. An app that opens its databases itself has
-// no place for what is no set's: its journal is lines in the log.
+// no place for data outside the sets: its journal is lines in the log.
 func (p *Provider) Journal() journal.Sink {
 	if p.journal == nil {
 		return nil

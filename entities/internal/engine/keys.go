@@ -34,7 +34,7 @@ var (
 )
 
 // Ledger implements run.LedgerKeeper. An app that opens its databases itself has no
-// place for what is no set's.
+// place for data outside the sets.
 func (p *Provider) Ledger() run.Ledger {
 	if p.keys == nil {
 		return nil
@@ -161,7 +161,7 @@ func (k *keys) forgetReply(ctx context.Context, set, id string) error {
 	return tx.Commit(ctx)
 }
 
-// use returns a set that was written to once. gone tells that it is not there any
+// use returns a set that was written to once. gone reports that it does not exist any
 // more: looking for a receipt makes no set.
 func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
 	sets, err := k.store.backend.Sets(ctx)

@@ -48,7 +48,7 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 	return affected, true, nil
 }
 
-// deleteMany deletes rows in a few statements, and gives how many there were. done
+// deleteMany deletes rows in a few statements, and returns how many there were. done
 // is as that of changeMany.
 func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
 	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {

@@ -125,7 +125,7 @@ func (d *decoder) err() error {
 
 // model checks a model or a set of changes. Fields that the system keeps may
 // stand in it, since a model that was read is sent back whole; they are checked
-// and left out. withID tells that the id may stand in it.
+// and left out. withID says that it may contain the id.
 func (d *decoder) model(v any, at string, withID bool) *model {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -166,7 +166,7 @@ func (d *decoder) ownID(v any, at string) (id any, shown string) {
 	return id, shown
 }
 
-// key checks an id of a kind and gives its native form.
+// key checks an id of a kind and returns its native form.
 func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool) {
 	seen, problem := filter.Key(k.Entity, v, at)
 	if problem == nil {
@@ -195,7 +195,7 @@ func (d *decoder) field(m *model, f *catalog.Field, v any, at string) {
 	}
 }
 
-// value checks the value of a field and gives it as the converters of package
+// value checks the value of a field and returns it as the converters of package
 // shim take it.
 func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, bool) {
 	if v == nil {

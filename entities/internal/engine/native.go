@@ -162,7 +162,7 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	return out, nil
 }
 
-// driverValue returns a value of ent's as ent gives it to the driver.
+// driverValue returns a value of ent's as ent passes it to the driver.
 func driverValue(c *descriptor.Column, v any) (any, error) {
 	if c.Storage != descriptor.JSON || c.Form != nil {
 		return v, nil
@@ -174,7 +174,7 @@ func driverValue(c *descriptor.Column, v any) (any, error) {
 	return json.RawMessage(raw), nil
 }
 
-// insert stores one new entity in one statement, and gives its JSON.
+// insert stores one new entity in one statement, and returns its JSON.
 func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
 	if err := t.holdNotes(1); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (t *tx) noteUpdated(k *kind, id any) {
 	t.reserve(note{kind: k, id: id, action: run.Update})
 }
 
-// update changes an entity in one statement and gives what it became; nil where
+// update changes an entity in one statement and returns what it became; nil where
 // there is none with the id, or none at the version.
 func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
 	if err := t.holdNotes(1); err != nil {

@@ -308,7 +308,7 @@ func (t *tx) referringThrough(ctx context.Context, k *kind, r *descriptor.Referr
 	return t.referring(ctx, k, r.Column, ids...)
 }
 
-// ids reads the ids that a query gives.
+// ids reads the ids that a query returns.
 func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error) {
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {

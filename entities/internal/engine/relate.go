@@ -147,7 +147,7 @@ func difference(ids, others []any) []any {
 	return out
 }
 
-// setOf gives native ids, all of which can be keys of maps, as a set.
+// setOf returns native ids, all of which are comparable, as a set.
 func setOf(ids []any) map[any]bool {
 	out := make(map[any]bool, len(ids))
 	for _, id := range ids {

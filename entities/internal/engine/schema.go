@@ -203,7 +203,7 @@ func (k *kind) modelSchema(withID bool) object {
 	return withDescription(s, strings.Join(say, " "))
 }
 
-// outputSchema is the entity as reading gives it; every field may be left out by
+// outputSchema is the entity as reads return it; every field may be left out by
 // `fields`, and edges are there with `with`.
 func (k *kind) outputSchema() object {
 	p := object{k.key().Name: object{"type": "string"}}

@@ -51,7 +51,7 @@ var (
 )
 
 // Shelf implements run.TapeKeeper. An app that opens its databases itself has no
-// place for what is no set's.
+// place for data outside the sets.
 func (p *Provider) Shelf() run.Shelf {
 	if p.tapes == nil {
 		return nil

@@ -46,7 +46,7 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 	return out, nil
 }
 
-// readVisible reads a row as the caller may see it; nil where there is none for him.
+// readVisible reads a row as the caller may see it; nil if there is none for the caller.
 func (t *tx) readVisible(ctx context.Context, k *kind, id any) ([]byte, error) {
 	rule, err := t.caller.ruleOrNothing(k)
 	if err != nil || !t.caller.shows(k) {
@@ -229,7 +229,7 @@ func keptByPolicy(k *kind, what string) error {
 		WithHint("Somebody with other rights must do this.")
 }
 
-// native returns the id that a reference field has, as ParseID gives it.
+// native returns the id that a reference field has, as ParseID returns it.
 func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
 
 // danglingReference is the problem of a reference that leads nowhere. It does not name an entity

@@ -132,7 +132,7 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 	return encode(object{k.key().Name: k.FormatID(id)}), nil
 }
 
-// change writes to an entity that exists, and gives what it became.
+// change writes to an entity that exists, and returns what it became.
 func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
 		if missing := m.missing(t.caller.of(k)); len(missing) > 0 {

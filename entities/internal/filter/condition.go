@@ -147,7 +147,7 @@ func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string,
 	if !ok {
 		return nil
 	}
-	return negated(&compare{whole(c), "=", arg}, negate)
+	return negated(&compare{equalityColumn(c), "=", arg}, negate)
 }
 
 func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
@@ -155,7 +155,7 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 	if !ok {
 		return nil
 	}
-	in := &oneOf{operand: whole(c)}
+	in := &oneOf{operand: equalityColumn(c)}
 	null := false
 	for i, item := range items {
 		if item == nil && (f.Nullable || c.Nullable) {

@@ -42,7 +42,7 @@ func Input(raw json.RawMessage) (any, *fault.Detail) {
 	return v, nil
 }
 
-// decodeSlowly says what is wrong, and mends what is no UTF-8.
+// decodeSlowly says what is wrong, and repairs what is not UTF-8.
 func decodeSlowly(raw json.RawMessage) (any, error) {
 	var twice *exact.Repeated
 	if err := exact.Once(raw); errors.As(err, &twice) {
@@ -68,7 +68,7 @@ type reader struct {
 	err  error
 }
 
-// next returns the first byte that is no blank.
+// next returns the first byte that is not blank.
 func (r *reader) next() byte {
 	for {
 		switch c := r.text[r.at]; c {

@@ -16,18 +16,18 @@ import (
 // the schema has not been planned yet, or the files are those of another build.
 func (w Files) Check() error {
 	switch {
-	case w.Dir.leads() == w.Hash:
+	case w.Dir.schemaHash() == w.Hash:
 		return nil
 	case len(w.Dir.files) == 0:
 		return fault.Newf(fault.ServiceUnavailable, "there are no migrations in %s, and `migrations.mode` is versioned", w.Dir.place).
 			WithHint("Plan the first one with `%s plan NAME`, or set `migrations.dir` to their folder.", w.Command)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s lead to the schema %s at %s, and this build has the schema %s", w.Dir.place, text(w.Dir.leads()), w.Dir.last(), text(w.Hash)).
+	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s lead to the schema %s at %s, and this build has the schema %s", w.Dir.place, hashText(w.Dir.schemaHash()), w.Dir.last(), hashText(w.Hash)).
 		WithHint("If the schema has changed, plan a migration: `%s plan NAME`. Otherwise run the build that the files belong to.", w.Command)
 }
 
 // Mark implements Way.
-func (w Files) Mark() int32 { return mark(w.Hash, ledger.Version, w.Dir.sum()) }
+func (w Files) Mark() int32 { return mark(w.Hash, ledger.Version, w.Dir.digest()) }
 
 // Create implements Way.
 func (w Files) Create(ctx context.Context, drv dialect.Driver) error {
@@ -94,7 +94,7 @@ func (w Files) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) 
 func (w Files) judge(s ledger.Set) *Verdict {
 	v := &Verdict{State: Current, set: s, At: "unknown"}
 	if s.Known {
-		v.At = text(s.Schema)
+		v.At = hashText(s.Schema)
 	}
 	apart := func(do, format string, args ...any) *Verdict {
 		v.State, v.Why, v.Do = Apart, fmt.Sprintf(format, args...), do
@@ -142,7 +142,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 			}
 		}
 		if adopted < 0 {
-			return apart("Run the build that made them, and plan its schema into the directory first.", "they have the schema %s, to which no migration in %s leads", text(s.Schema), w.Dir.place)
+			return apart("Run the build that made them, and plan its schema into the directory first.", "they have the schema %s, to which no migration in %s leads", hashText(s.Schema), w.Dir.place)
 		}
 		v.adopt, next = w.Dir.files[next:adopted+1], adopted+1
 		v.At = w.Dir.files[adopted].Version()
@@ -167,11 +167,11 @@ func (w Files) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
 	if err := ledger.Migrate(ctx, drv); err != nil {
 		return v, err
 	}
-	return v, w.adopt(ctx, drv, v)
+	return v, w.noteAdopted(ctx, drv, v)
 }
 
-// adopt keeps that files are in effect that did not run.
-func (w Files) adopt(ctx context.Context, drv dialect.Driver, v *Verdict) error {
+// noteAdopted keeps that files are in effect that did not run.
+func (w Files) noteAdopted(ctx context.Context, drv dialect.Driver, v *Verdict) error {
 	for _, f := range v.adopt {
 		if err := w.note(ctx, drv, ledger.Adopted, f, time.Now()); err != nil {
 			return err
@@ -196,7 +196,7 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	if err := ledger.Migrate(ctx, drv); err != nil {
 		return v, err
 	}
-	if err := w.adopt(ctx, drv, v); err != nil {
+	if err := w.noteAdopted(ctx, drv, v); err != nil {
 		return v, err
 	}
 	for _, f := range v.pending {

@@ -39,7 +39,7 @@ func CheckName(name string) error {
 }
 
 // Plan compares what the directory leads to, run on a scratch place, with the
-// schema. It gives nil where they are the same and the last file says so.
+// schema. It returns nil if they are the same and the last file says so.
 func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, now time.Time) (*Plan, error) {
 	if err := w.Replay(ctx, scratch); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	if err != nil {
 		return nil, err
 	}
-	if len(d.plan.Changes) == 0 && w.Dir.leads() == w.Hash {
+	if len(d.plan.Changes) == 0 && w.Dir.schemaHash() == w.Hash {
 		return nil, nil
 	}
 	version := now.UTC().Format(versionForm)
@@ -69,7 +69,7 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	if err != nil {
 		return nil, err
 	}
-	head := header + text(w.Hash) + " " + scratch.Dialect() + "\n\n"
+	head := header + hashText(w.Hash) + " " + scratch.Dialect() + "\n\n"
 	for _, b := range d.Blocks {
 		head += "-- Review this: " + b + ".\n"
 	}
@@ -90,7 +90,7 @@ func (w Files) Replay(ctx context.Context, scratch dialect.Driver) error {
 	return nil
 }
 
-// Write puts a plan into the directory at path, with its sum, and gives the file's
+// Write puts a plan into the directory at path, with its sum, and returns the file's
 // path. Nothing is there where it fails.
 func (w Files) Write(p *Plan, path string) (string, error) {
 	file := filepath.Join(path, p.name)
@@ -120,7 +120,7 @@ func (w Files) Write(p *Plan, path string) (string, error) {
 }
 
 // Sum checks that the files of the directory at path run from the start, and
-// writes atlas.sum anew. It says where they do not lead to the schema.
+// rewrites atlas.sum. It says where they do not lead to the schema.
 func (w Files) Sum(ctx context.Context, scratch dialect.Driver, path string) (note string, err error) {
 	if err := w.Replay(ctx, scratch); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (w Files) Sum(ctx context.Context, scratch dialect.Driver, path string) (no
 	if err != nil {
 		return "", err
 	}
-	if w.Dir.leads() == w.Hash && len(d.plan.Changes) > 0 {
+	if w.Dir.schemaHash() == w.Hash && len(d.plan.Changes) > 0 {
 		note = "the files claim to lead to this build's schema, but do not: " + strings.Join(d.Statements(), "; ")
 	}
 	if err := writeSum(path); err != nil {

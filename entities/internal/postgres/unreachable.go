@@ -16,24 +16,24 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// unreachable says why there is no connection, on one line, and what to do. It is for
+// unreachableError says why there is no connection, on one line, and what to do. It is for
 // the person at the machine: it names the server.
-func unreachable(config *pgx.ConnConfig, err error) error {
-	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", where(config), strings.Join(reasons(err), "; ")).
-		WithHint("%s", remedy(config, err)).Because(err)
+func unreachableError(config *pgx.ConnConfig, err error) error {
+	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", serverAddress(config), strings.Join(reasons(err), "; ")).
+		WithHint("%s", connectHint(config, err)).Because(err)
 }
 
-// away is unreachable in words for everybody.
-func away(config *pgx.ConnConfig, err error) error {
+// unreachableFault is unreachable in words for everybody.
+func unreachableFault(config *pgx.ConnConfig, err error) error {
 	return fault.New(fault.ServiceUnavailable, "the database cannot be reached").
-		WithHint("Try again. If it keeps failing, the server's log says why.").Because(unreachable(config, err))
+		WithHint("Try again. If it keeps failing, the server's log says why.").Because(unreachableError(config, err))
 }
 
-// remedy is what to do about a connection that cannot be made.
-func remedy(config *pgx.ConnConfig, err error) string {
+// connectHint is what to do about a connection that cannot be made.
+func connectHint(config *pgx.ConnConfig, err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return remedyOf(config, answer.Code)
+		return serverHint(config, answer.Code)
 	}
 	var name *net.DNSError
 	var network net.Error
@@ -53,8 +53,8 @@ func remedy(config *pgx.ConnConfig, err error) string {
 	return "Check `database`, the network and the server's log."
 }
 
-// remedyOf is what to do about a server's own refusal.
-func remedyOf(config *pgx.ConnConfig, code string) string {
+// serverHint is what to do about a server's own refusal.
+func serverHint(config *pgx.ConnConfig, code string) string {
 	switch {
 	case code == "08P01":
 		return "A pooler between the app and the server must keep sessions: pool_mode = session, and ignore_startup_parameters = search_path."
@@ -70,7 +70,7 @@ func remedyOf(config *pgx.ConnConfig, code string) string {
 	return "Check `database` and the server's log."
 }
 
-func where(config *pgx.ConnConfig) string {
+func serverAddress(config *pgx.ConnConfig) string {
 	if strings.HasPrefix(config.Host, "/") {
 		return config.Host + "/" + config.Database
 	}

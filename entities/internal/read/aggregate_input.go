@@ -104,7 +104,7 @@ func (in *input) group(a *Aggregate, v any, at string) {
 	of, known := in.source(name, at+"/field", group)
 	c := column{name: name, of: of, by: in.unit(of, known, m, at)}
 	if c.by != "" {
-		c.name += capital(string(c.by))
+		c.name += capitalize(string(c.by))
 	}
 	if as, ok := m["as"]; ok {
 		c.name, ok = as.(string)
@@ -170,11 +170,11 @@ func (in *input) measures(a *Aggregate, c call, m map[string]any, at, member str
 	}
 	for _, n := range in.names(v, at+"/"+member, "fields") {
 		of, _ := in.source(n.name, n.at, c)
-		in.add(a, column{name: member + capital(n.name), call: c, of: of}, n.at)
+		in.add(a, column{name: member + capitalize(n.name), call: c, of: of}, n.at)
 	}
 }
 
-func capital(name string) string {
+func capitalize(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]
 }
@@ -192,7 +192,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		if name == in.entity.Resource.Key.Name {
 			of.field.Type = catalog.TypeID
 		}
-		if why := unfit(&of.field, c); why != "" {
+		if why := whyUnfit(&of.field, c); why != "" {
 			in.fail(at, filter.Quote(name)+" of type "+string(of.field.Type)+" "+why)
 			return missing, false
 		}
@@ -212,7 +212,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Form: target.Key.Form, Nullable: true},
 		long:   in.long(&target.Resource.Key, &target.Key),
 	}
-	if why := unfit(&of.field, c); why != "" {
+	if why := whyUnfit(&of.field, c); why != "" {
 		in.fail(at, "the relationship "+filter.Quote(name)+" "+why)
 		return missing, false
 	}
@@ -227,7 +227,7 @@ func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
 			f = &target.Resource.Key
 		}
 	}
-	return unbounded(f, c, MaxValue)
+	return isUnbounded(f, c, MaxValue)
 }
 
 // sources are the names that columns can be made of.
@@ -241,8 +241,8 @@ func (in *input) sources() []string {
 	return out
 }
 
-// unfit says why a computation does not apply to a field, "" where it does.
-func unfit(f *catalog.Field, c call) string {
+// whyUnfit says why a computation does not apply to a field, "" where it does.
+func whyUnfit(f *catalog.Field, c call) string {
 	if f.Opaque && f.Type != catalog.TypeJSON && c != group && c != distinct {
 		return "is stored in a format of its own: it can only be grouped and counted"
 	}
@@ -298,10 +298,10 @@ func (in *input) add(a *Aggregate, c column, at string) {
 	a.columns = append(a.columns, c)
 }
 
-// alone is a graph without entities: columns have no relationships.
-type alone struct{}
+// noEntities is a graph without entities: columns have no relationships.
+type noEntities struct{}
 
-func (alone) Entity(string) *descriptor.Entity { return nil }
+func (noEntities) Entity(string) *descriptor.Entity { return nil }
 
 // having reads a filter over the columns.
 func (in *input) having(a *Aggregate) {
@@ -316,18 +316,18 @@ func (in *input) having(a *Aggregate) {
 		rows.Resource.Fields = append(rows.Resource.Fields, a.columns[1+i].field)
 		rows.Columns = append(rows.Columns, a.columns[1+i].inner)
 	}
-	tree, details := filter.Check(v, rows, alone{}, "/having")
+	tree, details := filter.Check(v, rows, noEntities{}, "/having")
 	for i := range details {
 		if strings.HasPrefix(details[i].Message, "unknown field") {
-			details[i].Message += a.columnsThere()
+			details[i].Message += a.columnsHint()
 		}
 	}
 	in.details = append(in.details, details...)
 	a.having = tree
 }
 
-// columnsThere ends a message about a column that is not there.
-func (a *Aggregate) columnsThere() string {
+// columnsHint ends a message about a column that is not there.
+func (a *Aggregate) columnsHint() string {
 	names := make([]string, len(a.columns))
 	for i := range a.columns {
 		names[i] = a.columns[i].name
@@ -349,7 +349,7 @@ func (in *input) positions(a *Aggregate) {
 			i := slices.Index(known, name)
 			switch {
 			case i < 0:
-				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsThere())
+				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsHint())
 				continue
 			case taken[i]:
 				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")

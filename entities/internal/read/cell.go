@@ -78,7 +78,7 @@ func (c *cell) Scan(src any) error {
 	if c.keep != nil {
 		switch v := src.(type) {
 		case []byte:
-			*c.keep = blob(v)
+			*c.keep = keyBytes(v)
 		case time.Time: // in the form that cursors have
 			*c.keep = v.UTC().Format(sqltext.SQLiteTime)
 		default:
@@ -98,9 +98,9 @@ func (c *cell) Scan(src any) error {
 	}
 	var err error
 	if c.kind == kindHeld {
-		b, err = appendHeld(b, c.form, src)
+		b, err = appendFormValue(b, c.form, src)
 		if err != nil {
-			err = unreadable(strings.Trim(c.key, `,":`), err)
+			err = unreadableFault(strings.Trim(c.key, `,":`), err)
 		}
 	} else {
 		b, err = appendValue(b, c.kind, src)
@@ -109,23 +109,23 @@ func (c *cell) Scan(src any) error {
 	return err
 }
 
-// blob is bytes that are kept to be compared and bound again.
-type blob string
+// keyBytes is bytes that are kept to be compared and bound again.
+type keyBytes string
 
 // Value implements driver.Valuer.
-func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
+func (b keyBytes) Value() (driver.Value, error) { return []byte(b), nil }
 
-// unreadable is the fault of a stored value that the app's own type does not read. The
+// unreadableFault is the fault of a stored value that the app's own type does not read. The
 // type's words are for the log only, since they may have the value in them.
-func unreadable(field string, err error) error {
+func unreadableFault(field string, err error) error {
 	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
 		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
 	f.Retry = fault.Never
 	return f
 }
 
-// appendHeld returns the JSON of what callers see of a value.
-func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
+// appendFormValue returns the JSON of what callers see of a value.
+func appendFormValue(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	seen, err := form.Show(src)
 	if err != nil {
 		return b, err
@@ -273,7 +273,7 @@ func appendTime(b []byte, t time.Time) []byte {
 // which the engine's own stores keep times takes no parsing.
 func appendTimeText(b []byte, s string) ([]byte, error) {
 	const date, utc = len("2006-01-02 15:04:05"), "+00:00"
-	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && plainTime(s[:n]) {
+	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && isPlainTime(s[:n]) {
 		b = append(b, '"')
 		b = append(b, s[:10]...)
 		b = append(b, 'T')
@@ -306,8 +306,8 @@ var timeLayouts = []string{
 	sqltext.SQLiteTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02",
 }
 
-// plainTime reports whether s is digits and separators in their places.
-func plainTime(s string) bool {
+// isPlainTime reports whether s is digits and separators in their places.
+func isPlainTime(s string) bool {
 	const shape = "0000-00-00 00:00:00.000000000"
 	if len(s) > len(shape) || len(s) == len(shape)-9 {
 		return false
@@ -354,7 +354,7 @@ const hex = "0123456789abcdef"
 // once, in bytes.
 const longString = 4 << 10
 
-// appendString returns a JSON string; what is no UTF-8 becomes U+FFFD.
+// appendString returns a JSON string; what is not UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	if len(s) > longString { // room for it and for what follows, so that it is not copied again
 		b = slices.Grow(b, len(s)+len(s)/64+longString)

@@ -99,9 +99,9 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 	return c, in.err()
 }
 
-// cursor reads a cursor; nil where there is none. Null is none: a loop that begins
+// cursor reads a cursor; nil if there is none. Null is none: a loop that begins
 // with it and goes on with nextCursor is what people write.
-func (in *input) cursor() *tagged {
+func (in *input) cursor() *parsedCursor {
 	v := in.members["cursor"]
 	if v == nil {
 		return nil

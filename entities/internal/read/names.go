@@ -122,7 +122,7 @@ func (in *input) selection(e *descriptor.Entity, m map[string]any, at string, de
 // related to, which is read as well; a relationship that `with` does not name has
 // only the fields that are named here.
 func (in *input) fields(s *selection, v any, at string, depth int) {
-	s.choose()
+	s.restrict()
 	narrowed := map[*selection]bool{s: true}
 	for _, n := range in.names(v, at, "fields") {
 		here, level, path := s, depth, strings.Split(n.name, ".")
@@ -134,7 +134,7 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 				break
 			}
 			if len(here.relations) > before { // not in `with`: only what is named
-				r.reads.choose()
+				r.reads.restrict()
 				narrowed[r.reads] = true
 			}
 			here, level = r.reads, level+1
@@ -147,7 +147,7 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 			continue
 		}
 		if !narrowed[here] {
-			here.choose()
+			here.restrict()
 			narrowed[here] = true
 		}
 		here.chosen[name] = true
@@ -157,14 +157,14 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 	}
 }
 
-// choose makes a selection one of named fields.
-func (s *selection) choose() {
+// restrict makes a selection one of named fields.
+func (s *selection) restrict() {
 	if s.chosen == nil {
 		s.chosen = map[string]bool{}
 	}
 }
 
-// readable reports a name that is no field.
+// readable reports a name that is not a field.
 func (in *input) readable(e *descriptor.Entity, name, at string) bool {
 	if filter.Readable(e.Resource.Field(name)) {
 		return true

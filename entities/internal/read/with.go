@@ -40,7 +40,7 @@ func (in *input) with(s *selection, v any, at string, depth int) {
 	}
 }
 
-// relation finds or adds an edge of a selection; nil where there is none.
+// relation finds or adds an edge of a selection; nil if there is none.
 func (in *input) relation(s *selection, name, at string, depth int) *relation {
 	edge, target := filter.Related(s.entity, in.graph, name)
 	if edge == nil {
