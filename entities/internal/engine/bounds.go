@@ -24,8 +24,8 @@ const (
 	longestProbed = 1 << 16
 )
 
-// explainLimit says in words which limit a value breaks that a validator of ent refused,
-// "" where it cannot be found. It asks the validator about other values.
+// explainLimit says which limit of a validator of ent a value breaks, "" if it cannot
+// be found. Validators are functions, so it tries other values on them.
 func (e *engine) explainLimit(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) string {
 	refuses := e.validator(tx, k, m, f, why)
 	if refuses == nil {
@@ -93,7 +93,8 @@ func checkDefaults(w shim.Write) error {
 	return w.Check()
 }
 
-// explainIDLimit says how long an id may be that is longer; "" where that cannot be found.
+// explainIDLimit says how long an id may be, given one that is too long; "" if that
+// cannot be found.
 func (e *engine) explainIDLimit(tx shim.Tx, k *kind, m *model) string {
 	if !k.SettableID {
 		return ""
@@ -164,7 +165,7 @@ func nearestGood(good, bad int64, isGood func(int64) bool) int64 {
 	}
 }
 
-// integerRange says in which range an integer has to be.
+// integerRange says in which range an integer must be.
 func integerRange(f *fieldValue, v int64, refuses func(any) bool) string {
 	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
 	if f.field.Min != nil && f.field.Max != nil {
@@ -174,8 +175,8 @@ func integerRange(f *fieldValue, v int64, refuses func(any) bool) string {
 	return within(v, lowest, highest, show, roundNumbers(func(s float64) int64 { return int64(s) }), func(n int64) bool { return !refuses(n) })
 }
 
-// floatRange says in which range a number has to be. Floats are searched in the
-// order of their bits.
+// floatRange says in which range a number must be. Floats are searched in the order of
+// their bits.
 func floatRange(f *fieldValue, v float64, refuses func(any) bool) string {
 	highest := math.MaxFloat64
 	if f.column.Single {
@@ -201,7 +202,8 @@ func fromOrdered(n int64) float64 {
 	return math.Float64frombits(uint64(n))
 }
 
-// roundNumbers are numbers of which one is likely to be in any range that people choose.
+// roundNumbers returns numbers of which one is likely to be in any range that people
+// choose.
 func roundNumbers(as func(float64) int64) (out []int64) {
 	out = append(out, as(0))
 	for power := -6; power <= 18; power++ {
@@ -216,8 +218,8 @@ func roundNumbers(as func(float64) int64) (out []int64) {
 	return out
 }
 
-// within says in which range v has to be, which is outside of it; "" where nothing
-// in the range is found.
+// within says in which range v, which is outside of it, must be; "" if no value in the
+// range is found.
 func within(v, lowest, highest int64, show func(int64) string, tries []int64, good func(int64) bool) string {
 	i := slices.IndexFunc(tries, func(n int64) bool { return n >= lowest && n <= highest && good(n) })
 	if i < 0 {

@@ -21,10 +21,9 @@ const maxPendingRows = 512
 // maxStored bounds what one call returns of what it stored, in bytes.
 const maxStored = 8 << 20
 
-// bulk is one call that stores many models. They are stored in their order as far
-// as it can make a difference: new rows wait for each other, and go in before
-// anything else is written. Whatever is wrong with any of them is found before the
-// call fails.
+// bulk is one call that stores many models. They are stored in their order as far as
+// that can make a difference: new rows are collected, and inserted before anything else
+// is written. All problems of all models are found before the call fails.
 type bulk struct {
 	*engine
 	t      *tx
@@ -68,7 +67,7 @@ func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model
 	return append(out, `]}`...), nil
 }
 
-// prepareAll makes the rows of all plain models, and learns which of them exist.
+// prepareAll prepares the rows of all plain models, and finds out which of them exist.
 func (b *bulk) prepareAll(ctx context.Context) error {
 	late, err := b.findAll(ctx)
 	if err != nil {
@@ -186,8 +185,8 @@ func (b *bulk) storeOne(ctx context.Context, i int) error {
 	return b.storeAlone(ctx, i)
 }
 
-// storeAlone stores one model, or finds out what is wrong with it and leaves nothing
-// of it behind.
+// storeAlone stores one model, or records what is wrong with it and leaves nothing of
+// it behind.
 func (b *bulk) storeAlone(ctx context.Context, i int) error {
 	var p *prepared
 	if b.ready != nil {
@@ -218,8 +217,8 @@ func (b *bulk) storeAlone(ctx context.Context, i int) error {
 	return b.keepItem(i, out)
 }
 
-// flush inserts the rows that wait. Where the database refuses one of them, each
-// goes in by itself, to find out which.
+// flush inserts the pending rows. If the database refuses one of them, each is inserted
+// by itself to find out which.
 func (b *bulk) flush(ctx context.Context) error {
 	pending := b.pending
 	b.pending = b.pending[:0]
@@ -258,9 +257,8 @@ func (b *bulk) insertAll(ctx context.Context, pending []int) error {
 	return nil
 }
 
-// insertAlike inserts rows of one shape and joins what comes back with their
-// models: by the ids, or, where the database has made them, by their order, which
-// is that of the rows.
+// insertAlike inserts rows of one shape and matches what comes back with their models:
+// by id or, if the database generates the ids, by order, which is that of the rows.
 func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 	rows, at := make([]write.Row, len(some)), make(map[string]int, len(some))
 	named := false
@@ -326,8 +324,8 @@ func (b *bulk) keepItem(i int, item []byte) error {
 	return nil
 }
 
-// noteProblem keeps what is wrong with a model; what has nothing to do with it ends the
-// call.
+// noteProblem records what is wrong with a model. Any other error is returned and ends
+// the call.
 func (b *bulk) noteProblem(i int, err error) error {
 	f := itemFault(err)
 	if f == nil {
@@ -367,7 +365,7 @@ func (b *bulk) failure() error {
 	return joinFaults(all)
 }
 
-// joinFaults makes one fault of those of many items, with the code that they share.
+// joinFaults joins the faults of many items into one, with the code that they share.
 func joinFaults(all []*fault.Fault) *fault.Fault {
 	if len(all) == 1 {
 		return all[0]
@@ -392,7 +390,7 @@ func joinFaults(all []*fault.Fault) *fault.Fault {
 }
 
 // tryTogether runs statements that the database may refuse because of one row among
-// many. done is false where it did; then nothing of them is left.
+// many. If it does, done is false and nothing of them is left.
 func (t *tx) tryTogether(ctx context.Context, statements func() error) (done bool, err error) {
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {

@@ -32,9 +32,9 @@ type queryInput struct {
 	maxAffected int
 }
 
-// decodeByQuery checks the input of update-by-query, or with changing false of
-// delete-by-query. A filter has to be given, and one without a condition only with
-// `all` or `maxAffected`: a query that forgets its condition would be about everything.
+// decodeByQuery checks the input of update-by-query or, with changing false, of
+// delete-by-query. A filter is required, and one without a condition needs `all` or
+// `maxAffected`: a query whose condition was forgotten would affect everything.
 func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
@@ -131,9 +131,9 @@ func queryInputSchema(e *engine, k *kind, p object, required ...string) json.Raw
 // counts.
 type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error)
 
-// byQuery decides first which rows match, then goes through them one by one, so
-// that hooks, versions, recorded changes and cascades are those of single writes,
-// and a change that makes other rows match changes nothing about which are meant.
+// byQuery first decides which rows match, then goes through them one by one, so that
+// hooks, versions, recorded changes and cascades are those of single writes, and a
+// change that makes other rows match does not affect which rows are written.
 func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
 	in, err := decodeByQuery(t.caller.of(k), t.caller, call.Input(), changing)
 	if err == nil {
@@ -165,7 +165,7 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 	return countAnswer(member, affected), nil
 }
 
-// writeTogether writes all rows in a few statements where that can be.
+// writeTogether writes all rows in a few statements, if that is possible.
 func (e *engine) writeTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
 	if in.changes != nil {
 		return e.changeMany(ctx, t, k, ids, in.changes, call)
@@ -173,7 +173,7 @@ func (e *engine) writeTogether(ctx context.Context, t *tx, k *kind, ids []any, i
 	return e.deleteMany(ctx, t, k, ids, call)
 }
 
-// countAnswer is a number as the answer of an operation.
+// countAnswer returns a number as the answer of an operation.
 func countAnswer(member string, n int) json.RawMessage {
 	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
 }
@@ -221,7 +221,7 @@ func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model
 	return e.remove(ctx, t, k, id)
 }
 
-// nameFailedRow says which row stood in the way. What was done before it is undone
+// nameFailedRow adds the row that failed to a fault. What was done before it is undone
 // with the call.
 func (e *engine) nameFailedRow(k *kind, id any, err error) error {
 	var f *fault.Fault

@@ -16,11 +16,11 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// callerView is the entities as the caller of one call sees them: what its rights,
-// the surface that it calls from and the run's `only` leave of them exists in its
-// filters and relationships, and nothing else, or it could be read, or guessed at,
-// from the other side of an edge; and of each entity there are the rows that the
-// app's policies and interceptors let him read.
+// callerView is the entities as the caller of one call sees them. Its filters and
+// relationships reach only what its rights, its surface and the run's `only` leave;
+// anything else could be read, or guessed, from the other side of an edge. Of each
+// entity it contains the rows that the app's policies and interceptors let the caller
+// read.
 type callerView struct {
 	engine *engine // with what the caller sees
 	sight  *catalog.Sight
@@ -45,7 +45,7 @@ func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 	return &callerView{engine: e.as(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
-// forLater is the same view for what comes after its call.
+// forLater returns the same view for what comes after its call.
 func (s *callerView) forLater(t *tx) *callerView {
 	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
@@ -126,7 +126,7 @@ func (s *callerView) ruleOrNothing(k *kind) (*filter.Rule, error) {
 	return r, err
 }
 
-// forget makes rules be asked again: what was written may have been what they look at.
+// forget drops the cached rules: what was written may be what they depend on.
 func (s *callerView) forget() {
 	if s != nil {
 		clear(s.rules)

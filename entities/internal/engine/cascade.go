@@ -83,7 +83,8 @@ func (t *tx) forbiddenCascade(ctx context.Context, k *kind, ids []any, walked ma
 	return nil, nil
 }
 
-// forbiddenCascadeTo is overreach for the rows of one entity that refer to those that go.
+// forbiddenCascadeTo is forbiddenCascade for the rows of one entity that refer to the
+// deleted ones.
 func (t *tx) forbiddenCascadeTo(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
 	if !r.Cascade && !r.SetNull {
 		return nil, nil
@@ -148,7 +149,8 @@ func (s *callerView) mayFollow(child *kind, r *descriptor.Referrer) bool {
 	return mayFollowReference(s.sight.Resource(child.name()), child, r)
 }
 
-// mayFollowReference is mayFollow for an entity as somebody sees it, nil if it does not.
+// mayFollowReference reports the same for an entity as somebody sees it, nil if it is
+// hidden.
 func mayFollowReference(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
 	switch {
 	case seen == nil:
@@ -175,8 +177,8 @@ func (k *kind) clearable(column string) bool {
 	return true
 }
 
-// cascadeFault is the fault for rows of an entity that the caller may not delete, or not
-// change.
+// cascadeFault returns the fault for rows of an entity that the caller may not delete,
+// or not change.
 func (t *tx) cascadeFault(child *kind, r *descriptor.Referrer) *fault.Fault {
 	if !t.caller.knows(child) {
 		return unseenFault("rows", "deleted or changed")
@@ -189,7 +191,8 @@ func (t *tx) cascadeFault(child *kind, r *descriptor.Referrer) *fault.Fault {
 		WithHint("Somebody who may %s them must do this, or the app must allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.", done)
 }
 
-// rowsName is how the caller hears of rows of an entity.
+// rowsName returns what faults call rows of an entity, without its name if the caller
+// does not know of it.
 func (s *callerView) rowsName(k *kind) string {
 	if !s.knows(k) {
 		return "rows"
@@ -197,8 +200,8 @@ func (s *callerView) rowsName(k *kind) string {
 	return k.name() + " entities"
 }
 
-// unseenFault is the fault for a write that would reach rows which its caller may not
-// read. It names none of them.
+// unseenFault returns the fault for a write that would reach rows which its caller may
+// not read. It names none of them.
 func unseenFault(rows, what string) *fault.Fault {
 	return fault.Newf(fault.Forbidden, "%s that you may not see would be %s with it", rows, what).
 		WithHint("Somebody who may see and change them must do this. If it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.")

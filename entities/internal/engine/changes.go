@@ -48,7 +48,7 @@ type pending struct {
 	before []byte // where a hook of the app may do something else instead
 }
 
-// expect notes writes to rows, and what the rows are now where the run records.
+// expect notes writes to rows and, if the run records, what the rows are before them.
 func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
 	if err := t.holdNotes(len(ids)); err != nil {
 		return nil, err
@@ -69,16 +69,16 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 	return out, nil
 }
 
-// voidNotes takes back the notes of writes that did not take place. What hooks wrote in
-// between stays: it happened.
+// voidNotes takes back the notes of writes that did not happen. What hooks wrote in
+// between stays, because it did.
 func (t *tx) voidNotes(rows ...pending) {
 	for _, p := range rows {
 		t.notes[p.at].void = true
 	}
 }
 
-// remember keeps rows as they are before they are written for the first time, where
-// the run records.
+// remember keeps rows as they are before they are written for the first time, if the
+// run records.
 func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 	if !t.attempt.Records() {
 		return nil
@@ -109,8 +109,8 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 	return nil
 }
 
-// birth is the creation of a row while hooks are still at it, which may write to
-// the row, or to what it is linked with.
+// birth is the creation of a row while hooks are still running, which may write to the
+// row or to what it is linked with.
 type birth struct {
 	tx      *tx
 	kind    *kind
@@ -126,19 +126,19 @@ func (t *tx) beginBirth(k *kind, m ent.Mutation) *birth {
 	return b
 }
 
-// end ends it.
+// end marks the creation as finished.
 func (b *birth) end() {
 	b.tx.births = slices.DeleteFunc(b.tx.births, func(o *birth) bool { return o == b })
 }
 
-// forget drops what was assumed of the row of a creation that failed.
+// forget drops what was assumed of the row when its creation failed.
 func (b *birth) forget() {
 	for _, at := range b.assumed {
 		delete(b.tx.origins, at)
 	}
 }
 
-// createdHere reports whether the transaction created a row, or is at it.
+// createdHere reports whether the transaction has created a row, or is creating it.
 func (t *tx) createdHere(k *kind, id any) bool {
 	at := row{k, k.FormatID(id)}
 	if o, known := t.origins[at]; known {
@@ -154,7 +154,7 @@ func (t *tx) createdHere(k *kind, id any) bool {
 	return false
 }
 
-// noteOrigin keeps what the transaction found of a row, unless that is known.
+// noteOrigin keeps what the transaction found of a row, unless that is already known.
 func (t *tx) noteOrigin(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
 	at := row{k, k.FormatID(id)}
 	if _, known := t.origins[at]; known {
@@ -198,7 +198,7 @@ func (t *tx) images(ctx context.Context, k *kind, ids []any) (map[string][]byte,
 	return out, err
 }
 
-// netChange is what became of a row, of all the writes to it.
+// netChange is the sum of all writes to one row.
 type netChange struct {
 	row
 	native    any
@@ -208,7 +208,7 @@ type netChange struct {
 	forbidden bool   // the caller may see it neither before nor after
 }
 
-// netChanges joins the notes of each row, in the order of the first.
+// netChanges joins the notes of each row, in the order of the first ones.
 func (t *tx) netChanges() []*netChange {
 	out := make([]*netChange, 0, len(t.notes))
 	at := make(map[row]*netChange, len(t.notes))
@@ -266,8 +266,8 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	return out, nil
 }
 
-// countChanges is Changes where nothing is recorded: there may be many, and of each no more is
-// kept than what is said of it.
+// countChanges is Changes for a run that does not record: there may be many changes, so
+// it keeps nothing of a row but what is reported.
 func (t *tx) countChanges() []run.Change {
 	type fate struct{ was, is bool } // whether there is a row
 	at := make(map[row]int32, len(t.notes))
@@ -302,7 +302,8 @@ func (t *tx) countChanges() []run.Change {
 	return kept
 }
 
-// actionOf is what happened to a row that was there, and is there now, or not.
+// actionOf returns what happened to a row, given whether it existed before and exists
+// now.
 func actionOf(was, is bool) run.Action {
 	switch {
 	case !was:
@@ -313,7 +314,7 @@ func actionOf(was, is bool) run.Action {
 	return run.Update
 }
 
-// completeChanges completes what became of rows with what they were and what they are.
+// completeChanges adds to net changes what the rows were and what they are.
 func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 	if len(rows) == 0 {
 		return nil

@@ -76,8 +76,8 @@ func (p *Provider) Ready(ctx context.Context) error {
 	return far.Reach(ctx)
 }
 
-// checkScans says where searches read all rows, since nothing is put into a database of
-// the app's own.
+// checkScans names the entities whose searches read all rows, since an app's own
+// database gets no word index.
 func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
 	var searched []string
 	for _, e := range p.app.Graph.Entities {
@@ -94,7 +94,7 @@ func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
 	})
 }
 
-// checkTables says how the sets stand to the app's schema.
+// checkTables compares the sets with the app's schema.
 func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, all int) catalog.Check {
 	c := catalog.Check{Name: "schema"}
 	standings, err := setStandings(ctx, s.backend, s.way, checked)
@@ -116,7 +116,7 @@ func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, 
 	return c
 }
 
-// checkOwnSet opens a set of the app's own and asks it something.
+// checkOwnSet opens a set that the app opens itself, and queries it.
 func (p *Provider) checkOwnSet(ctx context.Context, set string) error {
 	d, _, release, err := p.store.backend.Use(ctx, set)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// engine is what all operations share. Once started it is immutable, but for client.
+// engine is what all operations share. Once started it is immutable, except for client.
 type engine struct {
 	base   *engine        // with all that there is; nil where this is it
 	sight  *catalog.Sight // what is seen; nil for all
@@ -47,8 +47,8 @@ type edge struct {
 	keyed  bool // writing it is writing a column of its own table
 }
 
-// newEngine indexes an app. A pattern or schema that does not compile is a
-// programmer's mistake and panics.
+// newEngine indexes an app. It panics on a pattern or schema that does not compile,
+// which is a programming error.
 func newEngine(app *shim.App, o Options) *engine {
 	e := &engine{app: app, opts: o, byType: map[string]*kind{}, byName: map[string]*kind{}}
 	for _, s := range app.Kinds {
@@ -83,7 +83,8 @@ func newEngine(app *shim.App, o Options) *engine {
 	return e
 }
 
-// offeredOperations are the operations that an entity has, of those that its schema names.
+// offeredOperations returns the operations that an entity has, of those that its schema
+// names.
 func offeredOperations(r *catalog.Resource) []string {
 	wanted, out := r.Operations, []string{}
 	for i := range operations {
@@ -94,7 +95,7 @@ func offeredOperations(r *catalog.Resource) []string {
 	return out
 }
 
-// unrestricted is the engine with all that there is.
+// unrestricted returns the engine without the restrictions of a view.
 func (e *engine) unrestricted() *engine {
 	if e.base != nil {
 		return e.base
@@ -146,8 +147,8 @@ func (k *kind) bindID(id any) any {
 	return v
 }
 
-// invalidID is an id that the app's own type does not give to databases; the
-// statement that it is bound in ends in its error.
+// invalidID is an id that its Go type refuses to bind; the statement fails with its
+// error.
 type invalidID struct{ err error }
 
 func (u invalidID) Value() (driver.Value, error) { return nil, u.err }

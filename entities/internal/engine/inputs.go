@@ -131,9 +131,10 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	return in
 }
 
-// complete reports what a model lacks that can only create: one without an id, and
-// without the key that an entity is found by. One that replaces an entity lacks the
-// same. The handler says so too, together with what else is wrong then.
+// complete reports what is missing from a model that can only create an entity: one
+// without an id and without the unique key that entities are found by, or one that
+// replaces an entity. The handler reports the same, together with what else is wrong by
+// then.
 func (d *decoder) complete(m *model, given any, replaces bool) {
 	if d.ahead == nil || m == nil || d.full() {
 		return
@@ -184,7 +185,7 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 	return in
 }
 
-// dropOwnID takes the id out of changes that were made of an entity as it was read.
+// dropOwnID removes the id from changes that were made from an entity as it was read.
 func (d *decoder) dropOwnID(in *patchInput) {
 	if in.changes == nil || in.changes.id == nil {
 		return

@@ -39,7 +39,7 @@ func journalSettings() []catalog.Setting {
 	}
 }
 
-// runJournal is the journal of an app in the app's own database.
+// runJournal keeps the journal of an app in the app's own database.
 type runJournal struct {
 	store  *store
 	owner  backend.Owner
@@ -150,7 +150,8 @@ func (c *runJournal) expose(ctx context.Context) error {
 	return nil
 }
 
-// flushingBackend is the journal for readers: they see what ended before they came.
+// flushingBackend shows readers of the journal every run that ended before they began
+// to read.
 type flushingBackend struct {
 	backend.Backend
 	c *runJournal
@@ -168,8 +169,8 @@ func (f flushingBackend) Use(ctx context.Context, set string) (d backend.Databas
 	return f.Backend.Use(ctx, set)
 }
 
-// housekeep marks what was cut off, repairs what was not written, and takes out
-// what is old, of the tapes too.
+// housekeep marks runs that were cut off, repairs missing records, and removes what is
+// too old, tapes included.
 func (c *runJournal) housekeep(ctx context.Context, j *ledger.Journal) {
 	err := c.repair(ctx, j)
 	if err == nil {
@@ -195,8 +196,8 @@ const (
 	pruneRest  = 50 * time.Millisecond
 )
 
-// prune removes what is too old, and where there is too much, the oldest runs of those
-// callers who have more than their share of it.
+// prune removes runs that are too old and, if there is too much, the oldest runs of
+// those callers who have more than their share.
 func (c *runJournal) prune(ctx context.Context, j *ledger.Journal) error {
 	if time.Since(c.pruned) < pruneEvery {
 		return nil
@@ -266,8 +267,8 @@ func firstRunSince(t time.Time) string {
 // where its start was not noted: single calls, whose time is bounded.
 const slack = time.Hour
 
-// repair keeps what is known of the runs of processes that are dead: those that
-// have a receipt have committed, others were cut off.
+// repair records what is known of the runs of dead processes: those with a receipt have
+// committed, others were cut off.
 func (c *runJournal) repair(ctx context.Context, j *ledger.Journal) error {
 	dead, err := j.Dead(ctx)
 	if err != nil || dead == nil {
@@ -310,7 +311,7 @@ func (c *runJournal) repair(ctx context.Context, j *ledger.Journal) error {
 	return j.Bury(ctx, dead, all)
 }
 
-// recordOfReceipt makes a record of a receipt, with what was noted at the run's start.
+// recordOfReceipt makes a record from a receipt and the note of the run's start.
 func recordOfReceipt(begun, found map[string]journal.Record, set string, r ledger.Committed) {
 	rec, ok := found[r.Run]
 	if !ok {

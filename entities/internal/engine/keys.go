@@ -103,7 +103,8 @@ const (
 	tidyMost  = 200
 )
 
-// forgetOldSometimes forgets what is older than the retention, now and then, beside the runs.
+// forgetOldSometimes removes what is older than the retention, now and then, in the
+// background.
 func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -123,8 +124,8 @@ func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 	})
 }
 
-// forget takes out runs that nobody has touched for the retention: first what their
-// sets keep of them, so that nothing is left without a name.
+// forget removes runs that nobody has touched for the retention: first what their sets
+// keep of them, so that no reply is left without a key.
 func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *run.Claim) error {
 	stale, err := l.Stale(ctx, retention, most, only)
 	if err != nil {

@@ -21,15 +21,15 @@ type link struct {
 	seen  bool // and its caller may read the other side
 }
 
-// writtenLinks are the many-to-many edges that a mutation writes. They are columns of no
-// row, so a change shows them as lists of ids beside the row's own fields.
+// writtenLinks returns the many-to-many edges that a mutation writes. No row has them
+// as columns, so a change shows them as lists of ids beside the row's own fields.
 func (t *tx) writtenLinks(k *kind, m ent.Mutation) []*edge {
 	return t.manyToMany(k, func(name string) bool {
 		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
 	})
 }
 
-// manyToMany are the many-to-many edges of a kind that a run which records shows.
+// manyToMany returns the many-to-many edges of a kind that a recording run shows.
 func (t *tx) manyToMany(k *kind, take func(name string) bool) (out []*edge) {
 	if !t.attempt.Records() {
 		return nil
@@ -45,8 +45,8 @@ func (t *tx) manyToMany(k *kind, take func(name string) bool) (out []*edge) {
 
 func everyName(string) bool { return true }
 
-// noteLinks keeps for the links that rows have now whether the transaction found
-// them: was, of those that nothing was known of.
+// noteLinks notes the links that rows have now. was says whether the transaction found
+// those of which nothing is known yet.
 func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
@@ -65,8 +65,8 @@ func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, w
 	return nil
 }
 
-// noteAdded keeps that links which a mutation is about to add were not there,
-// unless they were.
+// noteAdded notes that the links which a mutation is about to add did not exist, unless
+// they did.
 func (t *tx) noteAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
 	for _, e := range links {
 		for _, id := range ids {
@@ -107,8 +107,8 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 	return nil
 }
 
-// markListed keeps that all links of rows are noted, which are about to be deleted: one that
-// is found later, at a row that was created again, was made since.
+// markListed records that all links of rows which are about to be deleted are noted. A
+// link that is found later, at a row that was created again, is therefore new.
 func (t *tx) markListed(k *kind, ids []any, links []*edge) {
 	for _, e := range links {
 		for _, id := range ids {

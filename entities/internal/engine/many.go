@@ -7,10 +7,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// changeMany writes the same changes to many rows in a few statements, and gives
-// how many they were. done is false where that cannot be, since a rule of the app
-// has to see each row, or where the database refused one of them: then nothing
-// was written.
+// changeMany makes the same changes to many rows in a few statements, and returns how
+// many rows there were. done is false, and nothing is written, if a rule of the app has
+// to see each row or the database refused one of them.
 func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *model, call catalog.Call) (affected int, done bool, err error) {
 	if len(ids) == 0 || m.immutable() || !t.plain(k, m) {
 		return 0, false, nil
@@ -87,7 +86,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 	return deleted, true, nil
 }
 
-// inPortions does something with some ids at a time, as they are bound.
+// inPortions calls fn with a limited number of bound ids at a time.
 func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound []any) error) error {
 	const portion = 1024
 	for begin := 0; begin < len(ids); begin += portion {

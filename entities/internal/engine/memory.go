@@ -28,10 +28,10 @@ func (t *tx) holdNotes(n int) error {
 	return t.attempt.Hold(n * each)
 }
 
-// releaseNotes takes notes off the count that a savepoint has undone.
+// releaseNotes releases the memory counted for notes that a savepoint has undone.
 func (t *tx) releaseNotes(n int) { t.attempt.Release(n * noteBytes) }
 
-// holdUntilCallEnds counts what is kept until the call ends.
+// holdUntilCallEnds counts memory that is kept until the call ends.
 func (t *tx) holdUntilCallEnds(n int) error {
 	if err := t.attempt.Hold(n); err != nil {
 		return err
@@ -40,7 +40,8 @@ func (t *tx) holdUntilCallEnds(n int) error {
 	return nil
 }
 
-// holdKey is pass for an id that was read. It ends early where the context does.
+// holdKey is holdUntilCallEnds for an id that was read. It fails when the context is
+// done.
 func (t *tx) holdKey(ctx context.Context) read.Admit {
 	return func() error {
 		if err := ctx.Err(); err != nil {
@@ -50,15 +51,15 @@ func (t *tx) holdKey(ctx context.Context) read.Admit {
 	}
 }
 
-// passed takes what a call has counted by pass off the count; before is what calls
-// around it have.
+// passed releases what a call has counted with holdUntilCallEnds; before is what was
+// counted by the calls around it.
 func (t *tx) passed(before int) {
 	t.attempt.Release(t.passing - before)
 	t.passing = before
 }
 
-// holdImage counts, where the run records, that a row which was written takes n bytes now,
-// so that a run which cannot keep what it changes ends before it has changed everything.
+// holdImage counts, if the run records, that a written row takes n bytes now, so that a
+// run which cannot keep its changes ends before it has made all of them.
 func (t *tx) holdImage(k *kind, id any, n int) error {
 	if !t.attempt.Records() {
 		return nil

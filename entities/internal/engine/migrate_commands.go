@@ -61,7 +61,7 @@ func (p *Provider) Commands() []*catalog.Command {
 	}}
 }
 
-// at opens the data for a command, which uses no set.
+// at opens the data for a command; it opens no set.
 func (p *Provider) at(host catalog.Host, w migrate.Way) (backend.Backend, error) {
 	s := &store{app: p.app, engine: p.engine, way: w}
 	if err := s.open(opener(host.Settings().String(settingDatabase), host.App())); err != nil {
@@ -185,7 +185,8 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 	return nil
 }
 
-// withDatabaseMessage says what the database said: whoever migrates has to know.
+// withDatabaseMessage adds the database's own message to a fault: whoever migrates
+// needs it.
 func withDatabaseMessage(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) && (errors.Unwrap(known) == nil || strings.Contains(known.Message, errors.Unwrap(known).Error())) {
@@ -198,7 +199,7 @@ func withDatabaseMessage(set string, err error) error {
 		WithHint("Fix the data or the schema, and apply again.").Because(err)
 }
 
-// standing is where a set is, for `migrate status`, doctor and the boot report.
+// standing is the state of a set, for `migrate status`, doctor and the boot report.
 type standing struct {
 	Set      string        `json:"set"`
 	State    migrate.State `json:"state"`
@@ -210,7 +211,7 @@ type standing struct {
 	Do       string        `json:"do,omitempty"`
 }
 
-// setStandings finds out where the sets are, without changing them.
+// setStandings finds out the state of sets without changing them.
 func setStandings(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]standing, error) {
 	var out []standing
 	for _, set := range sets {
@@ -323,7 +324,7 @@ func orDash(s string) string {
 	return s
 }
 
-// listSome names some of many sets.
+// listSome lists the first of many sets.
 func listSome(sets []string) string {
 	const most = 5
 	if len(sets) <= most {

@@ -130,8 +130,8 @@ func reportOpened(w migrate.Way) func(ctx context.Context, set string, drv diale
 	}
 }
 
-// failedMigration says that the database refused a statement. What it said is for
-// the log.
+// failedMigration is the fault for a statement that the database refused. The
+// database's message is for the log only.
 func failedMigration(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {

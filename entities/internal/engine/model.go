@@ -244,7 +244,7 @@ func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
 	return json.RawMessage(raw), true
 }
 
-// limits says which limit of its field a value breaks, "" for none.
+// limits returns the limit of its field that a value breaks, "" for none.
 func (d *decoder) limits(f *catalog.Field, value any) string {
 	switch v := value.(type) {
 	case string:
@@ -365,8 +365,8 @@ func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []an
 	return out
 }
 
-// agree joins an edge with the field that is its key: both may stand in a model
-// that was read together with its edges, if they say the same.
+// agree reconciles an edge with the field that is its key: a model that was read with
+// its edges may contain both, if they agree.
 func (d *decoder) agree(m *model, at string) {
 	m.edges = slices.DeleteFunc(m.edges, func(e edgeValue) bool {
 		if e.json.Reference == "" || !m.has(e.json.Reference) {
@@ -436,7 +436,7 @@ func sortedKeys(m map[string]any) []string {
 	return out
 }
 
-// missing are the problems of a model that is to be created and lacks something.
+// missing returns the problems of a model that is to be created and lacks something.
 func (m *model) missing(k *kind) []fault.Detail {
 	var out []fault.Detail
 	lack := func(name string) {

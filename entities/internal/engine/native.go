@@ -111,9 +111,9 @@ func (e *engine) prepareUpdate(ctx context.Context, t *tx, k *kind, id any, m *m
 	return &prepared{model: m, id: id, row: row, forget: forget}, nil
 }
 
-// runDefaultsAndHook does what ent does between a builder's Save and its statement, the
-// engine's own hook included. forget takes the write's place on the tape back:
-// it did not happen.
+// runDefaultsAndHook does what ent does between a builder's Save and its statement,
+// including the engine's own hook. forget gives the write's place on the tape back, if
+// the write did not happen.
 func (e *engine) runDefaultsAndHook(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
 	w.Defaults()
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
@@ -199,9 +199,9 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 	return out, t.holdImage(k, id, len(out))
 }
 
-// unseenRow is what it means that a row could not be stored whose id no row has
-// that the transaction sees: somebody else was faster, and the next attempt sees
-// that row; or the database's row level security hides it from the caller.
+// unseenRow is the error for a row that could not be stored although the transaction
+// sees no row with its id: either somebody else stored one meanwhile, which the next
+// attempt will see, or row-level security hides it from the caller.
 func (t *tx) unseenRow(k *kind, m *model) error {
 	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
 		return run.ErrStale
@@ -253,7 +253,7 @@ func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVers
 	return out, t.holdImage(k, p.id, len(out))
 }
 
-// prepareAndUpdate is both in one.
+// prepareAndUpdate is prepareUpdate followed by update.
 func (e *engine) prepareAndUpdate(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
 	p, err := e.prepareUpdate(ctx, t, k, id, m)
 	if err != nil {
@@ -272,7 +272,7 @@ func (k *kind) pointsTo(target *kind) bool {
 	return false
 }
 
-// compareIDs orders ids that a database counts up.
+// compareIDs orders ids that the database generates in ascending order.
 func compareIDs(a, b any) int {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// observedTx is a transaction whose statements are told to the run's observer.
+// observedTx is a transaction whose statements are reported to the run's observer.
 type observedTx struct {
 	backend.Tx
 	attempt *run.Attempt

@@ -65,11 +65,11 @@ type Provider struct {
 	opts    Options
 	engine  *engine
 	store   *store
-	keys    *keys      // nil where the app opens its databases itself
-	tapes   *tapes     // the same
+	keys    *keys       // nil where the app opens its databases itself
+	tapes   *tapes      // the same
 	journal *runJournal // likewise, or where it is switched off
-	mode    string     // how sets are migrated
-	hash    int32      // of the schema that they are migrated to
+	mode    string      // how sets are migrated
+	hash    int32       // of the schema that they are migrated to
 	offer   catalog.Offer
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// hook stands before all other hooks of ent, so it sees what ent's defaults made
-// and, when the others have run, what became of it. In a run it puts generated
-// values on the tape and records changes; everywhere it counts versions up.
+// hook runs before all other hooks of ent, so it sees what ent's defaults generated
+// and, when the others have run, the outcome. In a run it puts generated values on the
+// tape and records changes; everywhere it increments versions.
 func (e *engine) hook(next ent.Mutator) ent.Mutator {
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 		k := e.byType[m.Type()]
@@ -55,10 +55,10 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 // errReading is what a rule of the app gets that writes while somebody reads.
 var errReading = errors.New("a rule of the app wrote while an entity was being read; read operations cannot write")
 
-// replay puts what ent's defaults generated on the run's tape, or takes from
-// there what an earlier attempt generated at the same place. forget gives the
-// place free again, for a write that found nothing to write to: the next write is
-// the first at its place then, however it is carried out.
+// replay puts what ent's defaults generated on the run's tape, or takes from it what an
+// earlier attempt generated at the same place. forget frees the place, if the write
+// found nothing to write to, so that the next write is the first at its place however
+// it is carried out.
 func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
 	forget = func() {}
 	_, at, ok := run.Current(ctx)
@@ -334,8 +334,8 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 	return out, rows.Err()
 }
 
-// reserveLinked reserves changes for the rows on the other side of an edge, which a
-// mutation moves by writing their column.
+// reserveLinked reserves changes for rows on the other side of an edge whose column a
+// mutation writes.
 func (t *tx) reserveLinked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
 	var out []pending
 	for i := range k.edges {

@@ -36,8 +36,8 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 	return nil
 }
 
-// reduceToMany reports whether what a model says of an edge is news, and reduces that of a
-// to-many edge to what is different from now.
+// reduceToMany reports whether what a model says of an edge is new, and reduces a
+// to-many edge to the difference from now.
 func (t *tx) reduceToMany(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
 	if !ed.json.Many {
 		return t.completeToOne(ctx, k, id, ed)
@@ -156,8 +156,8 @@ func setOf(ids []any) map[any]bool {
 	return out
 }
 
-// countVersions counts up the version of rows that a write on the other side of an edge
-// has changed: no builder of theirs took part.
+// countVersions increments the version of rows that a write on the other side of an
+// edge has changed, since no builder of theirs took part.
 func (t *tx) countVersions(ctx context.Context, rows []pending) error {
 	for len(rows) > 0 {
 		k, n := rows[0].kind, 1

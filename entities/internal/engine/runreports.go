@@ -13,8 +13,8 @@ import (
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
 const maxSuggested = 100
 
-// reportDocument are the runs that have ended, one document each: everybody's own ones, and
-// all for those who may read the journal.
+// reportDocument offers runs that have ended, one document each: callers see their own,
+// and those who may read the journal see all.
 func (c *runJournal) reportDocument() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,

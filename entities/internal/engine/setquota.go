@@ -22,8 +22,8 @@ func setSettings() []catalog.Setting {
 	}}
 }
 
-// setQuota bounds how many sets one caller brings into being. Who made a set is kept
-// in the app's own place, so the bound holds across processes and restarts.
+// setQuota bounds how many sets one caller creates. Who created a set is kept in the
+// app's own database, so the bound holds across processes and restarts.
 type setQuota struct {
 	backend backend.Backend
 	owner   backend.Owner
@@ -47,8 +47,8 @@ func (q *setQuota) open(ctx context.Context) (*ledger.Makers, error) {
 	return q.makers, nil
 }
 
-// admit refuses a caller who has made as many sets as one may. Sets that do not exist
-// any more do not count. A nil quota admits everybody.
+// admit refuses a caller who has created as many sets as allowed. Sets that no longer
+// exist do not count. A nil quota admits everybody.
 func (q *setQuota) admit(ctx context.Context, set string) error {
 	if q == nil || q.most == 0 {
 		return nil

@@ -205,8 +205,8 @@ func (t *tx) bindClient(ctx context.Context) error {
 	return err
 }
 
-// once leaves the transaction out where the run is one call that makes one
-// statement, unless a rule of the app has made others before.
+// once skips the transaction if the run is one call with one statement, unless a rule
+// of the app has made statements before it.
 func (t *tx) once(one bool) {
 	if one && t.attempt.Single() {
 		t.sql.Single()
@@ -284,8 +284,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	return t.finish(t.commitFault(err))
 }
 
-// commitFault is what a failed commit means. Rules of the database may be checked
-// only then.
+// commitFault says what a failed commit means. Some constraints are checked only then.
 func (t *tx) commitFault(err error) error {
 	var known *fault.Fault
 	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
@@ -301,7 +300,7 @@ func (t *tx) commitFault(err error) error {
 	return t.verdict(err)
 }
 
-// receiptFault is what a receipt that cannot be written means.
+// receiptFault is the fault for a receipt that cannot be written.
 func (t *tx) receiptFault(err error) error {
 	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
 		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
@@ -343,7 +342,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 	return t.finish(errors.Join(err, t.sql.Rollback(ctx)))
 }
 
-// finish lets the set go once the transaction is over.
+// finish releases the set once the transaction is over.
 func (t *tx) finish(err error) error {
 	if err == nil || t.sql.Ended() {
 		t.release()

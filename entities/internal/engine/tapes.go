@@ -16,8 +16,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// tapes is the shelf of what is kept of runs for a replay, in the app's own tables.
-// The journal's writer writes them, or one of their own where there is no journal.
+// tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
+// writer writes them, or a writer of their own if there is no journal.
 type tapes struct {
 	store  *store
 	owner  backend.Owner
@@ -144,7 +144,7 @@ const (
 	isFresh  = 5 * time.Minute
 )
 
-// startedRecently tells of a run's id that the run began not long ago.
+// startedRecently reports whether a run, by its id, started not long ago.
 func startedRecently(id string) bool {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
@@ -155,7 +155,7 @@ func startedRecently(id string) bool {
 	return age > -time.Minute && age < isFresh
 }
 
-// trim takes out what is too old, and the oldest where there is too much.
+// trim removes what is too old and, if there is too much, the oldest.
 func (t *tapes) trim(ctx context.Context) error {
 	b := t.bounds.Load()
 	if b == nil || time.Since(t.trimmed) < trimEvery {
@@ -169,7 +169,7 @@ func (t *tapes) trim(ctx context.Context) error {
 	return l.Trim(ctx, time.Now().Add(-b.retention), b.most)
 }
 
-// formatBytes says how much a number of bytes is, to people.
+// formatBytes formats a number of bytes for people.
 func formatBytes(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KB", (bytes+1<<10-1)>>10)
@@ -177,7 +177,7 @@ func formatBytes(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
 }
 
-// check says on `doctor` how much is kept.
+// check reports to `doctor` how much is kept.
 func (t *tapes) check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "replay"}
 	l, err := t.open(ctx)

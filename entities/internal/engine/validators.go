@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// unsavedDriver is a driver of builders that are checked and never saved.
+// unsavedDriver is the driver of builders that are checked and never saved.
 type unsavedDriver struct{}
 
 var errUnstored = errors.New("entities: a builder that is only for validation was saved")
@@ -23,7 +23,7 @@ func (u unsavedDriver) Tx(context.Context) (dialect.Tx, error)      { return dia
 func (unsavedDriver) Close() error                                  { return nil }
 func (unsavedDriver) Dialect() string                               { return dialect.SQLite }
 
-// keepClient keeps the client of a set, for validators: those of all sets are alike.
+// keepClient keeps the client of a set for validators, which are the same in all sets.
 func (e *engine) keepClient(c shim.Client) { e.unrestricted().client.Store(&c) }
 
 // validators returns what ent's validators of a kind are asked with while nothing is

@@ -61,8 +61,8 @@ func inParentheses(rule string) string {
 	return " (" + rule + ")"
 }
 
-// duplicateFault says that a value is another row's. owner is nil, and there are no names,
-// where the caller does not know them.
+// duplicateFault is the fault for a value that another row has. owner is nil, and there
+// are no names, if the caller does not know them.
 func duplicateFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 	f := fault.New(fault.Conflict, "a value that must be unique is already taken").
 		WithRetry(fault.Fix).WithHint("Use another value.")
@@ -80,8 +80,9 @@ func duplicateFault(k *kind, m *model, owner *kind, names []string) *fault.Fault
 	return f.WithPath(at)
 }
 
-// requiredFault says that a column was to be null, of this entity or of one that refers to
-// it. owner is nil, and there are no names, where the caller does not know them.
+// requiredFault is the fault for a column that would become null, of this entity or of
+// one that refers to it. owner is nil, and there are no names, if the caller does not
+// know them.
 func requiredFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 	switch {
 	case owner == nil || len(names) == 0:
@@ -93,7 +94,7 @@ func requiredFault(k *kind, m *model, owner *kind, names []string) *fault.Fault 
 	return fault.Invalid(fault.Detail{Path: m.at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
 }
 
-// deleteFault is the fault of a row that could not be deleted.
+// deleteFault is the fault for a row that could not be deleted.
 func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err error) error {
 	failed := e.writeFault(ctx, t, k, nil, err)
 	broken := t.store.backend.Violation(err)
@@ -122,7 +123,7 @@ func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err er
 	return f
 }
 
-// holder is rows of a kind that keep another one from being deleted.
+// holder is rows of a kind that prevent another row from being deleted.
 type holder struct {
 	kind  *kind
 	rows  int
@@ -140,7 +141,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%d %s entities", h.rows, h.kind.name())
 }
 
-// holders finds what keeps rows from being deleted: what refers to them, or to rows
+// holders finds what prevents rows from being deleted: what refers to them, or to rows
 // that would be deleted with them.
 func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked map[string]bool) (out []holder, err error) {
 	for i := range k.Entity.Referrers {
@@ -213,7 +214,7 @@ func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
 	return owner, names
 }
 
-// columnField is a column's name as callers know it, "" where they do not.
+// columnField returns a column's name as callers know it, "" if they do not.
 func (k *kind) columnField(column string) string {
 	if column == k.Entity.Key.Name {
 		return k.key().Name
@@ -242,7 +243,7 @@ func (m *model) pathTo(target string) string {
 	return m.at
 }
 
-// danglingReferences finds the references of a model that lead nowhere.
+// danglingReferences returns the references of a model to rows that do not exist.
 func (e *engine) danglingReferences(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
 	var out []fault.Detail
 	look := func(target *kind, id any, at string) {

@@ -63,8 +63,8 @@ func (t *tx) visibleImage(ctx context.Context, k *kind, id any, image []byte) ([
 	return t.readVisible(ctx, k, id)
 }
 
-// checkReferences refuses a model that refers to rows which the caller may not read, in
-// the words for those that are not there. id is of the entity that the model
+// checkReferences refuses a model that refers to rows which the caller may not read,
+// with the message for rows that do not exist. id is of the entity that the model
 // changes, nil for a new one.
 func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) error {
 	var details []fault.Detail
@@ -119,9 +119,9 @@ func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) err
 	return t.checkMovedRows(ctx, k, id, m)
 }
 
-// checkMovedRows refuses a model whose edges change rows of another entity, since these have
-// the column, where that entity's policy keeps the caller from changing them: ent
-// itself asks the policies of what is written by its own builder alone.
+// checkMovedRows refuses a model whose edges change rows of another entity (which has
+// the column) if that entity's policy forbids the change: ent itself asks only the
+// policy of the entity whose builder writes.
 func (t *tx) checkMovedRows(ctx context.Context, k *kind, id any, m *model) error {
 	for i := range m.edges {
 		ed := &m.edges[i]
@@ -153,7 +153,7 @@ func (t *tx) checkMovedRows(ctx context.Context, k *kind, id any, m *model) erro
 	return nil
 }
 
-// withPath names where in the input a fault belongs.
+// withPath sets the path of a fault in the input.
 func withPath(err error, at string) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -205,8 +205,8 @@ func (t *tx) checkPolicy(k *kind, op ent.Op, ids []any, change func(ent.Mutation
 	return nil
 }
 
-// checkDisplaced refuses to take the other side of a one-to-one edge off a row that the
-// caller may not read: its column would be written.
+// checkDisplaced refuses to unlink the other side of a one-to-one edge from a row that
+// the caller may not read, since its column would be written.
 func (t *tx) checkDisplaced(ctx context.Context, k *kind, id any, ed *edgeValue, at string) error {
 	if id == nil || ed.json.Many || ed.edge.TargetKey == "" {
 		return nil
@@ -222,8 +222,8 @@ func (t *tx) checkDisplaced(ctx context.Context, k *kind, id any, ed *edgeValue,
 	return unseenFault(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
 }
 
-// keptByPolicy is the fault for a row that the caller may read, and that a policy keeps
-// from being written.
+// keptByPolicy is the fault for a row that the caller may read, and whose policy
+// forbids the write.
 func keptByPolicy(k *kind, what string) error {
 	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.name(), what).
 		WithHint("Somebody with other rights must do this.")
@@ -232,8 +232,8 @@ func keptByPolicy(k *kind, what string) error {
 // native returns the id that a reference field has, as ParseID returns it.
 func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
 
-// danglingReference is the problem of a reference that leads nowhere. It does not name an entity
-// that the caller does not know of.
+// danglingReference is the problem of a reference to something that does not exist. It
+// does not name an entity that the caller does not know of.
 func danglingReference(t *tx, target *kind, id any, at string) fault.Detail {
 	if !t.caller.knows(target) {
 		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", t.set)}

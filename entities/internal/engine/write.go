@@ -41,8 +41,8 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	return e.createWithID(ctx, t, k, m, ifVersion)
 }
 
-// find sets the id of a model without one to that of the entity which has its unique key, if
-// the caller may read one.
+// find gives a model without an id the id of the entity that has its unique key, if the
+// caller may read one.
 func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
 	if !m.hasUniqueKey(k) {
 		return nil
@@ -112,8 +112,7 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 	return e.stored(ctx, t, k, id)
 }
 
-// stored reads what a write left behind: of a row that the caller may not read,
-// the id alone.
+// stored reads the result of a write: only the id, if the caller may not read the row.
 func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
 	out, err := t.readVisible(ctx, k, id)
 	if err == nil && out != nil {
@@ -168,8 +167,8 @@ func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *
 	return e.stored(ctx, t, k, id)
 }
 
-// write puts a model into an entity that exists. It takes from the model what
-// would change nothing.
+// write stores a model in an entity that exists. It removes from the model what would
+// change nothing.
 func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) error {
 	if err := e.immutable(ctx, t, k, id, m); err != nil {
 		return err
@@ -229,8 +228,8 @@ func (e *engine) reset(t *tx, k *kind, m *model) {
 	}
 }
 
-// immutable drops the fields and edges that do not change from a model, and refuses
-// those that would.
+// immutable drops immutable fields and edges that are unchanged from a model, and
+// refuses those that would change.
 func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model) error {
 	var details []fault.Detail
 	var stored map[string]any
@@ -268,7 +267,7 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 	return nil
 }
 
-// atVersion refuses to go on from another version than the caller has seen.
+// atVersion refuses to continue from another version than the caller has seen.
 func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *int64) error {
 	if want == nil {
 		return nil
@@ -313,8 +312,8 @@ func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (jso
 	return e.change(ctx, t, k, in.id, in.changes, false, in.ifVersion)
 }
 
-// deleteAll removes entities and counts those that were there. With several, all
-// that stand in the way are named.
+// deleteAll deletes entities and counts those that existed. If several cannot be
+// deleted, all of them are named.
 func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput, call catalog.Call) (json.RawMessage, error) {
 	if in.ifVersion == nil {
 		if deleted, done, err := e.deleteMany(ctx, t, k, in.ids, call); done || err != nil {

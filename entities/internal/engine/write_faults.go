@@ -73,8 +73,8 @@ func (e *engine) writeFault(ctx context.Context, t *tx, k *kind, m *model, err e
 		WithHint("A rule of the app refused the change; its message says why.").Because(err)
 }
 
-// rowTaken says that a to-many edge names a row of somebody else's; nil where the
-// model has no such edge.
+// rowTaken is the fault for a to-many edge that names a row which already belongs to
+// another; nil if the model has no such edge.
 func (m *model) rowTaken(k *kind) *fault.Fault {
 	if m == nil {
 		return nil
@@ -89,8 +89,8 @@ func (m *model) rowTaken(k *kind) *fault.Fault {
 	return nil
 }
 
-// refusals are what ent's validators say of a model. ent stops at the first of them;
-// the others are asked about one field at a time.
+// refusals returns what ent's validators report about a model. ent stops at the first
+// of them; the others are found by trying one field at a time.
 func (e *engine) refusals(tx shim.Tx, k *kind, m *model, at string, first error) []fault.Detail {
 	out := []fault.Detail{e.refusedField(tx, k, m, at, first)}
 	if m == nil || !k.Plain { // a hook may change what is refused before it is checked
@@ -131,7 +131,7 @@ func (e *engine) refusal(tx shim.Tx, k *kind, m *model, name string, err error) 
 	return ": " + hideValue(f.field, f.value, why)
 }
 
-// hideValue takes the value of a sensitive field out of what the app's code says about
+// hideValue removes the value of a sensitive field from what the app's code says about
 // it.
 func hideValue(f *catalog.Field, value any, text string) string {
 	shown := fmt.Sprint(value)
@@ -142,7 +142,7 @@ func hideValue(f *catalog.Field, value any, text string) string {
 	return strings.ReplaceAll(text, shown, journal.Redacted)
 }
 
-// lastPart is the end of one of ent's messages, without where ent found it.
+// lastPart returns the end of one of ent's messages, without where ent found it.
 func lastPart(err error) string {
 	s := err.Error()
 	if i := strings.LastIndex(s, ": "); i >= 0 {
