@@ -22,7 +22,7 @@ func TestExplained(t *testing.T) {
 		detail             fault.Detail
 		expected, received string
 	}{
-		"missing":           {`{}`, fault.Detail{Path: "/id", Message: "id is needed"}, "string or integer", "nothing"},
+		"missing":           {`{}`, fault.Detail{Path: "/id", Message: "id is required"}, "string or integer", "nothing"},
 		"unknown":           {`{"idd":"x"}`, fault.Detail{Path: "/idd", Message: "unknown input"}, "one of free, id, level, list", `string "x"`},
 		"of an enum":        {`{"level":"lo"}`, fault.Detail{Path: "/level", Message: "no"}, `"low" or "high"`, `string "lo"`},
 		"in a list":         {`{"list":[{"n":1},{"n":"1"}]}`, fault.Detail{Path: "/list/1/n", Message: "no"}, "integer", `string "1"`},

@@ -59,7 +59,7 @@ type Column struct {
 // Form turns what callers see of a column into what it holds, and back, where
 // these differ: types of the app's own, and ValueScanners. Values as callers see
 // them are string, int64, float64, bool, time.Time, []byte or json.RawMessage;
-// what a column holds is what the database's driver gives and takes. null is
+// what a column holds is what the database's driver returns and takes. null is
 // neither. Package shim has what generated code fills in.
 type Form interface {
 	// Show returns what callers see of what the column holds.

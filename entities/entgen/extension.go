@@ -50,9 +50,9 @@ func (*Extension) Hooks() []gen.Hook {
 		return gen.GenerateFunc(func(g *gen.Graph) error {
 			m, err := newModel(g)
 			if err != nil {
-				return errors.Join(err, unmark(filepath.Join(g.Target, "runtime.go")))
+				return errors.Join(err, removeGeneratedMark(filepath.Join(g.Target, "runtime.go")))
 			}
-			if err := oneByOne(next, g); err != nil {
+			if err := generateSequentially(next, g); err != nil {
 				return err
 			}
 			if err := m.readRuntime(); err != nil {
@@ -89,19 +89,19 @@ func (m *model) write() error {
 	return os.WriteFile(filepath.Join(m.graph.Target, file), src, 0o644)
 }
 
-// oneByOne lets ent generate on one processor. Ent formats as many files at once
-// as there are processors, writes each anew, and takes imports that its templates
+// generateSequentially lets ent generate on one processor. Ent formats as many files at once
+// as there are processors, rewrites each, and takes imports that its templates
 // leave out from the files beside it: one that is half written at that moment
 // cannot be read, and the import is then searched for, and found in any package
 // of the module that has the name. With one processor ent has one file in hand.
-func oneByOne(next gen.Generator, g *gen.Graph) error {
+func generateSequentially(next gen.Generator, g *gen.Graph) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	return next.Generate(g)
 }
 
-// unmark takes off the line that ent puts before the code of runtime.go while it
+// removeGeneratedMark takes off the line that ent puts before the code of runtime.go while it
 // generates, and leaves there when a generation ends in an error.
-func unmark(path string) error {
+func removeGeneratedMark(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -125,7 +125,7 @@ func unmark(path string) error {
 func newModel(g *gen.Graph) (*model, error) {
 	m := &model{graph: g}
 	m.read()
-	if err := listed(m.problems); err != nil {
+	if err := problemList(m.problems); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -161,8 +161,8 @@ func Obstacles(g *gen.Graph) map[string][]string {
 	return out
 }
 
-// listed is an error that names all problems; nil where there are none.
-func listed(problems []string) error {
+// problemList is an error that names all problems; nil if there are none.
+func problemList(problems []string) error {
 	switch len(problems) {
 	case 0:
 		return nil

@@ -104,7 +104,7 @@ func (m *model) unexposed(table string) (out []descriptor.Unexposed) {
 	return out
 }
 
-func flag(f expose.Flag) bool { return f != nil && *f }
+func isSet(f expose.Flag) bool { return f != nil && *f }
 
 func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Field, descriptor.Column) {
 	where := n.Name + "." + f.Name
@@ -119,9 +119,9 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	typ := shape.Type
 	cf := catalog.Field{
 		Name: camel(f.Name), Description: a.Description, Aliases: a.Aliases, Type: typ, Enum: f.EnumValues(),
-		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable || flag(a.Immutable), ReadScopes: a.ReadScopes,
-		ReadOnly: flag(a.ReadOnly) || f.Name == version, WriteOnly: flag(a.WriteOnly),
-		Sensitive: f.Sensitive() || flag(a.Sensitive), Searchable: flag(a.Searchable), Opaque: shape.Opaque,
+		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable || isSet(a.Immutable), ReadScopes: a.ReadScopes,
+		ReadOnly: isSet(a.ReadOnly) || f.Name == version, WriteOnly: isSet(a.WriteOnly),
+		Sensitive: f.Sensitive() || isSet(a.Sensitive), Searchable: isSet(a.Searchable), Opaque: shape.Opaque,
 		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault,
 		MinLength: a.MinLength, MaxLength: a.MaxLength, Min: a.Min, Max: a.Max, Pattern: a.Pattern,
 	}
@@ -133,7 +133,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	}
 	if f.Default && !f.DefaultFunc() {
 		cf.Default = m.constant(where, f.DefaultValue())
-		if shape.Seen != "" && !seenAs(cf.Default, typ) { // written otherwise than callers see it
+		if shape.Seen != "" && !matchesType(cf.Default, typ) { // written otherwise than callers see it
 			cf.Default, cf.Generated = nil, true
 		}
 	}
@@ -166,8 +166,8 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
 }
 
-// seenAs reports whether the JSON of a default is how callers see values of a type.
-func seenAs(raw json.RawMessage, typ catalog.FieldType) bool {
+// matchesType reports whether the JSON of a default is how callers see values of a type.
+func matchesType(raw json.RawMessage, typ catalog.FieldType) bool {
 	if len(raw) == 0 {
 		return false
 	}
@@ -208,22 +208,22 @@ func (m *model) checkField(where string, f *catalog.Field, version bool) {
 	if !number && (f.Min != nil || f.Max != nil) {
 		m.problem("%s: Min and Max are for numbers", where)
 	}
-	if f.MinLength != nil && *f.MinLength < 0 || f.MaxLength != nil && *f.MaxLength < 0 || above(f.MinLength, f.MaxLength) {
-		m.problem("%s: no text is long enough and short enough for its MinLength and MaxLength", where)
+	if f.MinLength != nil && *f.MinLength < 0 || f.MaxLength != nil && *f.MaxLength < 0 || exceeds(f.MinLength, f.MaxLength) {
+		m.problem("%s: no string can satisfy both MinLength and MaxLength", where)
 	}
-	if above(f.Min, f.Max) {
-		m.problem("%s: its Min is above its Max", where)
+	if exceeds(f.Min, f.Max) {
+		m.problem("%s: Min is greater than Max", where)
 	}
 	if _, err := regexp.Compile(f.Pattern); err != nil {
-		m.problem("%s: the Pattern %q is no RE2 expression: %v", where, f.Pattern, err)
+		m.problem("%s: the Pattern %q is not an RE2 expression: %v", where, f.Pattern, err)
 	}
 	if f.ReadOnly && f.Required && !version {
-		m.problem("%s: it is read-only, so it needs a default or Optional", where)
+		m.problem("%s: a read-only field must have a default or be Optional", where)
 	}
 }
 
-// above reports whether a lower limit is higher than the upper one.
-func above[T int | float64](lower, upper *T) bool {
+// exceeds reports whether a lower limit is higher than the upper one.
+func exceeds[T int | float64](lower, upper *T) bool {
 	return lower != nil && upper != nil && *lower > *upper
 }
 
@@ -270,7 +270,7 @@ func jsonSchema(goType string) json.RawMessage {
 // annotation hides it.
 func (m *model) visible(e *gen.Edge) bool {
 	a := decode[expose.Edge](m, e.Name, e.Annotations, expose.EdgeName)
-	return m.exposed[e.Type.Name] != nil && (a == nil || !flag(a.Hidden))
+	return m.exposed[e.Type.Name] != nil && (a == nil || !isSet(a.Hidden))
 }
 
 func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edge, bool) {
@@ -279,7 +279,7 @@ func (m *model) readEdge(n *gen.Type, e *gen.Edge) (catalog.Edge, descriptor.Edg
 	}
 	ce := catalog.Edge{Name: camel(e.Name), Target: e.Type.Name, Many: !e.Unique, Required: !e.Optional, Immutable: e.Immutable, Description: e.Comment()}
 	if a := decode[expose.Edge](m, n.Name+"."+e.Name, e.Annotations, expose.EdgeName); a != nil {
-		if ce.Owned = flag(a.Owned); ce.Owned && !e.M2M() {
+		if ce.Owned = isSet(a.Owned); ce.Owned && !e.M2M() {
 			m.problem("%s.%s: Owned is for edges of many to many", n.Name, e.Name)
 		}
 		ce.Aliases = a.Aliases

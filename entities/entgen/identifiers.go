@@ -112,10 +112,10 @@ func checkNames(file string, src []byte, declared map[string]string) error {
 	var problems []string
 	for _, name := range names {
 		if by := declared[name]; by != "" && name != "_" && name != "init" {
-			problems = append(problems, fmt.Sprintf("%s: it declares %s, which the generated %s needs; call it something else", by, name, file))
+			problems = append(problems, fmt.Sprintf("%s: it declares %s, which the generated %s also declares; rename it", by, name, file))
 		}
 	}
-	return listed(problems)
+	return problemList(problems)
 }
 
 func importName(i *ast.ImportSpec) string {

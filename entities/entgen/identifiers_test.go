@@ -133,5 +133,5 @@ func TestNamesDeclaredByTheAppAreReported(t *testing.T) {
 	require.Equal(t, "KoanEntities", api.Entities)
 	src, err := m.render(api)
 	require.NoError(t, err)
-	require.EqualError(t, checkNames(File, src, declared), "koan: 1 problem in the ent schema:\n  extra.go: it declares koanOptions, which the generated koan.go needs; call it something else")
+	require.EqualError(t, checkNames(File, src, declared), "koan: 1 problem in the ent schema:\n  extra.go: it declares koanOptions, which the generated koan.go also declares; rename it")
 }

@@ -26,7 +26,7 @@ var (
 	resource   = reflect.TypeFor[catalog.Resource]()
 )
 
-// write appends a value; named tells whether its type has to stand there.
+// write appends a value; named says whether its type has to stand there.
 func write(b *strings.Builder, v reflect.Value, named bool) {
 	t := v.Type()
 	switch {

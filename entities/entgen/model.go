@@ -118,7 +118,7 @@ func (m *model) read() {
 	for _, n := range m.graph.Nodes {
 		if n.IsView() || !n.HasOneFieldID() {
 			if m.exposed[n.Name] != nil {
-				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compound(n))
+				m.problem("%s: %s cannot be exposed: entities have one id", n.Name, compositeIDName(n))
 			}
 			continue
 		}
@@ -126,7 +126,7 @@ func (m *model) read() {
 	}
 }
 
-// decode reads an annotation, which ent gives as a JSON map.
+// decode reads an annotation, which ent passes as a JSON map.
 func decode[T any](m *model, where string, all gen.Annotations, name string) *T {
 	raw, ok := all[name]
 	if !ok {
@@ -184,7 +184,7 @@ func (m *model) ids(n *gen.Type) (ids, own string) {
 		return "shim.UUIDs()", ""
 	}
 	if m.exposed[n.Name] != nil {
-		m.problem("%s.id: ids of the type %s cannot be exposed; use a string, an integer, a UUID, or a type with Value, Scan, MarshalText and UnmarshalText that is no pointer", n.Name, f.Type)
+		m.problem("%s.id: ids of the type %s cannot be exposed; use a string, an integer, a UUID, or a type with Value, Scan, MarshalText and UnmarshalText that is not a pointer", n.Name, f.Type)
 	}
 	return "", ""
 }
@@ -228,7 +228,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), Unexposed: m.unexposed(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
-			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: flag(a.ReadOnly), Cascades: flag(a.Cascades),
+			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades),
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: n.ID.UserDefined && !n.ID.Default, Immutable: true, Generated: !n.ID.UserDefined || n.ID.Default, ReadOnly: !n.ID.UserDefined},
 		},
@@ -239,7 +239,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	claimed := map[string]string{"id": "the id"}
 	claim := func(json, what string) {
 		if by, ok := claimed[json]; ok {
-			m.problem("%s.%s: its JSON name %q is taken by %s", n.Name, what, json, by)
+			m.problem("%s.%s: its JSON name %q is already used by %s", n.Name, what, json, by)
 		}
 		claimed[json] = what
 	}
@@ -271,7 +271,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 func (m *model) checkSets(n *gen.Type, e *gen.Edge) {
 	own, target := sets(m.exposed[n.Name]), sets(m.exposed[e.Type.Name])
 	for _, set := range own {
-		if !slices.ContainsFunc(target, func(pattern string) bool { return covers(pattern, set) }) {
+		if !slices.ContainsFunc(target, func(pattern string) bool { return includesPattern(pattern, set) }) {
 			m.problem("%s.%s: %s has the set %q, and %s has %s only: a relationship cannot leave its set. Give %s the set too, or hide the edge from callers with expose.Edge{Hidden: expose.Yes()}",
 				n.Name, e.Name, n.Name, set, e.Type.Name, strings.Join(target, ", "), e.Type.Name)
 		}
@@ -286,8 +286,8 @@ func sets(a *expose.Entity) []string {
 	return a.Sets
 }
 
-// covers reports whether every set that one pattern means is meant by another.
-func covers(pattern, set string) bool {
+// includesPattern reports whether every set that one pattern means is meant by another.
+func includesPattern(pattern, set string) bool {
 	prefix, several := strings.CutSuffix(pattern, "*")
 	return pattern == set || several && strings.HasPrefix(set, prefix)
 }
@@ -300,9 +300,9 @@ func (m *model) checkVersion(n *gen.Type, name string, f *gen.Field) {
 	case f == nil:
 		m.problem("%s: the version field %q does not exist", n.Name, name)
 	case !f.Type.Type.Integer() || !f.SupportsMutationAdd():
-		m.problem("%s.%s: it cannot count versions: it has to be an integer", n.Name, name)
+		m.problem("%s.%s: a version field must be an integer", n.Name, name)
 	case f.Optional || f.Immutable || !f.Default:
-		m.problem("%s.%s: a version field has a default and is neither Optional nor Immutable", n.Name, name)
+		m.problem("%s.%s: a version field must have a default and be neither Optional nor Immutable", n.Name, name)
 	}
 }
 
@@ -310,7 +310,7 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 	// The engine's statements name tables only: they would miss one in another
 	// schema, or find one of the same name.
 	if at := n.EntSQL(); at != nil && at.Schema != "" {
-		m.problem("%s: it is annotated with the database schema %q, but entities lie where the connection's search_path leads: leave the annotation out and set the search_path", n.Name, at.Schema)
+		m.problem("%s: it is annotated with the database schema %q, but tables are found by the connection's search_path: remove the annotation and set search_path", n.Name, at.Schema)
 	}
 	for _, s := range a.Sets {
 		if !setPattern.MatchString(s) {
@@ -319,7 +319,7 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 	}
 	for _, op := range a.Operations {
 		if !slices.Contains(Operations, op) {
-			m.problem("%s: there is no operation %q; there are %s", n.Name, op, strings.Join(Operations, ", "))
+			m.problem("%s: there is no operation %q; the operations are %s", n.Name, op, strings.Join(Operations, ", "))
 		}
 	}
 	if _, err := exposure.Parse(a.Exposure); a.Exposure != "" && (err != nil || exposure.Mode(a.Exposure) == exposure.Auto) {

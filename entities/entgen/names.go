@@ -20,7 +20,7 @@ func camel(s string) string {
 			b.WriteRune(unicode.ToUpper(r))
 			up = false
 		// In a leading run of capitals, the last one begins the next word.
-		case leading(runes[:i]) && (i == 0 || last || !unicode.IsLower(runes[i+1])):
+		case isLeadingCapital(runes[:i]) && (i == 0 || last || !unicode.IsLower(runes[i+1])):
 			b.WriteRune(unicode.ToLower(r))
 		default:
 			b.WriteRune(r)
@@ -29,8 +29,8 @@ func camel(s string) string {
 	return b.String()
 }
 
-// leading reports whether all of a name so far are capitals.
-func leading(runes []rune) bool {
+// isLeadingCapital reports whether all of a name so far are capitals.
+func isLeadingCapital(runes []rune) bool {
 	for _, r := range runes {
 		if !unicode.IsUpper(r) {
 			return false

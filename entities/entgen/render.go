@@ -30,7 +30,7 @@ var _ = template.Must(tmpl.New("rules").Parse(rulesSource))
 func (m *model) render(api API) ([]byte, error) {
 	var b bytes.Buffer
 	err := tmpl.Execute(&b, map[string]any{
-		"Runtime": m.runtime && !m.circle, "Forgotten": m.forgotten(), "Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": m.imports, "API": api,
+		"Runtime": m.runtime && !m.circle, "Forgotten": m.runtimeVariable(), "Package": m.graph.Config.Package, "Kinds": m.kinds, "Hash": m.hash, "Imports": m.imports, "API": api,
 		"UsesJSON": bytes.Contains([]byte(m.literals()), []byte("json.RawMessage")),
 	})
 	if err != nil {
@@ -53,9 +53,9 @@ func (m *model) literals() string {
 	return b.String()
 }
 
-// forgotten names a variable that is nil when the app did not import ent/runtime,
+// runtimeVariable names a variable that is nil when the app did not import ent/runtime,
 // with its package; it is empty where nothing can be forgotten.
-func (m *model) forgotten() (out struct{ Path, Name string }) {
+func (m *model) runtimeVariable() (out struct{ Path, Name string }) {
 	if !m.circle {
 		return out
 	}

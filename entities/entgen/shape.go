@@ -28,7 +28,7 @@ type shape struct {
 	// Convert is the converter of package shim that sets the field, "" where it is
 	// set through a form.
 	Convert string
-	// Seen is the form's constant, "" where there is no form. Kept tells that the
+	// Seen is the form's constant, "" where there is no form. Kept says that the
 	// column holds what callers see, so that only setting needs the form.
 	Seen string
 	Kept bool
@@ -36,11 +36,11 @@ type shape struct {
 
 const uuidPackage = "github.com/google/uuid"
 
-// own reports whether a Go type keeps itself in the database.
-func own(f *gen.Field) bool { return f.HasGoType() && f.Type.ValueScanner() }
+// storesItself reports whether a Go type keeps itself in the database.
+func storesItself(f *gen.Field) bool { return f.HasGoType() && f.Type.ValueScanner() }
 
-// textual reports whether a Go type is written and read as text.
-func textual(f *gen.Field) bool {
+// isTextual reports whether a Go type is written and read as text.
+func isTextual(f *gen.Field) bool {
 	t := f.Type.RType
 	return t != nil && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
@@ -67,26 +67,26 @@ func shapeOf(f *gen.Field, a *expose.Field) (s shape, problem string) {
 	case f.Type.Type == field.TypeOther:
 		s, problem = otherShape(f)
 	case f.Type.Type == field.TypeJSON, google, !f.HasGoType() && !f.HasValueScanner():
-	case f.HasValueScanner() || own(f):
+	case f.HasValueScanner() || storesItself(f):
 		s = ownShape(f, s)
 	case s.Convert == "":
-		problem = "the type " + f.Type.String() + " says nothing of how it is kept: give it Value and Scan, or the field a ValueScanner"
+		problem = "the type " + f.Type.String() + " does not say how it is stored: give it Value and Scan, or the field a ValueScanner"
 	}
 	if problem != "" {
 		return s, problem
 	}
-	if s.Seen != "" && (flag(a.Decimal) || decimalColumn(f)) && s.Type != catalog.TypeDecimal {
+	if s.Seen != "" && (isSet(a.Decimal) || decimalColumn(f)) && s.Type != catalog.TypeDecimal {
 		if s.Seen == "AsIs" && s.Type != catalog.TypeString && s.Type != catalog.TypeText || s.Type == catalog.TypeJSON {
-			return s, "it cannot be a decimal: " + f.Type.String() + " is not written as text"
+			return s, "it cannot be a decimal: " + f.Type.String() + " is not marshalled as text"
 		}
 		s.Type, s.Storage, s.Opaque = catalog.TypeDecimal, descriptor.Decimal, false
 	}
-	if flag(a.Decimal) && s.Type != catalog.TypeDecimal {
-		return s, "Decimal is for fields with a Go type or ValueScanner of the app's own"
+	if isSet(a.Decimal) && s.Type != catalog.TypeDecimal {
+		return s, "Decimal is for fields with a custom Go type or ValueScanner"
 	}
-	if flag(a.Comparable) {
+	if isSet(a.Comparable) {
 		if s.Seen == "" || s.Type == catalog.TypeJSON {
-			return s, "Comparable is for fields with a Go type or ValueScanner of the app's own"
+			return s, "Comparable is for fields with a custom Go type or ValueScanner"
 		}
 		s.Opaque = false
 		if s.Type == catalog.TypeString {
@@ -137,7 +137,7 @@ func ownShape(f *gen.Field, s shape) shape {
 		s.Kept = false // texts may be kept as bytes
 	}
 	switch t := f.Type.Type; {
-	case t == field.TypeString && textual(f), t == field.TypeUUID && textual(f):
+	case t == field.TypeString && isTextual(f), t == field.TypeUUID && isTextual(f):
 		seen("AsText")
 		if t == field.TypeUUID && f.Type.RType.Name != "UUID" {
 			s.Type, s.Storage = catalog.TypeString, descriptor.Text
@@ -147,7 +147,7 @@ func ownShape(f *gen.Field, s shape) shape {
 	case t == field.TypeEnum && (!f.HasGoType() || kindIs(f, reflect.String)):
 		seen("AsIs")
 		s.Opaque = false
-	case t == field.TypeBytes && textual(f):
+	case t == field.TypeBytes && isTextual(f):
 		seen("AsText")
 		s.Type = catalog.TypeString
 	case t == field.TypeBytes && (!f.HasGoType() || kindIs(f, reflect.Slice)):
@@ -156,7 +156,7 @@ func ownShape(f *gen.Field, s shape) shape {
 		f.HasValueScanner() && t.Float() && (!f.HasGoType() || kindIs(f, floats...)),
 		f.HasValueScanner() && t == field.TypeBool && (!f.HasGoType() || kindIs(f, reflect.Bool)):
 		seen("AsIs")
-	case t.Float() && textual(f):
+	case t.Float() && isTextual(f):
 		seen("AsText")
 		s.Type, s.Storage, s.Opaque = catalog.TypeDecimal, descriptor.Decimal, false
 	}
@@ -165,12 +165,12 @@ func ownShape(f *gen.Field, s shape) shape {
 
 // otherShape is the shape of a field.Other, by its column types and its Go type.
 func otherShape(f *gen.Field) (shape, string) {
-	if !own(f) && !f.HasValueScanner() {
+	if !storesItself(f) && !f.HasValueScanner() {
 		return shape{}, "the type " + f.Type.String() + " needs Value and Scan"
 	}
 	text := shape{Type: catalog.TypeString, Storage: descriptor.Text, Seen: "AsText", Opaque: true}
 	switch {
-	case textual(f):
+	case isTextual(f):
 		return text, ""
 	case kindIs(f, reflect.String):
 		text.Seen = "AsIs"

@@ -4,9 +4,9 @@ import (
 	"entgo.io/ent/entc/gen"
 )
 
-// through is the schema of an edge of many to many, given on either side; nil
+// throughSchema is the schema of an edge of many to many, given on either side; nil
 // where the edge has none.
-func through(e *gen.Edge) *gen.Type {
+func throughSchema(e *gen.Edge) *gen.Type {
 	switch {
 	case e.Through != nil:
 		return e.Through
@@ -21,7 +21,7 @@ func through(e *gen.Edge) *gen.Type {
 // of its required fields, or gives one id to several rows. It is "" for edges that
 // are written as any other.
 func (m *model) writtenElsewhere(e *gen.Edge) string {
-	t := through(e)
+	t := throughSchema(e)
 	switch {
 	case t == nil:
 		return ""
@@ -53,8 +53,8 @@ func (m *model) linkable(e *gen.Edge, t *gen.Type) bool {
 	return true
 }
 
-// compound names a type that has no id of one field.
-func compound(n *gen.Type) string {
+// compositeIDName names a type that has no id of one field.
+func compositeIDName(n *gen.Type) string {
 	if n.IsView() {
 		return "a view"
 	}

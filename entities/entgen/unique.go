@@ -11,7 +11,7 @@ import (
 )
 
 // upsertBy returns the JSON names of the key that an annotation declares, and
-// reports what is no key: values that are not always there, or not unique, do not
+// reports what is not a key: values that are not always there, or not unique, do not
 // say which entity is meant.
 func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
 	if len(a.UpsertBy) == 0 {
@@ -21,7 +21,7 @@ func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (n
 	for _, name := range a.UpsertBy {
 		i := slices.IndexFunc(n.Fields, func(f *gen.Field) bool { return f.Name == name })
 		if i < 0 {
-			m.problem("%s: UpsertBy names %q, which is no field", n.Name, name)
+			m.problem("%s: UpsertBy names %q, which is not a field", n.Name, name)
 			sound = false
 			continue
 		}
@@ -30,7 +30,7 @@ func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (n
 		case f.Nullable:
 			m.problem("%s.%s: a field of UpsertBy cannot be Optional", n.Name, name)
 		case f.Sensitive || f.WriteOnly || f.Opaque || f.ReadOnly || len(f.ReadScopes) > 0:
-			m.problem("%s.%s: a field of UpsertBy has to be one that every caller may write and filter by", n.Name, name)
+			m.problem("%s.%s: every caller must be able to write a field of UpsertBy and filter by it", n.Name, name)
 		default:
 			names = append(names, f.Name)
 			continue
@@ -38,7 +38,7 @@ func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (n
 		sound = false
 	}
 	if sound && !unique(n, a.UpsertBy) {
-		m.problem("%s: UpsertBy needs a unique key: let %s be Unique, or the fields of a unique index", n.Name, strings.Join(a.UpsertBy, ", "))
+		m.problem("%s: UpsertBy needs a unique key: make %s Unique, or add a unique index of these fields", n.Name, strings.Join(a.UpsertBy, ", "))
 	}
 	return names
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The converters take what the engine's decoder gives (string, int64, uint64,
+// The converters take what the engine's decoder returns (string, int64, uint64,
 // float64, bool, time.Time, []byte, json.RawMessage), or a value that was of the
 // field's own type before, and hand it to a typed setter. Their errors are about
 // the value and are shown to callers.
@@ -27,7 +27,7 @@ func Text[T ~string](v any, set func(T)) error {
 	case T:
 		set(v)
 	default:
-		return unfit(v, "a string")
+		return typeError(v, "a string")
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func Bool[T ~bool](v any, set func(T)) error {
 	case T:
 		set(v)
 	default:
-		return unfit(v, "a boolean")
+		return typeError(v, "a boolean")
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func Int[T integer](v any, set func(T)) error {
 		}
 		set(n)
 	default:
-		return unfit(v, "an integer")
+		return typeError(v, "an integer")
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func Float[T ~float32 | ~float64](v any, set func(T)) error {
 	case int64:
 		set(T(v))
 	default:
-		return unfit(v, "a number")
+		return typeError(v, "a number")
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func Float[T ~float32 | ~float64](v any, set func(T)) error {
 func Time(v any, set func(time.Time)) error {
 	t, ok := v.(time.Time)
 	if !ok {
-		return unfit(v, "a time")
+		return typeError(v, "a time")
 	}
 	set(t)
 	return nil
@@ -101,7 +101,7 @@ func Bytes[T ~[]byte](v any, set func(T)) error {
 	case T:
 		set(v)
 	default:
-		return unfit(v, "bytes")
+		return typeError(v, "bytes")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func UUID(v any, set func(uuid.UUID)) error {
 		}
 		set(id)
 	default:
-		return unfit(v, "a UUID")
+		return typeError(v, "a UUID")
 	}
 	return nil
 }
@@ -130,28 +130,28 @@ func JSON[T any](v any, set func(T)) error {
 		set(v)
 	case json.RawMessage:
 		var t T
-		if err := strictly(v, &t); err != nil {
+		if err := decodeStrict(v, &t); err != nil {
 			return err
 		}
 		set(t)
 	default:
-		return unfit(v, "JSON")
+		return typeError(v, "JSON")
 	}
 	return nil
 }
 
-// strictly reads JSON into a Go value, and refuses members that it has no place
+// decodeStrict reads JSON into a Go value, and refuses members that it has no place
 // for: they would be lost.
-func strictly(raw json.RawMessage, to any) error {
+func decodeStrict(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return fmt.Errorf("the JSON does not fit: %w", err)
+		return fmt.Errorf("the JSON does not match the type: %w", err)
 	}
 	return nil
 }
 
-func unfit(v any, want string) error {
+func typeError(v any, want string) error {
 	if v == nil {
 		return fmt.Errorf("want %s, got null", want)
 	}

@@ -91,16 +91,16 @@ func (f *Form[T]) parse(v any) (T, error) {
 		s, ok := v.(string)
 		if !ok {
 			var zero T
-			return zero, unfit(v, "a string")
+			return zero, typeError(v, "a string")
 		}
 		return fill[T](func(p any) error { return unmarshalText(p, s) })
 	case AsJSON:
 		raw, ok := v.(json.RawMessage)
 		if !ok {
 			var zero T
-			return zero, unfit(v, "JSON")
+			return zero, typeError(v, "JSON")
 		}
-		return fill[T](func(p any) error { return strictly(raw, p) })
+		return fill[T](func(p any) error { return decodeStrict(raw, p) })
 	case AsIs:
 		return convert[T](v)
 	case AsKept:
@@ -265,7 +265,7 @@ func convert[T any](v any) (T, error) {
 			return t, nil
 		}
 	}
-	return t, unfit(v, "a value of the kind "+to.Kind().String())
+	return t, typeError(v, "a value of the kind "+to.Kind().String())
 }
 
 // plain takes the type from a value and leaves its kind.
@@ -284,5 +284,5 @@ func plain(v reflect.Value) (any, error) {
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
 		return v.Bytes(), nil
 	}
-	return nil, fmt.Errorf("a %s is no plain value", v.Type())
+	return nil, fmt.Errorf("a %s is not a plain value", v.Type())
 }

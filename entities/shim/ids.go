@@ -13,7 +13,7 @@ type IDForm struct {
 	// ParseID reads an id as callers write it; FormatID is its inverse.
 	ParseID  func(text string) (any, error)
 	FormatID func(id any) string
-	// ScanID reads an id as the database gives it; BindID is its inverse.
+	// ScanID reads an id as the database returns it; BindID is its inverse.
 	ScanID func(src any) (any, error)
 	BindID func(id any) (any, error)
 }
@@ -57,7 +57,7 @@ func OwnIDs[T comparable](f *Form[T]) IDForm {
 	return IDForm{
 		ParseID: func(text string) (any, error) {
 			if text == "" {
-				return nil, fmt.Errorf("an id is never empty")
+				return nil, fmt.Errorf("an id must not be empty")
 			}
 			return f.parse(text)
 		},
@@ -82,7 +82,7 @@ func scanned(src any, parse func(string) (any, error)) (any, error) {
 	case int64:
 		return parse(strconv.FormatInt(v, 10))
 	}
-	return nil, fmt.Errorf("a %T is no id", src)
+	return nil, fmt.Errorf("a %T is not an id", src)
 }
 
 func plainInt[T integer](id T) (any, error) {
@@ -113,7 +113,7 @@ func Anys[T any](ids []T) []any {
 // TextID parses ids that are strings.
 func TextID[T ~string](text string) (any, error) {
 	if text == "" {
-		return nil, fmt.Errorf("an id is never empty")
+		return nil, fmt.Errorf("an id must not be empty")
 	}
 	return T(text), nil
 }

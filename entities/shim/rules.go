@@ -17,7 +17,7 @@ type Rows func(bound int) (text string, args []any)
 var ErrNotRows = errors.New("only rules that choose rows are supported")
 
 // Readable makes Rows of a query that its type's interceptors and policy have
-// prepared. q is what they left of it, and query makes its statement anew.
+// prepared. q is what they left of it, and query makes its statement again.
 func Readable(q *ent.QueryContext, id string, query func() *sql.Selector) (Rows, error) {
 	switch {
 	case q.Limit != nil || q.Offset != nil:
@@ -42,7 +42,7 @@ func Readable(q *ent.QueryContext, id string, query func() *sql.Selector) (Rows,
 func Unheld(typ string, interceptors []ent.Interceptor) (problems []string) {
 	for i, in := range interceptors {
 		if in == nil {
-			problems = append(problems, fmt.Sprintf("%s: interceptor %d is not there: import ent/runtime in the app's main package", typ, i+1))
+			problems = append(problems, fmt.Sprintf("%s: interceptor %d is not registered: import ent/runtime in the app's main package", typ, i+1))
 			continue
 		}
 		_, traverses := in.(ent.Traverser)

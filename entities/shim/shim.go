@@ -63,7 +63,7 @@ type Tx interface {
 
 // Kind is one ent type.
 type Kind struct {
-	// Type is the name as ent.Mutation.Type gives it.
+	// Type is the name as ent.Mutation.Type returns it.
 	Type string
 	// Entity is its descriptor, nil where the schema is not exposed.
 	Entity *descriptor.Entity
@@ -124,7 +124,7 @@ const (
 // Write is a builder of ent that has not been saved.
 type Write struct {
 	Mutation ent.Mutation
-	// Save runs hooks, validators and the statement, and gives the entity's id.
+	// Save runs hooks, validators and the statement, and returns the entity's id.
 	Save func(ctx context.Context) (id any, err error)
 	// Defaults and Check are the parts of Save that come before hooks and before the
 	// statement: ent's defaults, then its validators.

@@ -120,7 +120,7 @@ func TestAppGrows(t *testing.T) {
 	require.Contains(t, r.stdout, "default  behind")
 	require.Equal(t, 1, g.exec(2, "migrate", "apply", "--set", "nowhere").status)
 	g.does(2, "migrate", "apply")
-	require.Contains(t, g.does(2, "doctor").stdout, "migrations versioned; 1 of 1 set looked at, all current")
+	require.Contains(t, g.does(2, "doctor").stdout, "migrations versioned; 1 of 1 set checked, all current")
 	require.Equal(t, false, g.script(2, `SDK.Entities.Note.getById("a").pinned`))
 	r = g.exec(1, "run", "-")
 	require.Equal(t, 1, r.status)

@@ -76,7 +76,7 @@ func TestReadinessSaysWhatIsMissing(t *testing.T) {
 	mendSet()
 	w.ready(http.StatusOK, "ready")
 	require.NoError(t, os.Remove(ledger))
-	w.ready(http.StatusServiceUnavailable, "the file of the ledger is gone")
+	w.ready(http.StatusServiceUnavailable, "the file of the ledger is missing")
 }
 
 func TestReadinessNeedsRequiredPlugins(t *testing.T) {
@@ -163,7 +163,7 @@ func TestLogWithoutItsFile(t *testing.T) {
 			for range 2 {
 				l := oneLine(t, a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k"))
 				require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code)
-				require.Contains(t, l.Result.Error.Message, "the file of "+owner+" is gone, and the log that belongs to it is there")
+				require.Contains(t, l.Result.Error.Message, "the file of "+owner+" is missing, but its log is there")
 				require.Contains(t, l.Result.Error.Hint, name+"-wal")
 			}
 			require.NoError(t, os.Remove(log))
@@ -193,8 +193,8 @@ func TestSetsFileThatIsTakenAway(t *testing.T) {
 	refused("is gone while the app had it open")
 	w.ready(http.StatusServiceUnavailable, `the file of the set "default" is gone`)
 	require.NoError(t, os.WriteFile(set, copied, 0o600))
-	refused("was replaced by another one while the app had it open")
-	w.ready(http.StatusServiceUnavailable, `was replaced by another one`)
+	refused("was replaced by another file while the app had it open")
+	w.ready(http.StatusServiceUnavailable, `was replaced by another file`)
 	require.NoError(t, os.Rename(set+".kept", set))
 	_, out := w.call("todo.count", `{}`)
 	require.EqualValues(t, 2, out["count"], "the first todo and the app's own")

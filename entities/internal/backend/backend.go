@@ -141,7 +141,7 @@ type Database interface {
 	// Driver is the driver of the set's base client. In a context that carries a
 	// transaction of the set, it takes part in it; elsewhere it works by itself.
 	Driver() dialect.Driver
-	// DB runs what is no part of a transaction.
+	// DB runs what is not part of a transaction.
 	DB() Querier
 }
 
@@ -154,7 +154,7 @@ type Querier interface {
 // Tx is a transaction on one set. It is used by one goroutine at a time.
 type Tx interface {
 	Querier
-	// Single spares the transaction for a run that makes one statement only: what it
+	// Single avoids the transaction for a run that makes one statement only: what it
 	// reads is one snapshot anyway.
 	Single()
 	// Write makes the transaction a writing one. It ends in run.ErrStale where what
@@ -166,8 +166,8 @@ type Tx interface {
 	// Savepoint opens a savepoint around a call, of which read says that it only
 	// reads; end releases it, or rolls back to it.
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
-	// Alone runs one statement that writes one row at most, and tells whether it did.
-	// A backend may spare the savepoint around a call for it: nobody needs that where
+	// Alone runs one statement that writes one row at most, and reports whether it did.
+	// A backend may omit the savepoint around a call for it: nobody needs that where
 	// the statement fails, or nothing fails after it.
 	Alone(statement func() (wrote bool, err error)) error
 	// Recover makes a transaction usable again whose last statement failed, by going

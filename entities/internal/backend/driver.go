@@ -28,7 +28,7 @@ func NewTxDriver(dialect string, t Tx) *TxDriver {
 
 // Exec implements dialect.ExecQuerier.
 func (d *TxDriver) Exec(ctx context.Context, query string, args, v any) error {
-	ctx, err := hold(ctx, d.Dialect())
+	ctx, err := detachVariables(ctx, d.Dialect())
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (d *TxDriver) Exec(ctx context.Context, query string, args, v any) error {
 
 // Query implements dialect.ExecQuerier.
 func (d *TxDriver) Query(ctx context.Context, query string, args, v any) error {
-	ctx, err := hold(ctx, d.Dialect())
+	ctx, err := detachVariables(ctx, d.Dialect())
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func Current(ctx context.Context, d Database) Tx {
 // transaction of d it takes part in it; elsewhere it uses d.DB, and begin for
 // transactions of its own.
 func NewBaseDriver(name string, d Database, begin func(ctx context.Context) (dialect.Tx, error)) dialect.Driver {
-	return &baseDriver{Driver: entsql.NewDriver(name, entsql.Conn{ExecQuerier: joining{d}}), d: d, begin: begin}
+	return &baseDriver{Driver: entsql.NewDriver(name, entsql.Conn{ExecQuerier: contextQuerier{d}}), d: d, begin: begin}
 }
 
 type baseDriver struct {
@@ -117,7 +117,7 @@ func (b *baseDriver) Tx(ctx context.Context) (dialect.Tx, error) {
 
 // Exec implements dialect.ExecQuerier.
 func (b *baseDriver) Exec(ctx context.Context, query string, args, v any) error {
-	ctx, tx, err := b.transact(ctx)
+	ctx, tx, err := b.beginForVariables(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -132,7 +132,7 @@ func (b *baseDriver) Exec(ctx context.Context, query string, args, v any) error 
 
 // Query implements dialect.ExecQuerier.
 func (b *baseDriver) Query(ctx context.Context, query string, args, v any) error {
-	ctx, tx, err := b.transact(ctx)
+	ctx, tx, err := b.beginForVariables(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -143,15 +143,15 @@ func (b *baseDriver) Query(ctx context.Context, query string, args, v any) error
 		return errors.Join(err, tx.Rollback())
 	}
 	if rows, ok := v.(*entsql.Rows); ok {
-		rows.ColumnScanner = committing{rows.ColumnScanner, tx}
+		rows.ColumnScanner = ownTxRows{rows.ColumnScanner, tx}
 	}
 	return nil
 }
 
-// transact returns a transaction for a statement with session variables, which last
-// as long as one; nil where there are none, or where the statement joins one.
-func (b *baseDriver) transact(ctx context.Context) (context.Context, dialect.Tx, error) {
-	ctx, err := hold(ctx, b.Dialect())
+// beginForVariables returns a transaction for a statement with session variables, which last
+// as long as one; nil if there are none, or where the statement joins one.
+func (b *baseDriver) beginForVariables(ctx context.Context) (context.Context, dialect.Tx, error) {
+	ctx, err := detachVariables(ctx, b.Dialect())
 	if err != nil || Current(ctx, b.d) != nil {
 		return ctx, nil, err
 	}
@@ -163,13 +163,13 @@ func (b *baseDriver) transact(ctx context.Context) (context.Context, dialect.Tx,
 	return ctx, tx, err
 }
 
-// committing are the rows of a statement that has a transaction of its own.
-type committing struct {
+// ownTxRows are the rows of a statement that has a transaction of its own.
+type ownTxRows struct {
 	entsql.ColumnScanner
 	tx dialect.Tx
 }
 
-func (c committing) Close() error { return errors.Join(c.ColumnScanner.Close(), c.tx.Commit()) }
+func (c ownTxRows) Close() error { return errors.Join(c.ColumnScanner.Close(), c.tx.Commit()) }
 
 // Nested gives ent a savepoint of a transaction in the place of a transaction.
 func Nested(ctx context.Context, t Tx) (dialect.Tx, error) {
@@ -190,20 +190,20 @@ type savepointTx struct {
 func (s savepointTx) Commit() error   { return s.end(true) }
 func (s savepointTx) Rollback() error { return s.end(false) }
 
-// joining runs statements in the context's transaction, else in the pool.
-type joining struct{ d Database }
+// contextQuerier runs statements in the context's transaction, else in the pool.
+type contextQuerier struct{ d Database }
 
-func (j joining) querier(ctx context.Context) Querier {
+func (j contextQuerier) querier(ctx context.Context) Querier {
 	if t := Current(ctx, j.d); t != nil {
 		return t
 	}
 	return j.d.DB()
 }
 
-func (j joining) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (j contextQuerier) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return j.querier(ctx).ExecContext(ctx, query, args...)
 }
 
-func (j joining) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (j contextQuerier) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return j.querier(ctx).QueryContext(ctx, query, args...)
 }

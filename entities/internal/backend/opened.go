@@ -37,10 +37,10 @@ func NewOpened(most int, open func(ctx context.Context, set string) (Database, a
 }
 
 // Use is Backend.Use. Whoever comes while a set is being opened waits for that; a
-// set that could not be opened is tried anew by the next who wants it.
+// set that could not be opened is tried again by the next who wants it.
 func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any, release func(), err error) {
 	if !ValidSet.MatchString(set) {
-		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a name of a set", set)
+		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a valid name of a set", set)
 	}
 	o.mu.Lock()
 	e, ok := o.entries[set]
@@ -54,7 +54,7 @@ func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any,
 		go func() {
 			e.database, e.attached, e.err = o.open(context.WithoutCancel(ctx), set)
 			if e.err != nil {
-				o.forget(set, e)
+				o.dropFailed(set, e)
 			}
 			close(e.ready)
 			o.release(e)
@@ -115,8 +115,8 @@ func (o *Opened) Adopt(set string, d Database, attached any) (ok bool) {
 	return true
 }
 
-// forget takes out a set that could not be opened.
-func (o *Opened) forget(set string, e *opened) {
+// dropFailed takes out a set that could not be opened.
+func (o *Opened) dropFailed(set string, e *opened) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.entries[set] == e {
@@ -131,7 +131,7 @@ func (o *Opened) release(e *opened) {
 	e.users--
 	o.clock++
 	e.used = o.clock
-	idle := o.surplus()
+	idle := o.removeSurplus()
 	o.mu.Unlock()
 	// Closing may write to the disk: nobody else waits for it.
 	for _, d := range idle {
@@ -139,8 +139,8 @@ func (o *Opened) release(e *opened) {
 	}
 }
 
-// surplus takes out the sets that are to be closed. The caller holds the lock.
-func (o *Opened) surplus() (idle []Database) {
+// removeSurplus takes out the sets that are to be closed. The caller holds the lock.
+func (o *Opened) removeSurplus() (idle []Database) {
 	for len(o.entries) > o.most {
 		oldest := ""
 		for name, e := range o.entries {

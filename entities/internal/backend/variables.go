@@ -81,11 +81,11 @@ func decodeVariables(carried any) (out []Variable, err error) {
 
 type heldKey struct{}
 
-// hold takes the session variables of a context away from ent, which would set them
+// detachVariables takes the session variables of a context away from ent, which would set them
 // on the connection, and leaves them where Variables finds them. Only PostgreSQL has
 // such variables: without them the database would not keep apart what they keep
 // apart.
-func hold(ctx context.Context, spoken string) (context.Context, error) {
+func detachVariables(ctx context.Context, spoken string) (context.Context, error) {
 	vars, err := Variables(ctx)
 	if err != nil {
 		return nil, err
@@ -109,6 +109,6 @@ func CheckVariables(spoken string, vars []Variable) error {
 	if len(vars) == 0 || spoken == dialect.Postgres {
 		return nil
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the app sets the session variable %q, and only PostgreSQL has session variables", vars[0].Name).
-		WithHint("Keep the data in PostgreSQL, or let Viewer of the app and hooks use sql.WithVar only there.")
+	return fault.Newf(fault.CapabilityUnsupported, "the app sets the session variable %q, but only PostgreSQL has session variables", vars[0].Name).
+		WithHint("Keep the data in PostgreSQL, or use sql.WithVar in Viewer and hooks only with PostgreSQL.")
 }

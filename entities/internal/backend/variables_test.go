@@ -23,14 +23,14 @@ func TestVariablesAreThoseOfEnt(t *testing.T) {
 	bare := WithoutVariables(ctx)
 	_, found := entsql.VarFromContext(bare, "a.n")
 	require.False(t, found)
-	held, err := hold(ctx, dialect.Postgres)
+	held, err := detachVariables(ctx, dialect.Postgres)
 	require.NoError(t, err)
 	_, found = entsql.VarFromContext(held, "a.n")
 	require.False(t, found, "ent would leave them on the connection")
 	again, err := Variables(held)
 	require.NoError(t, err)
 	require.Equal(t, vars, again)
-	_, err = hold(ctx, dialect.SQLite)
+	_, err = detachVariables(ctx, dialect.SQLite)
 	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
 }
 

@@ -57,10 +57,10 @@ func New(ctx context.Context, open Open, first string, schema backend.Schema, le
 func (s *Sets) openSet(ctx context.Context, set string) (backend.Database, any, error) {
 	drv, err := s.open(ctx, set)
 	if err != nil {
-		return nil, nil, unopened(set, err)
+		return nil, nil, openFault(set, err)
 	}
 	if drv == nil {
-		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the app's Open gave no driver for the set %q", set)
+		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the app's Open returned no driver for the set %q", set)
 	}
 	attached, d, err := s.take(ctx, set, drv)
 	if err != nil {
@@ -81,12 +81,12 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	other := s.dialect.Name() != spoken.Name()
 	s.mu.Unlock()
 	if other {
-		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the set %q is opened as %s, and others as %s", set, spoken.Name(), s.dialect.Name()).
-			WithHint("All sets of an app are on databases of one kind.")
+		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the set %q is opened as %s, but others as %s", set, spoken.Name(), s.dialect.Name()).
+			WithHint("All sets of an app must be in the same kind of database.")
 	}
 	d := &Database{set: set, drv: drv, name: spoken.Name(), turn: make(chan struct{}, 1)}
 	if err := s.ledger(ctx, d.Driver()); err != nil {
-		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the tables koan_... cannot be made in the set %q: %v", set, err).
+		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the tables koan_... cannot be created in the set %q: %v", set, err).
 			WithHint("Let the app's user create tables, or create koan_receipts by hand; docs/howto/existing-project.md has its statement.").Because(err)
 	}
 	attached, err := s.attach(d)
@@ -99,14 +99,14 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	return attached, d, nil
 }
 
-// unopened says that the app's Open failed. Its own words are the app's.
-func unopened(set string, err error) error {
+// openFault says that the app's Open failed. Its own words are the app's.
+func openFault(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return err
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened: %v", set, err).
-		WithHint("Look at what Open of the app (framework.App) does.").Because(err)
+		WithHint("Check what Open of the app (framework.App) does.").Because(err)
 }
 
 func dialectOf(drv dialect.Driver) (sqltext.Dialect, error) {
@@ -116,7 +116,7 @@ func dialectOf(drv dialect.Driver) (sqltext.Dialect, error) {
 	case dialect.Postgres:
 		return sqltext.PostgreSQL{}, nil
 	default:
-		return nil, fault.Newf(fault.CapabilityUnsupported, "the app's Open gave a driver for %q", name).
+		return nil, fault.Newf(fault.CapabilityUnsupported, "the app's Open returned a driver for %q", name).
 			WithHint("Entities are served from SQLite and PostgreSQL.")
 	}
 }
@@ -142,25 +142,25 @@ func (s *Sets) Use(ctx context.Context, set string) (d backend.Database, attache
 	return s.opened.Use(ctx, set)
 }
 
-// errOwn is what stands where a set's tables would be looked at or changed.
-func errOwn() error {
-	return fault.New(fault.CapabilityUnsupported, "the app opens its databases itself, so their tables are migrated by the app itself").
+// errMigratedByApp is what stands where a set's tables would be looked at or changed.
+func errMigratedByApp() error {
+	return fault.New(fault.CapabilityUnsupported, "the app opens its databases itself, so it also migrates their tables").
 		WithHint("Use the app's own migrations.")
 }
 
 // Look implements backend.Backend.
 func (s *Sets) Look(context.Context, string, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // Change implements backend.Backend.
 func (s *Sets) Change(context.Context, string, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // Scratch implements backend.Backend.
 func (s *Sets) Scratch(context.Context, func(context.Context, dialect.Driver) error) error {
-	return errOwn()
+	return errMigratedByApp()
 }
 
 // SpansSets implements backend.Backend: each set has a driver of its own.

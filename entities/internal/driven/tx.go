@@ -85,7 +85,7 @@ func (t *Tx) run() through {
 	return through{t.tx, t.d.name}
 }
 
-func (t *Tx) ready(ctx context.Context) error {
+func (t *Tx) mustBeActive(ctx context.Context) error {
 	switch t.state {
 	case ended:
 		return errEnded
@@ -96,17 +96,17 @@ func (t *Tx) ready(ctx context.Context) error {
 	return nil
 }
 
-// usable makes the transaction ready for a statement.
-func (t *Tx) usable(ctx context.Context) error {
-	if err := t.ready(ctx); err != nil {
+// prepareStatement makes the transaction ready for a statement.
+func (t *Tx) prepareStatement(ctx context.Context) error {
+	if err := t.mustBeActive(ctx); err != nil {
 		return err
 	}
-	return t.hold(ctx)
+	return t.setVariables(ctx)
 }
 
-// hold returns the transaction the session variables of a statement's context. They
+// setVariables returns the transaction the session variables of a statement's context. They
 // hold in a transaction, so a statement with any is not without one.
-func (t *Tx) hold(ctx context.Context) error {
+func (t *Tx) setVariables(ctx context.Context) error {
 	want, err := backend.Variables(ctx)
 	if err == nil {
 		err = backend.CheckVariables(t.d.name, want)
@@ -121,7 +121,7 @@ func (t *Tx) hold(ctx context.Context) error {
 	}
 	for _, statement := range postgres.Variables(t.vars, want) {
 		if _, err := t.run().ExecContext(ctx, statement); err != nil {
-			return t.noted(err)
+			return t.noteError(err)
 		}
 	}
 	t.vars = want
@@ -137,7 +137,7 @@ func (t *Tx) Write(ctx context.Context) error {
 		return errEnded
 	}
 	fresh := t.state != reading
-	if err := t.await(ctx, fresh); err != nil {
+	if err := t.awaitTurn(ctx, fresh); err != nil {
 		return err
 	}
 	if fresh {
@@ -147,10 +147,10 @@ func (t *Tx) Write(ctx context.Context) error {
 	}
 	if _, err := t.run().ExecContext(ctx, t.lock(fresh)); err != nil {
 		switch {
-		case !again(err):
-			return t.noted(err)
+		case !isRetryable(err):
+			return t.noteError(err)
 		case fresh && t.onSQLite():
-			return fault.Newf(fault.SetBusy, "somebody else holds the set %q for writing", t.d.set).Because(err)
+			return fault.Newf(fault.SetBusy, "somebody else has locked the set %q for writing", t.d.set).Because(err)
 		}
 		return run.ErrStale
 	}
@@ -172,9 +172,9 @@ func (t *Tx) lock(fresh bool) string {
 	return "LOCK TABLE koan_receipts IN ROW EXCLUSIVE MODE"
 }
 
-// await takes the turn to write. A transaction that has read before does not wait:
+// awaitTurn takes the turn to write. A transaction that has read before does not wait:
 // what it read would not get any newer.
-func (t *Tx) await(ctx context.Context, fresh bool) error {
+func (t *Tx) awaitTurn(ctx context.Context, fresh bool) error {
 	if !t.onSQLite() || t.turn {
 		return nil
 	}
@@ -212,12 +212,12 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if t.state == single || t.onSQLite() && (read || t.state != writing) {
 		return func(bool) error { return nil }, nil
 	}
-	if err := t.ready(ctx); err != nil {
+	if err := t.mustBeActive(ctx); err != nil {
 		return nil, err
 	}
 	s := savepoint{"koan_" + strconv.Itoa(len(t.saves)+1), t.vars}
 	if _, err := t.run().ExecContext(ctx, "SAVEPOINT "+s.name); err != nil {
-		return nil, t.noted(err)
+		return nil, t.noteError(err)
 	}
 	depth := len(t.saves)
 	t.saves = append(t.saves, s)
@@ -226,28 +226,28 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 		if t.state == ended {
 			return nil
 		}
-		return t.leave(context.WithoutCancel(ctx), s, ok)
+		return t.closeSavepoint(context.WithoutCancel(ctx), s, ok)
 	}, nil
 }
 
-// leave ends a savepoint. One that cannot be released, since a statement failed
+// closeSavepoint ends a savepoint. One that cannot be released, since a statement failed
 // that somebody passed over, is rolled back.
-func (t *Tx) leave(ctx context.Context, s savepoint, ok bool) error {
+func (t *Tx) closeSavepoint(ctx context.Context, s savepoint, ok bool) error {
 	var failed error
 	if ok {
 		if _, failed = t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+s.name); failed == nil {
 			return nil
 		}
 	}
-	if err := t.back(ctx, s); err != nil {
+	if err := t.rollbackTo(ctx, s); err != nil {
 		return errors.Join(failed, err)
 	}
 	_, err := t.run().ExecContext(ctx, "RELEASE SAVEPOINT "+s.name)
 	return errors.Join(failed, err)
 }
 
-// back undoes what happened since a savepoint, which stays open.
-func (t *Tx) back(ctx context.Context, s savepoint) error {
+// rollbackTo undoes what happened since a savepoint, which stays open.
+func (t *Tx) rollbackTo(ctx context.Context, s savepoint) error {
 	_, err := t.run().ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
 	t.vars = s.vars
 	return err
@@ -264,35 +264,35 @@ func (t *Tx) Recover(ctx context.Context) error {
 	if t.onSQLite() || t.state != writing || len(t.saves) == 0 {
 		return nil
 	}
-	return t.back(context.WithoutCancel(ctx), t.saves[len(t.saves)-1])
+	return t.rollbackTo(context.WithoutCancel(ctx), t.saves[len(t.saves)-1])
 }
 
 // Stale implements backend.Tx.
 func (t *Tx) Stale(err error) bool {
-	return t.stale || errors.Is(err, run.ErrStale) || again(err) && !(t.onSQLite() && t.state == writing)
+	return t.stale || errors.Is(err, run.ErrStale) || isRetryable(err) && !(t.onSQLite() && t.state == writing)
 }
 
-func (t *Tx) noted(err error) error {
-	t.stale = t.stale || err != nil && again(err) && !t.onSQLite()
+func (t *Tx) noteError(err error) error {
+	t.stale = t.stale || err != nil && isRetryable(err) && !t.onSQLite()
 	return err
 }
 
 // ExecContext implements backend.Querier.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := t.usable(ctx); err != nil {
+	if err := t.prepareStatement(ctx); err != nil {
 		return nil, err
 	}
 	result, err := t.run().ExecContext(ctx, query, args...)
-	return result, t.noted(err)
+	return result, t.noteError(err)
 }
 
 // QueryContext implements backend.Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := t.usable(ctx); err != nil {
+	if err := t.prepareStatement(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := t.run().QueryContext(ctx, query, args...)
-	return rows, t.noted(err)
+	return rows, t.noteError(err)
 }
 
 // Driver implements backend.Tx.
@@ -319,7 +319,7 @@ func (t *Tx) Commit(context.Context) error {
 	if err == nil || !wrote {
 		return err
 	}
-	return undecided(t.d, err)
+	return commitError(t.d, err)
 }
 
 // Rollback implements backend.Tx.

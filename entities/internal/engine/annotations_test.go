@@ -80,7 +80,7 @@ func TestAnnotationsHold(t *testing.T) {
 		{`{"floor":10}`, "/changes/floor", "at most 9"},
 		{`{"weight":0.25}`, "/changes/weight", "at least 0.5"},
 		{`{"holder":"Bob"}`, "/changes/holder", "cannot be changed after creation"},
-		{`{"note":"grüß"}`, "/changes/note", "has at most 4 bytes of UTF-8, not 6"},
+		{`{"note":"grüß"}`, "/changes/note", "must have at most 4 bytes of UTF-8, not 6"},
 		{`{"note":"12345"}`, "/changes/note", "at most 4 characters"},
 	} {
 		f := a.fails(fault.InvalidPayload, "Badge.patch", `{"id":"b","changes":`+c[0]+`}`)

@@ -98,7 +98,7 @@ func (r *rawTodo) append(out []byte) []byte {
 	return append(out, '}')
 }
 
-// raw runs a prepared statement and gives the JSON of its rows.
+// raw runs a prepared statement and returns the JSON of its rows.
 func raw(ctx context.Context, s *sql.Stmt, args ...any) ([]byte, error) {
 	found, err := s.QueryContext(ctx, args...)
 	if err != nil {

@@ -24,9 +24,9 @@ const (
 	longestProbed = 1 << 16
 )
 
-// bound says in words which limit a value breaks that a validator of ent refused,
-// "" where it cannot be found. It asks the validator about other values.
-func (e *engine) bound(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) string {
+// explainLimit says which limit of a validator of ent a value breaks, "" if it cannot
+// be found. Validators are functions, so it tries other values on them.
+func (e *engine) explainLimit(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) string {
 	refuses := e.validator(tx, k, m, f, why)
 	if refuses == nil {
 		return ""
@@ -59,7 +59,7 @@ func (e *engine) bound(tx shim.Tx, k *kind, m *model, f *fieldValue, why string)
 func (e *engine) validator(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) func(v any) bool {
 	same := func(err error) bool {
 		trait := e.app.Trait(err)
-		return trait.Invalid && trait.Field == f.column.Ent && reason(err) == why
+		return trait.Invalid && trait.Field == f.column.Ent && lastPart(err) == why
 	}
 	creating := func(v any) bool {
 		w := k.Create(tx)
@@ -70,7 +70,7 @@ func (e *engine) validator(tx shim.Tx, k *kind, m *model, f *fieldValue, why str
 				other.fields[i].value = v
 			}
 		}
-		return other.apply(k, w, true) != nil || same(checked(w))
+		return other.apply(k, w, true) != nil || same(checkDefaults(w))
 	}
 	if id, err := k.ParseID(fmt.Sprint(exampleID(k))); err == nil { // a builder needs one
 		updating := func(v any) bool {
@@ -87,14 +87,15 @@ func (e *engine) validator(tx shim.Tx, k *kind, m *model, f *fieldValue, why str
 	return nil
 }
 
-// checked runs the part of a builder's Save that comes before its statement.
-func checked(w shim.Write) error {
+// checkDefaults runs the part of a builder's Save that comes before its statement.
+func checkDefaults(w shim.Write) error {
 	w.Defaults()
 	return w.Check()
 }
 
-// idBound says how long an id may be that is longer; "" where that cannot be found.
-func (e *engine) idBound(tx shim.Tx, k *kind, m *model) string {
+// explainIDLimit says how long an id may be, given one that is too long; "" if that
+// cannot be found.
+func (e *engine) explainIDLimit(tx shim.Tx, k *kind, m *model) string {
 	if !k.SettableID {
 		return ""
 	}
@@ -107,8 +108,8 @@ func (e *engine) idBound(tx shim.Tx, k *kind, m *model) string {
 		if m.apply(k, w, true) != nil || k.SetID(w.Mutation, id) != nil {
 			return true
 		}
-		err = checked(w)
-		return err != nil && reason(err) == tooLong
+		err = checkDefaults(w)
+		return err != nil && lastPart(err) == tooLong
 	})
 }
 
@@ -123,7 +124,7 @@ func length(why string, size, runes int, unit string, refuses func(n int) bool) 
 		if refuses(0) || !refuses(size) {
 			return ""
 		}
-		return fmt.Sprintf("has at most %s, not %d", quantity(boundary(0, int64(size), func(n int64) bool { return !refuses(int(n)) }), unit), size)
+		return fmt.Sprintf("must have at most %s, not %d", quantity(nearestGood(0, int64(size), func(n int64) bool { return !refuses(int(n)) }), unit), size)
 	case tooShort, tooFewRunes:
 		enough := max(1, size*2)
 		for refuses(enough) {
@@ -131,11 +132,11 @@ func length(why string, size, runes int, unit string, refuses func(n int) bool) 
 				return ""
 			}
 		}
-		least := boundary(int64(enough), int64(size), func(n int64) bool { return !refuses(int(n)) })
+		least := nearestGood(int64(enough), int64(size), func(n int64) bool { return !refuses(int(n)) })
 		if least == 1 {
 			return "cannot be empty"
 		}
-		return fmt.Sprintf("has at least %s, not %d", quantity(least, unit), size)
+		return fmt.Sprintf("must have at least %s, not %d", quantity(least, unit), size)
 	}
 	return ""
 }
@@ -147,9 +148,9 @@ func quantity(n int64, unit string) string {
 	return fmt.Sprintf("%d %s", n, unit)
 }
 
-// boundary returns the value nearest to bad that is good, of two values between
+// nearestGood returns the value nearest to bad that is good, of two values between
 // which it changes once.
-func boundary(good, bad int64, isGood func(int64) bool) int64 {
+func nearestGood(good, bad int64, isGood func(int64) bool) int64 {
 	for {
 		// Halves first, since the two may be further apart than a number is large.
 		middle := good/2 + bad/2 + (good%2+bad%2)/2
@@ -164,25 +165,25 @@ func boundary(good, bad int64, isGood func(int64) bool) int64 {
 	}
 }
 
-// integerRange says in which range an integer has to be.
+// integerRange says in which range an integer must be.
 func integerRange(f *fieldValue, v int64, refuses func(any) bool) string {
 	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
 	if f.field.Min != nil && f.field.Max != nil {
 		lowest, highest = int64(*f.field.Min), int64(*f.field.Max)
 	}
 	show := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return within(v, lowest, highest, show, rounds(func(s float64) int64 { return int64(s) }), func(n int64) bool { return !refuses(n) })
+	return within(v, lowest, highest, show, roundNumbers(func(s float64) int64 { return int64(s) }), func(n int64) bool { return !refuses(n) })
 }
 
-// floatRange says in which range a number has to be. Floats are searched in the
-// order of their bits.
+// floatRange says in which range a number must be. Floats are searched in the order of
+// their bits.
 func floatRange(f *fieldValue, v float64, refuses func(any) bool) string {
 	highest := math.MaxFloat64
 	if f.column.Single {
 		highest = math.MaxFloat32
 	}
-	show := func(n int64) string { return strconv.FormatFloat(unordered(n), 'g', -1, 64) }
-	return within(ordered(v), ordered(-highest), ordered(highest), show, rounds(ordered), func(n int64) bool { return !refuses(unordered(n)) })
+	show := func(n int64) string { return strconv.FormatFloat(fromOrdered(n), 'g', -1, 64) }
+	return within(ordered(v), ordered(-highest), ordered(highest), show, roundNumbers(ordered), func(n int64) bool { return !refuses(fromOrdered(n)) })
 }
 
 // ordered numbers floats so that a larger one has a larger number.
@@ -194,15 +195,16 @@ func ordered(f float64) int64 {
 	return n
 }
 
-func unordered(n int64) float64 {
+func fromOrdered(n int64) float64 {
 	if n < 0 {
 		n = math.MinInt64 - n
 	}
 	return math.Float64frombits(uint64(n))
 }
 
-// rounds are numbers of which one is likely to be in any range that people choose.
-func rounds(as func(float64) int64) (out []int64) {
+// roundNumbers returns numbers of which one is likely to be in any range that people
+// choose.
+func roundNumbers(as func(float64) int64) (out []int64) {
 	out = append(out, as(0))
 	for power := -6; power <= 18; power++ {
 		for _, digit := range []float64{1, 2, 5} {
@@ -216,22 +218,22 @@ func rounds(as func(float64) int64) (out []int64) {
 	return out
 }
 
-// within says in which range v has to be, which is outside of it; "" where nothing
-// in the range is found.
+// within says in which range v, which is outside of it, must be; "" if no value in the
+// range is found.
 func within(v, lowest, highest int64, show func(int64) string, tries []int64, good func(int64) bool) string {
 	i := slices.IndexFunc(tries, func(n int64) bool { return n >= lowest && n <= highest && good(n) })
 	if i < 0 {
 		return ""
 	}
 	inside := tries[i]
-	near := boundary(inside, v, good)
+	near := nearestGood(inside, v, good)
 	switch {
 	case v < inside && good(highest):
-		return fmt.Sprintf("is at least %s, not %s", show(near), show(v))
+		return fmt.Sprintf("must be at least %s, not %s", show(near), show(v))
 	case v < inside:
-		return fmt.Sprintf("is from %s to %s, not %s", show(near), show(boundary(inside, highest, good)), show(v))
+		return fmt.Sprintf("must be from %s to %s, not %s", show(near), show(nearestGood(inside, highest, good)), show(v))
 	case good(lowest):
-		return fmt.Sprintf("is at most %s, not %s", show(near), show(v))
+		return fmt.Sprintf("must be at most %s, not %s", show(near), show(v))
 	}
-	return fmt.Sprintf("is from %s to %s, not %s", show(boundary(inside, lowest, good)), show(near), show(v))
+	return fmt.Sprintf("must be from %s to %s, not %s", show(nearestGood(inside, lowest, good)), show(near), show(v))
 }

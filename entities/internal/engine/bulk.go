@@ -15,16 +15,15 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// waiting bounds the rows that wait to be inserted together.
-const waiting = 512
+// maxPendingRows bounds the rows that wait to be inserted together.
+const maxPendingRows = 512
 
-// maxStored bounds what one call gives back of what it stored, in bytes.
+// maxStored bounds what one call returns of what it stored, in bytes.
 const maxStored = 8 << 20
 
-// bulk is one call that stores many models. They are stored in their order as far
-// as it can make a difference: new rows wait for each other, and go in before
-// anything else is written. Whatever is wrong with any of them is found before the
-// call fails.
+// bulk is one call that stores many models. They are stored in their order as far as
+// that can make a difference: new rows are collected, and inserted before anything else
+// is written. All problems of all models are found before the call fails.
 type bulk struct {
 	*engine
 	t      *tx
@@ -33,7 +32,7 @@ type bulk struct {
 	models []*model
 
 	ready    []*prepared     // by model; nil where a model goes its own way
-	there    map[string]bool // ids that exist, those of this call included
+	existing map[string]bool // ids that exist, those of this call included
 	pending  []int           // models whose rows wait
 	items    [][]byte        // the answer, by model
 	size     int             // of the answer, in bytes
@@ -68,7 +67,7 @@ func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model
 	return append(out, `]}`...), nil
 }
 
-// prepareAll makes the rows of all plain models, and learns which of them exist.
+// prepareAll prepares the rows of all plain models, and finds out which of them exist.
 func (b *bulk) prepareAll(ctx context.Context) error {
 	late, err := b.findAll(ctx)
 	if err != nil {
@@ -77,20 +76,20 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	var keys []any
 	for _, m := range b.models {
 		if m.id != nil {
-			keys = append(keys, b.k.bound(m.id))
+			keys = append(keys, b.k.bindID(m.id))
 		}
 	}
 	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
 	if err != nil {
 		return err
 	}
-	b.there = make(map[string]bool, len(b.models))
+	b.existing = make(map[string]bool, len(b.models))
 	for _, key := range found {
 		id, err := b.k.ScanID(key)
 		if err != nil {
 			return err
 		}
-		b.there[b.k.FormatID(id)] = true
+		b.existing[b.k.FormatID(id)] = true
 	}
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
@@ -101,7 +100,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 		}
 		p, err := b.prepareOne(ctx, m)
 		if err != nil {
-			if err := b.note(i, err); err != nil {
+			if err := b.noteProblem(i, err); err != nil {
 				return err
 			}
 			continue
@@ -116,7 +115,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 	late, seen, renamed := map[int]bool{}, map[string]bool{}, false
 	for i, m := range b.models {
-		if !m.findable(b.k) {
+		if !m.hasUniqueKey(b.k) {
 			renamed = renamed || m.id != nil && len(m.key) > 0
 			continue
 		}
@@ -133,15 +132,15 @@ func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 }
 
 func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {
-	if m.id != nil && b.there[m.shown] {
-		return b.revise(ctx, b.t, b.k, m.id, m)
+	if m.id != nil && b.existing[m.shown] {
+		return b.prepareUpdate(ctx, b.t, b.k, m.id, m)
 	}
 	if missing := m.missing(b.t.caller.of(b.k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	p, err := b.prepare(ctx, b.t, b.k, m)
 	if err == nil && m.id != nil {
-		b.there[m.shown] = true
+		b.existing[m.shown] = true
 	}
 	return p, err
 }
@@ -172,7 +171,7 @@ func (b *bulk) storeOne(ctx context.Context, i int) error {
 	}
 	if p != nil && p.fresh {
 		// A row that refers to another one of this call goes in behind it.
-		if n := len(b.pending); n == waiting || n > 0 && b.k.pointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
+		if n := len(b.pending); n == maxPendingRows || n > 0 && b.k.pointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
 			if err := b.flush(ctx); err != nil {
 				return err
 			}
@@ -183,12 +182,12 @@ func (b *bulk) storeOne(ctx context.Context, i int) error {
 	if err := b.flush(ctx); err != nil {
 		return err
 	}
-	return b.alone(ctx, i)
+	return b.storeAlone(ctx, i)
 }
 
-// alone stores one model, or finds out what is wrong with it and leaves nothing
-// of it behind.
-func (b *bulk) alone(ctx context.Context, i int) error {
+// storeAlone stores one model, or records what is wrong with it and leaves nothing of
+// it behind.
+func (b *bulk) storeAlone(ctx context.Context, i int) error {
 	var p *prepared
 	if b.ready != nil {
 		p = b.ready[i]
@@ -204,7 +203,7 @@ func (b *bulk) alone(ctx context.Context, i int) error {
 	case p.fresh:
 		out, err = b.insert(ctx, b.t, b.k, p)
 	default:
-		out, err = b.renew(ctx, b.t, b.k, p, nil)
+		out, err = b.update(ctx, b.t, b.k, p, nil)
 		if err == nil && out == nil { // this very call should have stored it, and could not
 			out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
 		}
@@ -213,25 +212,25 @@ func (b *bulk) alone(ctx context.Context, i int) error {
 		return errors.Join(err, serr)
 	}
 	if err != nil {
-		return b.note(i, err)
+		return b.noteProblem(i, err)
 	}
-	return b.keep(i, out)
+	return b.keepItem(i, out)
 }
 
-// flush inserts the rows that wait. Where the database refuses one of them, each
-// goes in by itself, to find out which.
+// flush inserts the pending rows. If the database refuses one of them, each is inserted
+// by itself to find out which.
 func (b *bulk) flush(ctx context.Context) error {
 	pending := b.pending
 	b.pending = b.pending[:0]
 	if len(pending) == 0 {
 		return nil
 	}
-	done, err := b.t.together(ctx, func() error { return b.insertAll(ctx, pending) })
+	done, err := b.t.tryTogether(ctx, func() error { return b.insertAll(ctx, pending) })
 	if done || err != nil {
 		return err
 	}
 	for _, i := range pending {
-		if err := b.alone(ctx, i); err != nil {
+		if err := b.storeAlone(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -258,9 +257,8 @@ func (b *bulk) insertAll(ctx context.Context, pending []int) error {
 	return nil
 }
 
-// insertAlike inserts rows of one shape and joins what comes back with their
-// models: by the ids, or, where the database has made them, by their order, which
-// is that of the rows.
+// insertAlike inserts rows of one shape and matches what comes back with their models:
+// by id or, if the database generates the ids, by order, which is that of the rows.
 func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 	rows, at := make([]write.Row, len(some)), make(map[string]int, len(some))
 	named := false
@@ -299,36 +297,36 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		if len(at) > 0 {
 			var known bool
 			if i, known = at[b.k.FormatID(s.id)]; !known {
-				return fmt.Errorf("entities: the database gave %s back, which was not stored", b.k.FormatID(s.id))
+				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
 			}
 		}
-		b.t.made(b.k, s.id)
-		if err := b.t.foresee(b.k, s.id, len(s.json)); err != nil {
+		b.t.noteCreated(b.k, s.id)
+		if err := b.t.holdImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}
-		if err := b.keep(i, s.json); err != nil {
+		if err := b.keepItem(i, s.json); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep puts a stored entity into the answer.
-func (b *bulk) keep(i int, item []byte) error {
-	if err := b.t.pass(2 * len(item)); err != nil { // it is copied into the answer
+// keepItem puts a stored entity into the answer.
+func (b *bulk) keepItem(i int, item []byte) error {
+	if err := b.t.holdUntilCallEnds(2 * len(item)); err != nil { // it is copied into the answer
 		return err
 	}
 	b.items[i] = item
 	if b.size += len(item); b.size > maxStored {
-		return fault.Newf(fault.CallTooLarge, "the stored %s entities are larger than an answer may be", b.k.name()).
+		return fault.Newf(fault.CallTooLarge, "the stored %s entities exceed the size limit of an answer", b.k.name()).
 			WithHint("Store fewer in one call. Nothing was stored.").WithPath("/models")
 	}
 	return nil
 }
 
-// note keeps what is wrong with a model; what has nothing to do with it ends the
-// call.
-func (b *bulk) note(i int, err error) error {
+// noteProblem records what is wrong with a model. Any other error is returned and ends
+// the call.
+func (b *bulk) noteProblem(i int, err error) error {
 	f := itemFault(err)
 	if f == nil {
 		return err
@@ -364,11 +362,11 @@ func (b *bulk) failure() error {
 		}
 		all = append(all, f)
 	}
-	return joined(all)
+	return joinFaults(all)
 }
 
-// joined makes one fault of those of many items, with the code that they share.
-func joined(all []*fault.Fault) *fault.Fault {
+// joinFaults joins the faults of many items into one, with the code that they share.
+func joinFaults(all []*fault.Fault) *fault.Fault {
 	if len(all) == 1 {
 		return all[0]
 	}
@@ -391,9 +389,9 @@ func joined(all []*fault.Fault) *fault.Fault {
 	return out.Because(all[0])
 }
 
-// together runs statements that the database may refuse because of one row among
-// many. done is false where it did; then nothing of them is left.
-func (t *tx) together(ctx context.Context, statements func() error) (done bool, err error) {
+// tryTogether runs statements that the database may refuse because of one row among
+// many. If it does, done is false and nothing of them is left.
+func (t *tx) tryTogether(ctx context.Context, statements func() error) (done bool, err error) {
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return false, err
@@ -402,15 +400,15 @@ func (t *tx) together(ctx context.Context, statements func() error) (done bool, 
 	if serr := end(err == nil); serr != nil {
 		return false, errors.Join(err, serr)
 	}
-	if err != nil && t.refused(err) {
+	if err != nil && t.wasRefused(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// refused reports whether an error means that the database refused what was to be
+// wasRefused reports whether an error means that the database refused what was to be
 // stored.
-func (t *tx) refused(err error) bool {
+func (t *tx) wasRefused(err error) bool {
 	var v *backend.Violation
 	if v = t.store.backend.Violation(err); v != nil {
 		return true

@@ -32,9 +32,9 @@ type queryInput struct {
 	maxAffected int
 }
 
-// decodeByQuery checks the input of update-by-query, or with changing false of
-// delete-by-query. A filter has to be given, and one without a condition only with
-// `all` or `maxAffected`: a query that forgets its condition would be about everything.
+// decodeByQuery checks the input of update-by-query or, with changing false, of
+// delete-by-query. A filter is required, and one without a condition needs `all` or
+// `maxAffected`: a query whose condition was forgotten would affect everything.
 func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
@@ -56,10 +56,10 @@ func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) 
 		in.filter = tree
 		d.details = append(d.details, details...)
 		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
-			d.fail("/filter", "the filter has no condition, so every %s is meant; say so with all: true, or say with maxAffected how many that may be at most", k.name())
+			d.fail("/filter", "the filter has no condition, so it matches every %s; confirm with all: true, or set maxAffected to the most that may match", k.name())
 		}
 	} else {
-		d.fail("/filter", "filter is needed; {} with all: true means every %s", k.name())
+		d.fail("/filter", "filter is required; {} with all: true matches every %s", k.name())
 	}
 	if changing {
 		if v, ok := d.need(members, "changes"); ok {
@@ -120,20 +120,20 @@ var (
 
 func queryInputSchema(e *engine, k *kind, p object, required ...string) json.RawMessage {
 	matching := read.FilterByName(k.Entity, e.app.Graph)
-	p["filter"] = described(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
+	p["filter"] = withDescription(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
 	p["maxAffected"] = object{"type": "integer", "minimum": 1, "maximum": mostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
-	p["all"] = object{"type": "boolean", "default": false, "description": "Every match is meant, however many."}
+	p["all"] = object{"type": "boolean", "default": false, "description": "Affects every match, without limit."}
 	p["set"] = read.SetSchema(&k.Entity.Resource)
 	return input(p, required...)
 }
 
-// each does something with one of the rows that matched, and tells whether it
+// each does something with one of the rows that matched, and reports whether it
 // counts.
 type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error)
 
-// byQuery decides first which rows match, then goes through them one by one, so
-// that hooks, versions, recorded changes and cascades are those of single writes,
-// and a change that makes other rows match changes nothing about which are meant.
+// byQuery first decides which rows match, then goes through them one by one, so that
+// hooks, versions, recorded changes and cascades are those of single writes, and a
+// change that makes other rows match does not affect which rows are written.
 func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
 	in, err := decodeByQuery(t.caller.of(k), t.caller, call.Input(), changing)
 	if err == nil {
@@ -146,14 +146,14 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 	if err != nil {
 		return nil, err
 	}
-	affected, done, err := e.queriedTogether(ctx, t, k, ids, in, call)
+	affected, done, err := e.writeTogether(ctx, t, k, ids, in, call)
 	if done || err != nil {
-		return answer(member, affected), err
+		return countAnswer(member, affected), err
 	}
 	for i, id := range ids {
 		yes, err := do(ctx, t, k, id, in.changes)
 		if err != nil {
-			return nil, e.unfinished(k, id, err)
+			return nil, e.nameFailedRow(k, id, err)
 		}
 		if yes {
 			affected++
@@ -162,19 +162,19 @@ func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call,
 			call.Progress(float64(i+1), float64(len(ids)), "")
 		}
 	}
-	return answer(member, affected), nil
+	return countAnswer(member, affected), nil
 }
 
-// queriedTogether writes all rows in a few statements where that can be.
-func (e *engine) queriedTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
+// writeTogether writes all rows in a few statements, if that is possible.
+func (e *engine) writeTogether(ctx context.Context, t *tx, k *kind, ids []any, in *queryInput, call catalog.Call) (affected int, done bool, err error) {
 	if in.changes != nil {
 		return e.changeMany(ctx, t, k, ids, in.changes, call)
 	}
 	return e.deleteMany(ctx, t, k, ids, call)
 }
 
-// answer is a number as the answer of an operation.
-func answer(member string, n int) json.RawMessage {
+// countAnswer returns a number as the answer of an operation.
+func countAnswer(member string, n int) json.RawMessage {
 	return append(strconv.AppendInt([]byte(`{"`+member+`":`), int64(n), 10), '}')
 }
 
@@ -194,13 +194,13 @@ func (e *engine) matching(ctx context.Context, t *tx, k *kind, in *queryInput) (
 			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.maxAffected}).
 			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", mostAffected)
 	}
-	return k.scanned(ids)
+	return k.scanIDs(ids)
 }
 
 // updateOne changes a row. It counts if the change took place: a rule of the app
 // may do something else instead, or may have removed the row with an earlier one.
 func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes *model) (bool, error) {
-	if t.hooked(k) {
+	if t.hasHooks(k) {
 		if there, err := t.visible(ctx, k, id); err != nil || !there {
 			return false, err
 		}
@@ -221,9 +221,9 @@ func (e *engine) deleteOne(ctx context.Context, t *tx, k *kind, id any, _ *model
 	return e.remove(ctx, t, k, id)
 }
 
-// unfinished says which row stood in the way. What was done before it is undone
+// nameFailedRow adds the row that failed to a fault. What was done before it is undone
 // with the call.
-func (e *engine) unfinished(k *kind, id any, err error) error {
+func (e *engine) nameFailedRow(k *kind, id any, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return err

@@ -100,8 +100,8 @@ func TestRefusesBadQueries(t *testing.T) {
 		code            fault.Code
 		path, says      string
 	}{
-		{"no filter", "Todo.update-by-query", `{"changes":{"title":"x"}}`, fault.InvalidPayload, "/filter", "{} with all: true means every Todo"},
-		{"no filter to delete", "Todo.delete-by-query", `{}`, fault.InvalidPayload, "/filter", "{} with all: true means every Todo"},
+		{"no filter", "Todo.update-by-query", `{"changes":{"title":"x"}}`, fault.InvalidPayload, "/filter", "{} with all: true matches every Todo"},
+		{"no filter to delete", "Todo.delete-by-query", `{}`, fault.InvalidPayload, "/filter", "{} with all: true matches every Todo"},
 		{"null is no filter", "Todo.delete-by-query", `{"filter":null}`, fault.InvalidPayload, "/filter", "object"},
 		{"unknown field", "Todo.delete-by-query", `{"filter":{"titel":"x"}}`, fault.InvalidPayload, "/filter/titel", `did you mean "title"`},
 		{"filter of a secret", "Todo.delete-by-query", `{"filter":{"secret":"x"}}`, fault.InvalidPayload, "/filter/secret", "unknown field"},
@@ -113,10 +113,10 @@ func TestRefusesBadQueries(t *testing.T) {
 		{"an empty text", "Todo.delete-by-query", `{"filter":{"title":{"$contains":""}}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"empty groups", "Todo.delete-by-query", `{"filter":{"$and":[{},{"$or":[{"title":"x"},{}]}]}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"every one of none", "Person.delete-by-query", `{"filter":{"todos":{"$every":{}}}}`, fault.InvalidPayload, "/filter", "no condition"},
-		{"no changes", "Todo.update-by-query", `{"filter":{},"all":true}`, fault.InvalidPayload, "/changes", "needed"},
+		{"no changes", "Todo.update-by-query", `{"filter":{},"all":true}`, fault.InvalidPayload, "/changes", "required"},
 		{"nothing to change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "nothing to change"},
 		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes", "nothing to change"},
-		{"changes of the id", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "does not change"},
+		{"changes of the id", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "cannot be changed"},
 		{"unknown change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"priorty":"low"}}`, fault.InvalidPayload, "/changes/priorty", `did you mean "priority"`},
 		{"limit of a field", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"title":""}}`, fault.InvalidPayload, "/changes/title", "at least 1"},
 		{"changes when deleting", "Todo.delete-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "unknown input"},

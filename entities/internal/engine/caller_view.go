@@ -16,11 +16,11 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// callerView is the entities as the caller of one call sees them: what his rights,
-// the surface that he calls from and the run's `only` leave of them exists in his
-// filters and relationships, and nothing else, or it could be read, or guessed at,
-// from the other side of an edge; and of each entity there are the rows that the
-// app's policies and interceptors let him read.
+// callerView is the entities as the caller of one call sees them. Its filters and
+// relationships reach only what its rights, its surface and the run's `only` leave;
+// anything else could be read, or guessed, from the other side of an edge. Of each
+// entity it contains the rows that the app's policies and interceptors let the caller
+// read.
 type callerView struct {
 	engine *engine // with what the caller sees
 	sight  *catalog.Sight
@@ -45,15 +45,15 @@ func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 	return &callerView{engine: e.as(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
-// again is the same view for what comes after its call.
-func (s *callerView) again(t *tx) *callerView {
+// forLater returns the same view for what comes after its call.
+func (s *callerView) forLater(t *tx) *callerView {
 	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
 // Entity implements filter.Graph.
 func (s *callerView) Entity(name string) *descriptor.Entity { return s.engine.app.Graph.Entity(name) }
 
-// of returns a kind as the caller sees it, nil where he does not.
+// of returns a kind as the caller sees it, nil if it does not.
 func (s *callerView) of(k *kind) *kind { return s.engine.byName[k.name()] }
 
 // shows reports whether the caller is answered with rows of a kind.
@@ -126,7 +126,7 @@ func (s *callerView) ruleOrNothing(k *kind) (*filter.Rule, error) {
 	return r, err
 }
 
-// forget has rules asked anew: what was written may have been what they look at.
+// forget drops the cached rules: what was written may be what they depend on.
 func (s *callerView) forget() {
 	if s != nil {
 		clear(s.rules)
@@ -137,7 +137,7 @@ func (s *callerView) forget() {
 // with what Viewer puts into it.
 func (s *callerView) viewer() (context.Context, error) {
 	if s.viewing == nil {
-		if err := s.tx.bind(s.ctx); err != nil {
+		if err := s.tx.bindClient(s.ctx); err != nil {
 			return nil, err
 		}
 		ctx := s.tx.context(s.ctx)
@@ -160,8 +160,8 @@ func (s *callerView) viewer() (context.Context, error) {
 // hide rows of a kind from the caller.
 func (s *callerView) hides(k *kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
 
-// narrows reports whether the caller may see less of a kind's rows than there is.
-func (s *callerView) narrows(k *kind) bool {
+// mayHide reports whether the caller may see less of a kind's rows than there is.
+func (s *callerView) mayHide(k *kind) bool {
 	own := s.of(k)
 	return own == nil || own.partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
 }

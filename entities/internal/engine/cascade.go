@@ -23,19 +23,19 @@ import (
 // remove deletes one row that the caller may read. It counts unless a rule of the
 // app kept the row.
 func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool, err error) {
-	refused, err := t.overreach(ctx, k, []any{id}, map[string]bool{})
+	refused, err := t.forbiddenCascade(ctx, k, []any{id}, map[string]bool{})
 	if err != nil {
 		return false, err
 	}
-	if refused != nil && !t.hooked(k) { // a hook may mark the row instead of deleting it
+	if refused != nil && !t.hasHooks(k) { // a hook may mark the row instead of deleting it
 		return false, refused
 	}
 	err = k.Delete(ctx, t.ent, id)
 	missing := err != nil && e.app.Trait(err).NotFound
 	if err != nil && !missing {
-		return false, e.undeleted(ctx, t, k, id, err)
+		return false, e.deleteFault(ctx, t, k, id, err)
 	}
-	if !missing && !t.hooked(k) {
+	if !missing && !t.hasHooks(k) {
 		return true, nil
 	}
 	there, err := t.exists(ctx, k, id)
@@ -43,7 +43,7 @@ func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool,
 	case err != nil:
 		return false, err
 	case missing && there: // a policy's own predicate passed it by
-		return false, kept(k, "deleted")
+		return false, keptByPolicy(k, "deleted")
 	case refused != nil && !there:
 		return false, refused
 	case !there:
@@ -53,10 +53,10 @@ func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool,
 	return len(left) == 0, err
 }
 
-// overreach returns the fault of deleting rows that would do to others what the
+// forbiddenCascade returns the fault of deleting rows that would do to others what the
 // caller may not; nil where it does not.
-func (t *tx) overreach(ctx context.Context, k *kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
-	if !t.mayOverreach(k, map[*kind]bool{}) {
+func (t *tx) forbiddenCascade(ctx context.Context, k *kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
+	if !t.mayCascadeForbidden(k, map[*kind]bool{}) {
 		return nil, nil
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
@@ -70,44 +70,45 @@ func (t *tx) overreach(ctx context.Context, k *kind, ids []any, walked map[strin
 	}
 	for _, u := range k.Entity.Unexposed {
 		table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
-		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.boundAll(ids), t.passKey(ctx))
+		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.bindIDs(ids), t.holdKey(ctx))
 		if err != nil || len(found) > 0 {
-			return unseen("rows", "deleted or changed"), err
+			return unseenFault("rows", "deleted or changed"), err
 		}
 	}
 	for i := range k.Entity.Referrers {
-		if refused, err := t.reaches(ctx, k, &k.Entity.Referrers[i], ids, walked); refused != nil || err != nil {
+		if refused, err := t.forbiddenCascadeTo(ctx, k, &k.Entity.Referrers[i], ids, walked); refused != nil || err != nil {
 			return refused, err
 		}
 	}
 	return nil, nil
 }
 
-// reaches is overreach for the rows of one entity that refer to those that go.
-func (t *tx) reaches(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
+// forbiddenCascadeTo is forbiddenCascade for the rows of one entity that refer to the
+// deleted ones.
+func (t *tx) forbiddenCascadeTo(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
 	if !r.Cascade && !r.SetNull {
 		return nil, nil
 	}
 	child := t.store.engine.byName[r.Entity]
-	found, err := t.behind(ctx, child, r, k.boundAll(ids))
+	found, err := t.referringThrough(ctx, child, r, k.bindIDs(ids))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	if !t.caller.mayFollow(child, r) {
-		return t.beyond(child, r), nil
+		return t.cascadeFault(child, r), nil
 	}
 	seen, err := t.readable(ctx, child, found)
 	if err != nil {
 		return nil, err
 	}
 	if len(seen) < len(found) {
-		return unseen(t.caller.named(child), "deleted or changed"), nil
+		return unseenFault(t.caller.rowsName(child), "deleted or changed"), nil
 	}
 	op, change := ent.OpDelete, func(ent.Mutation) error { return nil }
 	if !r.Cascade {
-		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.refer(m, r.Column, nil) }
+		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.setReference(m, r.Column, nil) }
 	}
-	if err := t.permitted(child, op, found, change); err != nil {
+	if err := t.checkPolicy(child, op, found, change); err != nil {
 		if f := fault.From(err); f.Code == fault.Forbidden {
 			return f, nil
 		}
@@ -116,12 +117,12 @@ func (t *tx) reaches(ctx context.Context, k *kind, r *descriptor.Referrer, ids [
 	if !r.Cascade {
 		return nil, nil
 	}
-	return t.overreach(ctx, child, found, walked)
+	return t.forbiddenCascade(ctx, child, found, walked)
 }
 
-// mayOverreach reports whether deleting rows of a kind could do to others what the
+// mayCascadeForbidden reports whether deleting rows of a kind could do to others what the
 // caller may not, so that rows have to be looked at.
-func (t *tx) mayOverreach(k *kind, walked map[*kind]bool) bool {
+func (t *tx) mayCascadeForbidden(k *kind, walked map[*kind]bool) bool {
 	if walked[k] || k.Entity.Resource.Cascades {
 		return false
 	}
@@ -135,7 +136,7 @@ func (t *tx) mayOverreach(k *kind, walked map[*kind]bool) bool {
 			continue
 		}
 		child := t.store.engine.byName[r.Entity]
-		if !t.caller.mayFollow(child, r) || t.client.Ruled(child.Type) || r.Cascade && t.mayOverreach(child, walked) {
+		if !t.caller.mayFollow(child, r) || t.client.Ruled(child.Type) || r.Cascade && t.mayCascadeForbidden(child, walked) {
 			return true
 		}
 	}
@@ -145,11 +146,12 @@ func (t *tx) mayOverreach(k *kind, walked map[*kind]bool) bool {
 // mayFollow reports whether the caller might do to the rows of an entity what a
 // foreign key of theirs does.
 func (s *callerView) mayFollow(child *kind, r *descriptor.Referrer) bool {
-	return follows(s.sight.Resource(child.name()), child, r)
+	return mayFollowReference(s.sight.Resource(child.name()), child, r)
 }
 
-// follows is mayFollow for an entity as somebody sees it, nil where he does not.
-func follows(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
+// mayFollowReference reports the same for an entity as somebody sees it, nil if it is
+// hidden.
+func mayFollowReference(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
 	switch {
 	case seen == nil:
 		return false
@@ -175,39 +177,40 @@ func (k *kind) clearable(column string) bool {
 	return true
 }
 
-// beyond is the fault for rows of an entity that the caller may not delete, or not
-// change.
-func (t *tx) beyond(child *kind, r *descriptor.Referrer) *fault.Fault {
+// cascadeFault returns the fault for rows of an entity that the caller may not delete,
+// or not change.
+func (t *tx) cascadeFault(child *kind, r *descriptor.Referrer) *fault.Fault {
 	if !t.caller.knows(child) {
-		return unseen("rows", "deleted or changed")
+		return unseenFault("rows", "deleted or changed")
 	}
 	what, done := "deleted", "delete"
 	if !r.Cascade {
 		what, done = "changed", "change"
 	}
-	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, which you may not %s", child.name(), what, done).
-		WithHint("Somebody who may %s them has to do this, or the app allows it: expose.Entity{Cascades: expose.Yes()} on what is deleted.", done)
+	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, and you may not %s them", child.name(), what, done).
+		WithHint("Somebody who may %s them must do this, or the app must allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.", done)
 }
 
-// named is how the caller hears of rows of an entity.
-func (s *callerView) named(k *kind) string {
+// rowsName returns what faults call rows of an entity, without its name if the caller
+// does not know of it.
+func (s *callerView) rowsName(k *kind) string {
 	if !s.knows(k) {
 		return "rows"
 	}
 	return k.name() + " entities"
 }
 
-// unseen is the fault for a write that would reach rows which its caller may not
-// read. It names none of them.
-func unseen(rows, what string) *fault.Fault {
+// unseenFault returns the fault for a write that would reach rows which its caller may
+// not read. It names none of them.
+func unseenFault(rows, what string) *fault.Fault {
 	return fault.Newf(fault.Forbidden, "%s that you may not see would be %s with it", rows, what).
-		WithHint("Somebody who may see and change them has to do this. Where it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on what is deleted.")
+		WithHint("Somebody who may see and change them must do this. If it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.")
 }
 
 // cascadeNote ends the summary of a deleting operation with what it deletes besides:
 // entities that the reader sees and may delete, or that go in any case.
 func (e *engine) cascadeNote(k *kind) string {
-	whole := e.whole()
+	whole := e.unrestricted()
 	var names []string
 	hidden := false
 	var walk func(k *kind, allowed bool)
@@ -218,7 +221,7 @@ func (e *engine) cascadeNote(k *kind) string {
 		for i := range k.Entity.Referrers {
 			r := &k.Entity.Referrers[i]
 			child := whole.byName[r.Entity]
-			if !r.Cascade || walked[r.Entity] || !allowed && !follows(e.resource(r.Entity), child, r) {
+			if !r.Cascade || walked[r.Entity] || !allowed && !mayFollowReference(e.resource(r.Entity), child, r) {
 				continue
 			}
 			walked[r.Entity] = true

@@ -36,7 +36,7 @@ func TestCascadesDeleteOnlyWhatTheirCallerMayDelete(t *testing.T) {
 	if forEach(t, TestCascadesDeleteOnlyWhatTheirCallerMayDelete) {
 		return
 	}
-	const refusal = "Step entities would be deleted with it, which you may not delete"
+	const refusal = "Step entities would be deleted with it, and you may not delete them"
 	for name, c := range map[string]struct {
 		restrict func(*descriptor.Entity)
 		says     string
@@ -108,7 +108,7 @@ func TestCascadesClearOnlyWhatTheirCallerMayWrite(t *testing.T) {
 			for _, d := range [][2]string{{"Person.delete", `{"id":"p"}`}, {"Person.delete-many", `{"ids":["q","p"]}`}, {"Person.delete-by-query", `{"filter":{},"all":true}`}} {
 				_, err := a.tool(d[0], d[1])
 				require.Equal(t, fault.Forbidden, fault.CodeOf(err), "%v", err)
-				require.Contains(t, err.Error(), "Todo entities would be changed with it, which you may not change")
+				require.Contains(t, err.Error(), "Todo entities would be changed with it, and you may not change them")
 			}
 			require.EqualValues(t, 2, free.call("Person.count", `{}`)["count"])
 			_, err := a.tool("Person.delete", `{"id":"q"}`)

@@ -48,7 +48,7 @@ type pending struct {
 	before []byte // where a hook of the app may do something else instead
 }
 
-// expect notes writes to rows, and what the rows are now where the run records.
+// expect notes writes to rows and, if the run records, what the rows are before them.
 func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
 	if err := t.holdNotes(len(ids)); err != nil {
 		return nil, err
@@ -64,21 +64,21 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 		return nil, err
 	}
 	if action == run.Delete {
-		t.list(k, ids, links)
+		t.markListed(k, ids, links)
 	}
 	return out, nil
 }
 
-// void takes back the notes of writes that did not take place. What hooks wrote in
-// between stays: it happened.
-func (t *tx) void(rows ...pending) {
+// voidNotes takes back the notes of writes that did not happen. What hooks wrote in
+// between stays, because it did.
+func (t *tx) voidNotes(rows ...pending) {
 	for _, p := range rows {
 		t.notes[p.at].void = true
 	}
 }
 
-// remember keeps rows as they are before they are written for the first time, where
-// the run records.
+// remember keeps rows as they are before they are written for the first time, if the
+// run records.
 func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 	if !t.attempt.Records() {
 		return nil
@@ -89,11 +89,11 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 			unknown = append(unknown, id)
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.newborn(k, id) })
+	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.createdHere(k, id) })
 	if len(unknown) == 0 {
 		return nil
 	}
-	now, err := t.pictures(ctx, k, unknown)
+	now, err := t.images(ctx, k, unknown)
 	if err != nil {
 		return err
 	}
@@ -102,15 +102,15 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 			return err
 		}
 		image, there := now[k.FormatID(id)]
-		if err := t.found(ctx, k, id, there, image); err != nil {
+		if err := t.noteOrigin(ctx, k, id, there, image); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// birth is the creation of a row while hooks are still at it, which may write to
-// the row, or to what it is linked with.
+// birth is the creation of a row while hooks are still running, which may write to the
+// row or to what it is linked with.
 type birth struct {
 	tx      *tx
 	kind    *kind
@@ -118,7 +118,7 @@ type birth struct {
 	assumed []row
 }
 
-func (t *tx) bear(k *kind, m ent.Mutation) *birth {
+func (t *tx) beginBirth(k *kind, m ent.Mutation) *birth {
 	b := &birth{tx: t, kind: k, made: m}
 	if t.attempt.Records() {
 		t.births = append(t.births, b)
@@ -126,20 +126,20 @@ func (t *tx) bear(k *kind, m ent.Mutation) *birth {
 	return b
 }
 
-// over ends it.
-func (b *birth) over() {
+// end marks the creation as finished.
+func (b *birth) end() {
 	b.tx.births = slices.DeleteFunc(b.tx.births, func(o *birth) bool { return o == b })
 }
 
-// forget drops what was assumed of the row of a creation that failed.
+// forget drops what was assumed of the row when its creation failed.
 func (b *birth) forget() {
 	for _, at := range b.assumed {
 		delete(b.tx.origins, at)
 	}
 }
 
-// newborn reports whether the transaction created a row, or is at it.
-func (t *tx) newborn(k *kind, id any) bool {
+// createdHere reports whether the transaction has created a row, or is creating it.
+func (t *tx) createdHere(k *kind, id any) bool {
 	at := row{k, k.FormatID(id)}
 	if o, known := t.origins[at]; known {
 		return !o.there
@@ -147,42 +147,42 @@ func (t *tx) newborn(k *kind, id any) bool {
 	for _, b := range t.births {
 		if own, ok := b.kind.ID(b.made); ok && b.kind == k && k.FormatID(own) == at.id {
 			b.assumed = append(b.assumed, at)
-			t.keep(at, origin{})
+			t.keepOrigin(at, origin{})
 			return true
 		}
 	}
 	return false
 }
 
-// found keeps what the transaction found of a row, unless that is known.
-func (t *tx) found(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
+// noteOrigin keeps what the transaction found of a row, unless that is already known.
+func (t *tx) noteOrigin(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
 	at := row{k, k.FormatID(id)}
 	if _, known := t.origins[at]; known {
 		return nil
 	}
 	o := origin{there: there}
-	if o.seen, err = t.show(ctx, k, id, image); err != nil {
+	if o.seen, err = t.visibleImage(ctx, k, id, image); err != nil {
 		return err
 	}
-	t.keep(at, o)
+	t.keepOrigin(at, o)
 	return nil
 }
 
-func (t *tx) keep(at row, o origin) {
+func (t *tx) keepOrigin(at row, o origin) {
 	if t.origins == nil {
 		t.origins = map[row]origin{}
 	}
 	t.origins[at] = o
 }
 
-// pictures reads rows as they are now, by their id as callers see it. Each is counted
+// images reads rows as they are now, by their id as callers see it. Each is counted
 // before it is kept.
-func (t *tx) pictures(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
+func (t *tx) images(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
 	if len(ids) == 1 { // takes less time than watching for a cancel would
 		ctx = context.WithoutCancel(ctx)
 	}
 	out := make(map[string][]byte, len(ids))
-	err := t.store.engine.reader.Images(ctx, t.sql, k.Entity, k.boundAll(ids), func(key any, image []byte) error {
+	err := t.store.engine.reader.Images(ctx, t.sql, k.Entity, k.bindIDs(ids), func(key any, image []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -198,8 +198,8 @@ func (t *tx) pictures(ctx context.Context, k *kind, ids []any) (map[string][]byt
 	return out, err
 }
 
-// net is what became of a row, of all the writes to it.
-type net struct {
+// netChange is the sum of all writes to one row.
+type netChange struct {
 	row
 	native    any
 	was, is   bool // whether there is a row
@@ -208,10 +208,10 @@ type net struct {
 	forbidden bool   // the caller may see it neither before nor after
 }
 
-// sum joins the notes of each row, in the order of the first.
-func (t *tx) sum() []*net {
-	out := make([]*net, 0, len(t.notes))
-	at := make(map[row]*net, len(t.notes))
+// netChanges joins the notes of each row, in the order of the first ones.
+func (t *tx) netChanges() []*netChange {
+	out := make([]*netChange, 0, len(t.notes))
+	at := make(map[row]*netChange, len(t.notes))
 	for i := range t.notes {
 		n := &t.notes[i]
 		if n.void {
@@ -221,7 +221,7 @@ func (t *tx) sum() []*net {
 		r := at[key]
 		if r == nil {
 			was := n.action != run.Create
-			r = &net{row: key, native: n.id, was: was, is: was}
+			r = &netChange{row: key, native: n.id, was: was, is: was}
 			at[key] = r
 			out = append(out, r)
 		}
@@ -246,10 +246,10 @@ func (t *tx) sum() []*net {
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	if !t.attempt.Records() {
-		return t.tally(), nil
+		return t.countChanges(), nil
 	}
-	rows := t.sum()
-	if err := t.develop(ctx, rows); err != nil {
+	rows := t.netChanges()
+	if err := t.completeChanges(ctx, rows); err != nil {
 		return nil, t.verdict(err)
 	}
 	out := make([]run.Change, 0, len(rows))
@@ -257,7 +257,7 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 		if !r.was && !r.is {
 			continue
 		}
-		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: became(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
+		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: actionOf(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
 		if r.forbidden {
 			c.ID = ""
 		}
@@ -266,9 +266,9 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	return out, nil
 }
 
-// tally is Changes where nothing is recorded: there may be many, and of each no more is
-// kept than what is said of it.
-func (t *tx) tally() []run.Change {
+// countChanges is Changes for a run that does not record: there may be many changes, so
+// it keeps nothing of a row but what is reported.
+func (t *tx) countChanges() []run.Change {
 	type fate struct{ was, is bool } // whether there is a row
 	at := make(map[row]int32, len(t.notes))
 	out, fates := make([]run.Change, 0, len(t.notes)), make([]fate, 0, len(t.notes))
@@ -295,15 +295,16 @@ func (t *tx) tally() []run.Change {
 	kept := out[:0]
 	for j, f := range fates {
 		if f.was || f.is {
-			out[j].Action = became(f.was, f.is)
+			out[j].Action = actionOf(f.was, f.is)
 			kept = append(kept, out[j])
 		}
 	}
 	return kept
 }
 
-// became is what happened to a row that was there, and is there now, or not.
-func became(was, is bool) run.Action {
+// actionOf returns what happened to a row, given whether it existed before and exists
+// now.
+func actionOf(was, is bool) run.Action {
 	switch {
 	case !was:
 		return run.Create
@@ -313,13 +314,13 @@ func became(was, is bool) run.Action {
 	return run.Update
 }
 
-// develop completes what became of rows with what they were and what they are.
-func (t *tx) develop(ctx context.Context, rows []*net) error {
+// completeChanges adds to net changes what the rows were and what they are.
+func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if t.caller != nil { // the call that it was made for may be over
-		t.caller = t.caller.again(t)
+		t.caller = t.caller.forLater(t)
 		if t.store.engine.opts.Viewer != nil {
 			var err error
 			if ctx, err = t.caller.viewer(); err != nil {
@@ -336,7 +337,7 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 	now := make(map[*kind]map[string][]byte, len(ids))
 	for k, some := range ids {
 		var err error
-		if now[k], err = t.pictures(ctx, k, some); err != nil {
+		if now[k], err = t.images(ctx, k, some); err != nil {
 			return err
 		}
 	}
@@ -349,7 +350,7 @@ func (t *tx) develop(ctx context.Context, rows []*net) error {
 		image, there := now[r.kind][r.id]
 		r.is = there
 		var err error
-		if r.to, err = t.show(ctx, r.kind, r.native, image); err != nil {
+		if r.to, err = t.visibleImage(ctx, r.kind, r.native, image); err != nil {
 			return err
 		}
 		r.forbidden = r.from == nil && r.to == nil

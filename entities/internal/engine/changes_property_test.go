@@ -444,7 +444,7 @@ func (a *app) copyOf(c *copied) *copied {
 	return out
 }
 
-// catching makes calls as one script that catches what fails, and gives the codes.
+// catching makes calls as one script that catches what fails, and returns the codes.
 func (a *app) catching(spec run.Spec, calls [][2]string) (*run.Outcome, string) {
 	a.Helper()
 	var faults string

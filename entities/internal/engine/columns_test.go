@@ -110,7 +110,7 @@ func startRenamed(t *testing.T, opts ...ent.EntitiesOption) []*renamedTable {
 	return []*renamedTable{things, names}
 }
 
-// join finds the specimens' fields in a table, and gives how many there are.
+// join finds the specimens' fields in a table, and returns how many there are.
 func (r *renamedTable) join(t *testing.T, a *app, shimmed *shim.App, low, high *ent.Specimen) int {
 	r.app = a
 	entity := shimmed.Graph.Entity(r.entity)

@@ -26,16 +26,16 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
 		return []catalog.Check{data}
 	}
-	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), counted(len(sets)), few(sets))
+	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), countSets(len(sets)), listSome(sets))
 	checked := sets[:min(len(sets), maxChecked)]
 	if p.store.way == nil {
 		for _, set := range checked {
-			if err := p.ask(ctx, set); err != nil {
+			if err := p.checkOwnSet(ctx, set); err != nil {
 				data.OK, data.Detail, data.Hint = false, err.Error(), fault.From(err).Hint
 				break
 			}
 		}
-		return p.scans(data, p.noJournal())
+		return p.checkScans(data, p.noJournal())
 	}
 	out := []catalog.Check{data, p.checkTables(ctx, p.store, checked, len(sets))}
 	if p.tapes != nil {
@@ -50,8 +50,8 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 // Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the
 // same.
 func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
-	f := fault.From(plainly(defaultSet, failure))
-	const unstarted = "not looked at, since the database did not start"
+	f := fault.From(withDatabaseMessage(defaultSet, failure))
+	const unstarted = "not checked, because the database did not start"
 	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
 	if p.opts.Open != nil {
 		return out
@@ -76,9 +76,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	return far.Reach(ctx)
 }
 
-// scans says where searches read all rows, since nothing is put into a database of
-// the app's own.
-func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
+// checkScans names the entities whose searches read all rows, since an app's own
+// database gets no word index.
+func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
 	var searched []string
 	for _, e := range p.app.Graph.Entities {
 		if filter.Index(e) != nil {
@@ -90,25 +90,25 @@ func (p *Provider) scans(checks ...catalog.Check) []catalog.Check {
 	}
 	return append(checks, catalog.Check{
 		Name: "search", OK: true,
-		Detail: "q reads all rows of " + few(searched) + ": an app that opens its own database has no index of words",
+		Detail: "q reads all rows of " + listSome(searched) + ": an app that opens its own database has no word index",
 	})
 }
 
-// checkTables says how the sets stand to the app's schema.
+// checkTables compares the sets with the app's schema.
 func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, all int) catalog.Check {
 	c := catalog.Check{Name: "schema"}
-	standings, err := look(ctx, s.backend, s.way, checked)
+	standings, err := setStandings(ctx, s.backend, s.way, checked)
 	if err != nil {
 		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
 		return c
 	}
-	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s looked at, all current", p.mode, len(checked), counted(all))
+	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s checked, all current", p.mode, len(checked), countSets(all))
 	for _, s := range standings {
 		if s.State == migrate.Current {
 			continue
 		}
 		c.Detail, c.Hint = fmt.Sprintf("the tables of %s are %s: %s", s.Set, s.State, s.Why), s.Do
-		// A set that is migrated at its next use is no failure.
+		// A set that is migrated at its next use is not a failure.
 		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
 			break
 		}
@@ -116,8 +116,8 @@ func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, 
 	return c
 }
 
-// ask opens a set of the app's own and asks it something.
-func (p *Provider) ask(ctx context.Context, set string) error {
+// checkOwnSet opens a set that the app opens itself, and queries it.
+func (p *Provider) checkOwnSet(ctx context.Context, set string) error {
 	d, _, release, err := p.store.backend.Use(ctx, set)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// engine is what all operations share. Once started it is immutable, but for client.
+// engine is what all operations share. Once started it is immutable, except for client.
 type engine struct {
 	base   *engine        // with all that there is; nil where this is it
 	sight  *catalog.Sight // what is seen; nil for all
@@ -47,8 +47,8 @@ type edge struct {
 	keyed  bool // writing it is writing a column of its own table
 }
 
-// newEngine indexes an app. A pattern or schema that does not compile is a
-// programmer's mistake and panics.
+// newEngine indexes an app. It panics on a pattern or schema that does not compile,
+// which is a programming error.
 func newEngine(app *shim.App, o Options) *engine {
 	e := &engine{app: app, opts: o, byType: map[string]*kind{}, byName: map[string]*kind{}}
 	for _, s := range app.Kinds {
@@ -58,7 +58,7 @@ func newEngine(app *shim.App, o Options) *engine {
 			continue
 		}
 		e.byName[s.Entity.Resource.Name] = k
-		s.Entity.Resource.Operations = offered(&s.Entity.Resource)
+		s.Entity.Resource.Operations = offeredOperations(&s.Entity.Resource)
 		for i := range s.Entity.Resource.Fields {
 			f := &s.Entity.Resource.Fields[i]
 			r, err := newRules(f)
@@ -83,8 +83,9 @@ func newEngine(app *shim.App, o Options) *engine {
 	return e
 }
 
-// offered are the operations that an entity has, of those that its schema names.
-func offered(r *catalog.Resource) []string {
+// offeredOperations returns the operations that an entity has, of those that its schema
+// names.
+func offeredOperations(r *catalog.Resource) []string {
 	wanted, out := r.Operations, []string{}
 	for i := range operations {
 		if o := &operations[i]; !(o.writes && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.op)) {
@@ -94,15 +95,15 @@ func offered(r *catalog.Resource) []string {
 	return out
 }
 
-// whole is the engine with all that there is.
-func (e *engine) whole() *engine {
+// unrestricted returns the engine without the restrictions of a view.
+func (e *engine) unrestricted() *engine {
 	if e.base != nil {
 		return e.base
 	}
 	return e
 }
 
-// resource describes an entity as it is seen, nil where it is not.
+// resource describes an entity as it is seen, nil if it is not.
 func (e *engine) resource(name string) *catalog.Resource {
 	if e.sight != nil {
 		return e.sight.Resource(name)
@@ -137,17 +138,17 @@ func (k *kind) edge(name string) (*edge, *kind) {
 	return nil, nil
 }
 
-// bound returns a native id as it is bound in plain SQL.
-func (k *kind) bound(id any) any {
+// bindID returns a native id as it is bound in plain SQL.
+func (k *kind) bindID(id any) any {
 	v, err := k.BindID(id)
 	if err != nil {
-		return unbound{err}
+		return invalidID{err}
 	}
 	return v
 }
 
-// unbound is an id that the app's own type does not give to databases; the
-// statement that it is bound in ends in its error.
-type unbound struct{ err error }
+// invalidID is an id that its Go type refuses to bind; the statement fails with its
+// error.
+type invalidID struct{ err error }
 
-func (u unbound) Value() (driver.Value, error) { return nil, u.err }
+func (u invalidID) Value() (driver.Value, error) { return nil, u.err }

@@ -10,10 +10,10 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// exampleModel is a model that a fresh app stores: every required field, and
-// those with an example. nil where something is required that only other
-// entities, or the app's author, could give. Texts begin with which: where they are
-// unique, the examples of two operations run one after the other.
+// exampleModel returns a model that a fresh app stores: every required field, and those
+// with an example. It returns nil if something is required that only other entities, or
+// the app's author, can supply. Texts begin with which, so that the examples of two
+// operations can run one after the other where texts are unique.
 func exampleModel(k *kind, which string) object {
 	m := object{}
 	for i := range k.edges {
@@ -100,7 +100,7 @@ func upsertManyExample(k *kind) json.RawMessage {
 	return encode(object{"models": []any{m}})
 }
 
-// exampleID is an id of the right form that no entity has.
+// exampleID returns a well-formed id that no entity has.
 func exampleID(k *kind) any {
 	switch k.Entity.Key.Storage {
 	case descriptor.Int:

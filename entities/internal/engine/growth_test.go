@@ -140,7 +140,7 @@ func (g *grown) migrate(version int, line string) (out, errs string, err error) 
 	return "", "", nil
 }
 
-// does runs a command that must succeed, and gives what it printed.
+// does runs a command that must succeed, and returns what it printed.
 func (g *grown) does(version int, line string) string {
 	g.Helper()
 	out, errs, err := g.migrate(version, line)
@@ -355,7 +355,7 @@ func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
 	require.Contains(t, f.Message, "was edited since atlas.sum was written")
 	require.Contains(t, f.Hint, "growth migrate hash")
 	g.does(1, "hash")
-	require.Contains(t, g.refused(1).Message, "was changed after it had run")
+	require.Contains(t, g.refused(1).Message, "was changed after it ran")
 	require.NoError(t, os.WriteFile(first, text, 0o600))
 	g.does(1, "hash")
 	g.with(1, func(*app) {})
@@ -370,7 +370,7 @@ func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
 	g.does(2, "hash")
 	_, errs, err := g.migrate(2, "apply")
 	require.ErrorIs(t, err, catalog.ErrNotice)
-	require.Contains(t, errs, "the set \"default\" was left as it was")
+	require.Contains(t, errs, "the set \"default\" was not changed")
 	require.Equal(t, 1, strings.Count(errs, "statement"), "what the database said stands there once: %s", errs)
 	_, err = beside(t, g.database, "default").Exec("SELECT pinned FROM notes")
 	require.Error(t, err, "nothing is half-done")

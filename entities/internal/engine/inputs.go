@@ -34,7 +34,7 @@ type (
 )
 
 // open reads the input object and reports unknown members. It returns nil where
-// the input is no object.
+// the input is not an object.
 func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
 	v, problem := filter.Input(raw)
 	if problem != nil {
@@ -93,7 +93,7 @@ func (d *decoder) version(members map[string]any) *int64 {
 func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	v, ok := members[name]
 	if !ok {
-		d.fail("/"+name, "%s is needed", name)
+		d.fail("/"+name, "%s is required", name)
 	}
 	return v, ok
 }
@@ -131,15 +131,16 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	return in
 }
 
-// complete reports what a model lacks that can only create: one without an id, and
-// without the key that an entity is found by. One that replaces an entity lacks the
-// same. The handler says so too, together with what else is wrong then.
+// complete reports what is missing from a model that can only create an entity: one
+// without an id and without the unique key that entities are found by, or one that
+// replaces an entity. The handler reports the same, together with what else is wrong by
+// then.
 func (d *decoder) complete(m *model, given any, replaces bool) {
 	if d.ahead == nil || m == nil || d.full() {
 		return
 	}
 	members, _ := given.(map[string]any)
-	if _, named := members[d.kind.key().Name]; !replaces && (named || m.findable(d.kind)) {
+	if _, named := members[d.kind.key().Name]; !replaces && (named || m.hasUniqueKey(d.kind)) {
 		return
 	}
 	for _, lack := range m.missing(d.kind) {
@@ -173,24 +174,24 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		in.id, in.shown = d.own(v, "/id")
+		in.id, in.shown = d.ownID(v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
 		in.changes = d.model(v, "/changes", true)
 		d.askValidators(in.changes)
-		d.sameID(in)
+		d.dropOwnID(in)
 	}
 	in.ifVersion = d.version(members)
 	return in
 }
 
-// sameID takes the id out of changes that were made of an entity as it was read.
-func (d *decoder) sameID(in *patchInput) {
+// dropOwnID removes the id from changes that were made from an entity as it was read.
+func (d *decoder) dropOwnID(in *patchInput) {
 	if in.changes == nil || in.changes.id == nil {
 		return
 	}
 	if in.id != nil && in.changes.shown != in.shown {
-		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id does not change")
+		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id cannot be changed")
 	}
 	in.changes.id, in.changes.shown = nil, ""
 	d.keys = d.keys[:len(d.keys)-1] // it is the other one again
@@ -203,7 +204,7 @@ func decodeDelete(d *decoder, raw json.RawMessage) any {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		id, _ := d.own(v, "/id")
+		id, _ := d.ownID(v, "/id")
 		in.ids, in.places = []any{id}, []string{"/id"}
 	}
 	in.ifVersion = d.version(members)

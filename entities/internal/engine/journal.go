@@ -34,13 +34,13 @@ func journalSettings() []catalog.Setting {
 		{Key: settingJournal, Default: true, Help: "keep every run and call in the journal"},
 		{Key: settingExpose, Default: false, Help: "offer the journal as the entities KoanRun and KoanCall to callers with the scope koan:journal"},
 		{Key: settingRetention, Default: 90, Min: 1, Max: 36500, Unit: "days", Help: "how long the journal keeps a run"},
-		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "size of the journal; beyond it the oldest runs go, of callers with more than an even share"},
-		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "after how long without a sign of life a process counts as dead, and its runs as cut off"},
+		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "maximum size of the journal; beyond it the oldest runs are removed, of callers with more than an even share"},
+		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long after its last heartbeat a process counts as dead, and its runs as cut off"},
 	}
 }
 
-// chronicle is the journal of an app in the place that is no set's.
-type chronicle struct {
+// runJournal keeps the journal of an app in the app's own database.
+type runJournal struct {
 	store  *store
 	owner  backend.Owner
 	log    *slog.Logger
@@ -58,7 +58,7 @@ type chronicle struct {
 var _ run.JournalKeeper = (*Provider)(nil)
 
 // Journal implements run.JournalKeeper. An app that opens its databases itself has
-// no place for what is no set's: its journal is lines in the log.
+// no place for data outside the sets: its journal is lines in the log.
 func (p *Provider) Journal() journal.Sink {
 	if p.journal == nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	if !s.Bool(settingJournal) || host.Testing() && !s.IsSet(settingJournal) && !s.IsSet(settingExpose) {
 		return nil
 	}
-	c := &chronicle{
+	c := &runJournal{
 		store: p.store, owner: owner, log: host.Log(), tapes: p.tapes, lease: s.Duration(settingLease),
 		keep: time.Duration(s.Int(settingRetention)) * 24 * time.Hour, most: int64(s.Int(settingMaxMb)) << 20,
 	}
@@ -95,14 +95,14 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	}
 	c.writer = ledger.NewWriter(c.open, c.lease/3, c.housekeep, c.log)
 	p.journal, p.tapes.writer = c, c.writer
-	p.offer.Documents = append(p.offer.Documents, c.reports())
+	p.offer.Documents = append(p.offer.Documents, c.reportDocument())
 	return nil
 }
 
 // journalConns are for what is written, and for the housekeeping beside it.
 const journalConns = 2
 
-func (c *chronicle) open(ctx context.Context) (*ledger.Journal, error) {
+func (c *runJournal) open(ctx context.Context) (*ledger.Journal, error) {
 	d := c.store.backend.Dialect()
 	db, err := c.owner.Own(ctx, append(ledger.JournalTables(d), ledger.TapeTables(d)...))
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *chronicle) open(ctx context.Context) (*ledger.Journal, error) {
 }
 
 // close writes what is left.
-func (c *chronicle) close(ctx context.Context) error {
+func (c *runJournal) close(ctx context.Context) error {
 	c.writer.Close(ctx)
 	if c.seen == nil {
 		return nil
@@ -123,7 +123,7 @@ func (c *chronicle) close(ctx context.Context) error {
 
 // expose makes the provider of the journal's own entities: the same engine over
 // the place where the journal lies.
-func (c *chronicle) expose(ctx context.Context) error {
+func (c *runJournal) expose(ctx context.Context) error {
 	p := Provide(records.Entities(), Options{})
 	s := &store{app: p.app, engine: p.engine}
 	err := s.open(func(schema backend.Schema) (backend.Backend, error) {
@@ -138,7 +138,7 @@ func (c *chronicle) expose(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		return flushed{b, c}, nil
+		return flushingBackend{b, c}, nil
 	})
 	if err != nil {
 		return err
@@ -150,16 +150,17 @@ func (c *chronicle) expose(ctx context.Context) error {
 	return nil
 }
 
-// flushed is the journal for readers: they see what ended before they came.
-type flushed struct {
+// flushingBackend shows readers of the journal every run that ended before they began
+// to read.
+type flushingBackend struct {
 	backend.Backend
-	c *chronicle
+	c *runJournal
 }
 
 // flushTime bounds how long readers wait for what is not written yet.
 const flushTime = time.Second
 
-func (f flushed) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
+func (f flushingBackend) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
 	if f.c.writer != nil {
 		wait, stop := context.WithTimeout(ctx, flushTime)
 		f.c.writer.Flush(wait)
@@ -168,9 +169,9 @@ func (f flushed) Use(ctx context.Context, set string) (d backend.Database, attac
 	return f.Backend.Use(ctx, set)
 }
 
-// housekeep marks what was cut off, repairs what was not written, and takes out
-// what is old, of the tapes too.
-func (c *chronicle) housekeep(ctx context.Context, j *ledger.Journal) {
+// housekeep marks runs that were cut off, repairs missing records, and removes what is
+// too old, tapes included.
+func (c *runJournal) housekeep(ctx context.Context, j *ledger.Journal) {
 	err := c.repair(ctx, j)
 	if err == nil {
 		err = c.prune(ctx, j)
@@ -183,7 +184,7 @@ func (c *chronicle) housekeep(ctx context.Context, j *ledger.Journal) {
 		c.warned = ""
 	case err.Error() != c.warned:
 		c.warned = err.Error()
-		c.log.WarnContext(ctx, "the journal is not in order; it is tried again", "error", err)
+		c.log.WarnContext(ctx, "the journal could not be tidied; retrying", "error", err)
 	}
 }
 
@@ -195,9 +196,9 @@ const (
 	pruneRest  = 50 * time.Millisecond
 )
 
-// prune removes what is too old, and where there is too much, the oldest runs of those
-// callers who have more than their share of it.
-func (c *chronicle) prune(ctx context.Context, j *ledger.Journal) error {
+// prune removes runs that are too old and, if there is too much, the oldest runs of
+// those callers who have more than their share.
+func (c *runJournal) prune(ctx context.Context, j *ledger.Journal) error {
 	if time.Since(c.pruned) < pruneEvery {
 		return nil
 	}
@@ -206,7 +207,7 @@ func (c *chronicle) prune(ctx context.Context, j *ledger.Journal) error {
 	if err != nil {
 		return err
 	}
-	if before := firstRun(time.Now().Add(-c.keep)); size.First != "" && size.First < before {
+	if before := firstRunSince(time.Now().Add(-c.keep)); size.First != "" && size.First < before {
 		err := inPortions(ctx, func() (int, error) { return j.Expire(ctx, before, pruneMost) })
 		if err != nil {
 			return err
@@ -250,9 +251,9 @@ func inPortions(ctx context.Context, remove func() (runs int, err error)) error 
 	}
 }
 
-// firstRun is less than the ids of all runs that started at a time or later, and
+// firstRunSince is less than the ids of all runs that started at a time or later, and
 // greater than those of all before.
-func firstRun(t time.Time) string {
+func firstRunSince(t time.Time) string {
 	var id uuid.UUID
 	ms := uint64(max(t.UnixMilli(), 0))
 	for i := range 6 {
@@ -266,14 +267,14 @@ func firstRun(t time.Time) string {
 // where its start was not noted: single calls, whose time is bounded.
 const slack = time.Hour
 
-// repair keeps what is known of the runs of processes that are dead: those that
-// have a receipt have committed, others were cut off.
-func (c *chronicle) repair(ctx context.Context, j *ledger.Journal) error {
+// repair records what is known of the runs of dead processes: those with a receipt have
+// committed, others were cut off.
+func (c *runJournal) repair(ctx context.Context, j *ledger.Journal) error {
 	dead, err := j.Dead(ctx)
 	if err != nil || dead == nil {
 		return err
 	}
-	from := firstRun(dead.Since.Add(-slack))
+	from := firstRunSince(dead.Since.Add(-slack))
 	begun := map[string]journal.Record{}
 	for _, r := range dead.Begun {
 		begun[r.Run] = r
@@ -289,7 +290,7 @@ func (c *chronicle) repair(ctx context.Context, j *ledger.Journal) error {
 		err := c.store.backend.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
 			return ledger.EachCommitted(ctx, d, drv, from, func(r ledger.Committed) {
 				if !dead.Alive[r.Run] {
-					witnessed(begun, found, set, r)
+					recordOfReceipt(begun, found, set, r)
 				}
 			})
 		})
@@ -310,8 +311,8 @@ func (c *chronicle) repair(ctx context.Context, j *ledger.Journal) error {
 	return j.Bury(ctx, dead, all)
 }
 
-// witnessed makes a record of a receipt, with what was noted at the run's start.
-func witnessed(begun, found map[string]journal.Record, set string, r ledger.Committed) {
+// recordOfReceipt makes a record from a receipt and the note of the run's start.
+func recordOfReceipt(begun, found map[string]journal.Record, set string, r ledger.Committed) {
 	rec, ok := found[r.Run]
 	if !ok {
 		if rec, ok = begun[r.Run]; !ok {
@@ -334,7 +335,7 @@ func witnessed(begun, found map[string]journal.Record, set string, r ledger.Comm
 }
 
 // check is the journal's line of `doctor`.
-func (c *chronicle) check(ctx context.Context) catalog.Check {
+func (c *runJournal) check(ctx context.Context) catalog.Check {
 	out := catalog.Check{Name: "journal"}
 	j, err := c.open(ctx)
 	if err == nil {
@@ -342,7 +343,7 @@ func (c *chronicle) check(ctx context.Context) catalog.Check {
 		var size ledger.Size
 		if size, err = j.Size(ctx); err == nil {
 			out.OK = true
-			out.Detail = fmt.Sprintf("%s: %d runs, %s; kept for %d days, at most %d MB", c.owner.OwnPlace(), size.Runs, room(size.Bytes), int(c.keep/(24*time.Hour)), c.most>>20)
+			out.Detail = fmt.Sprintf("%s: %d runs, %s; kept for %d days, at most %d MB", c.owner.OwnPlace(), size.Runs, formatBytes(size.Bytes), int(c.keep/(24*time.Hour)), c.most>>20)
 			if id, err := uuid.Parse(size.First); err == nil {
 				s, ns := id.Time().UnixTime()
 				out.Detail += "; since " + time.Unix(s, ns).UTC().Format(time.DateOnly)
@@ -350,15 +351,15 @@ func (c *chronicle) check(ctx context.Context) catalog.Check {
 			return out
 		}
 	}
-	out.Detail, out.Hint = err.Error(), "See that the place can be written; runs go on without the journal."
+	out.Detail, out.Hint = err.Error(), "Check that it can be written; runs continue without the journal."
 	return out
 }
 
 // noJournal is the same where nothing is kept.
 func (p *Provider) noJournal() catalog.Check {
-	why := "kept nowhere: journal.enabled is false"
+	why := "not kept: journal.enabled is false"
 	if p.opts.Open != nil {
-		why = "lines in the log at level debug, kept nowhere: the app opens its databases itself"
+		why = "only debug lines in the log: the app opens its databases itself"
 	}
 	return catalog.Check{Name: "journal", OK: true, Detail: why}
 }

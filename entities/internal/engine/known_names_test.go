@@ -98,8 +98,8 @@ func TestWhatRefersToAnEntityIsNamedToThoseWhoKnow(t *testing.T) {
 	cabinet := known.call("Cabinet.upsert", `{"model":{"name":"c"}}`)["id"].(string)
 	known.call("Visitor.upsert", `{"model":{"name":"v"}}`)
 	known.call("Visit.upsert", `{"model":{"reason":"r","visitorId":"1","cabinetId":"`+cabinet+`"}}`)
-	require.Equal(t, "the Visitor is still referred to by entities that you may not read", a.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
-	require.Equal(t, "the Visitor is still referred to by a Visit", known.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
+	require.Equal(t, "the Visitor is still referenced by entities that you may not read", a.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
+	require.Equal(t, "the Visitor is still referenced by a Visit", known.fails(fault.Conflict, "Visitor.delete", `{"id":1}`).Message)
 }
 
 // Who does not see the other end of an edge that a new entity needs cannot make one, and
@@ -111,7 +111,7 @@ func TestNewEntitiesNeedNoNamesOfHiddenEdges(t *testing.T) {
 	a := start(t, with(ent.Entities(), "Todo", hide)).seenBy(exposure.Full, catalog.ScopeWrite)
 	for _, c := range [][2]string{{"Step.upsert", `{"model":{"text":"a"}}`}, {"Step.upsert-many", `{"models":[{"text":"a"}]}`}} {
 		f := a.fails(fault.InvalidPayload, c[0], c[1])
-		require.Equal(t, "a new Step needs a relationship that you may not see", f.Message)
+		require.Equal(t, "a new Step requires a relationship that you may not see", f.Message)
 		require.NotContains(t, fmt.Sprint(f.Hint, f.Details, f.Path), "odo")
 	}
 }

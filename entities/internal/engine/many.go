@@ -7,27 +7,26 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// changeMany writes the same changes to many rows in a few statements, and gives
-// how many they were. done is false where that cannot be, since a rule of the app
-// has to see each row, or where the database refused one of them: then nothing
-// was written.
+// changeMany makes the same changes to many rows in a few statements, and returns how
+// many rows there were. done is false, and nothing is written, if a rule of the app has
+// to see each row or the database refused one of them.
 func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *model, call catalog.Call) (affected int, done bool, err error) {
 	if len(ids) == 0 || m.immutable() || !t.plain(k, m) {
 		return 0, false, nil
 	}
-	p, err := e.revise(ctx, t, k, ids[0], m)
+	p, err := e.prepareUpdate(ctx, t, k, ids[0], m)
 	if err != nil {
 		return 0, false, err
 	}
 	if err := t.holdNotes(len(ids)); err != nil {
 		return 0, false, err
 	}
-	done, err = t.together(ctx, func() error {
+	done, err = t.tryTogether(ctx, func() error {
 		if err := t.remember(ctx, k, ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
-			if err := t.foresee(k, id, p.row.Size()); err != nil {
+			if err := t.holdImage(k, id, p.row.Size()); err != nil {
 				return err
 			}
 		}
@@ -43,30 +42,30 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 		return 0, false, err
 	}
 	for _, id := range ids {
-		t.changed(k, id)
+		t.noteUpdated(k, id)
 	}
 	return affected, true, nil
 }
 
-// deleteMany deletes rows in a few statements, and gives how many there were. done
+// deleteMany deletes rows in a few statements, and returns how many there were. done
 // is as that of changeMany.
 func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
-	if len(ids) == 0 || !t.native(k) || t.mayOverreach(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
+	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
 		return 0, false, nil
 	}
 	mark := len(t.notes)
-	done, err = t.together(ctx, func() error {
+	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
 			if err != nil || len(keys) == 0 {
 				return err
 			}
-			there, err := k.scanned(keys)
+			there, err := k.scanIDs(keys)
 			if err != nil {
 				return err
 			}
 			t.touched = true
-			if _, err := t.expect(ctx, k, there, run.Delete, t.many(k, every)...); err != nil {
+			if _, err := t.expect(ctx, k, there, run.Delete, t.manyToMany(k, everyName)...); err != nil {
 				return err
 			}
 			_, moved, err := t.cascades(ctx, k, there, map[string]bool{})
@@ -77,7 +76,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 				return err
 			}
 			deleted += len(there)
-			return t.count(ctx, moved)
+			return t.countVersions(ctx, moved)
 		})
 	})
 	if !done || err != nil {
@@ -87,12 +86,12 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 	return deleted, true, nil
 }
 
-// inPortions does something with some ids at a time, as they are bound.
+// inPortions calls fn with a limited number of bound ids at a time.
 func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound []any) error) error {
 	const portion = 1024
 	for begin := 0; begin < len(ids); begin += portion {
 		end := min(begin+portion, len(ids))
-		if err := do(k.boundAll(ids[begin:end])); err != nil {
+		if err := do(k.bindIDs(ids[begin:end])); err != nil {
 			return err
 		}
 		if len(ids) > portion {
@@ -123,16 +122,16 @@ func (e *engine) cascadesOnce(k *kind, reached map[*kind]bool) bool {
 	return true
 }
 
-func (k *kind) boundAll(ids []any) []any {
+func (k *kind) bindIDs(ids []any) []any {
 	out := make([]any, len(ids))
 	for i, id := range ids {
-		out[i] = k.bound(id)
+		out[i] = k.bindID(id)
 	}
 	return out
 }
 
-// scanned returns the native ids of keys as the database has them.
-func (k *kind) scanned(keys []any) ([]any, error) {
+// scanIDs returns the native ids of keys as the database has them.
+func (k *kind) scanIDs(keys []any) ([]any, error) {
 	out := make([]any, len(keys))
 	for i, key := range keys {
 		var err error

@@ -30,7 +30,7 @@ func migrationSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{
 			Key: settingMode, Default: inPlace, OneOf: []string{inPlace, versioned},
-			Help: "how sets come to the app's schema: auto adds what is missing at a set's first use, versioned refuses sets that `APP migrate apply` has not brought there",
+			Help: "how sets are brought to the app's schema: auto adds what is missing at a set's first use, versioned refuses sets that `APP migrate apply` has not migrated",
 		},
 		{Key: settingDir, Default: "migrations", Help: "folder of the migration files"},
 	}
@@ -49,7 +49,7 @@ type migrations struct {
 func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
 	s := host.Settings()
 	m := &migrations{
-		schema: migrate.NewSchema(app.Tables, app.SchemaHash, searches(app.Graph)), mode: s.String(settingMode), path: s.String(settingDir),
+		schema: migrate.NewSchema(app.Tables, app.SchemaHash, wordIndexes(app.Graph)), mode: s.String(settingMode), path: s.String(settingDir),
 		command: host.App() + " migrate", dialect: dialect.SQLite,
 	}
 	if onPostgres(s.String(settingDatabase)) {
@@ -61,8 +61,8 @@ func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
 	return m
 }
 
-// searches returns what finds words in an app's entities.
-func searches(g *descriptor.Graph) []*sqltext.WordIndex {
+// wordIndexes returns what finds words in an app's entities.
+func wordIndexes(g *descriptor.Graph) []*sqltext.WordIndex {
 	var out []*sqltext.WordIndex
 	for _, e := range g.Entities {
 		if x := filter.Index(e); x != nil {
@@ -81,19 +81,19 @@ func (m *migrations) files(sums bool) (w migrate.Files, err error) {
 			return w, err
 		}
 		if info, err := os.Stat(place); err == nil && !info.IsDir() {
-			return w, fault.Newf(fault.ServiceUnavailable, "%s is no folder", place).WithHint("Say with `%s` where the migrations are.", settingDir)
+			return w, fault.Newf(fault.ServiceUnavailable, "%s is not a folder", place).WithHint("Set `%s` to the folder of the migrations.", settingDir)
 		}
 		from = os.DirFS(place)
-	} else if from, err = inside(from); err != nil {
+	} else if from, err = onlyFolder(from); err != nil {
 		return w, err
 	}
 	w.Dir, err = migrate.Read(from, place, m.command, m.dialect, sums)
 	return w, err
 }
 
-// inside returns the folder that an embedded one has as its only content, as
+// onlyFolder returns the folder that an embedded one has as its only content, as
 // `//go:embed migrations` makes it.
-func inside(from fs.FS) (fs.FS, error) {
+func onlyFolder(from fs.FS) (fs.FS, error) {
 	entries, err := fs.ReadDir(from, ".")
 	if err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func (m *migrations) way() (migrate.Way, error) {
 	return w, w.Check()
 }
 
-// opened is the look at a set that has another mark, under its lock.
-func opened(w migrate.Way) func(ctx context.Context, set string, drv dialect.Driver) error {
+// reportOpened is the look at a set that has another mark, under its lock.
+func reportOpened(w migrate.Way) func(ctx context.Context, set string, drv dialect.Driver) error {
 	return func(ctx context.Context, set string, drv dialect.Driver) error {
 		v, err := w.Open(ctx, drv)
 		if err != nil {
@@ -130,13 +130,13 @@ func opened(w migrate.Way) func(ctx context.Context, set string, drv dialect.Dri
 	}
 }
 
-// failedMigration says that the database refused a statement. What it said is for
-// the log.
+// failedMigration is the fault for a statement that the database refused. The
+// database's message is for the log only.
 func failedMigration(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated, and are as they were", set).
-		WithHint("Look at the server's log, or run `migrate apply` to see why.").Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
+		WithHint("Check the server's log, or run `migrate apply` to see why.").Because(err)
 }

@@ -125,7 +125,7 @@ func (d *decoder) err() error {
 
 // model checks a model or a set of changes. Fields that the system keeps may
 // stand in it, since a model that was read is sent back whole; they are checked
-// and left out. withID tells that the id may stand in it.
+// and left out. withID says that it may contain the id.
 func (d *decoder) model(v any, at string, withID bool) *model {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -140,7 +140,7 @@ func (d *decoder) model(v any, at string, withID bool) *model {
 		case name == k.key().Name && withID:
 			d.id(m, value, where)
 		case name == k.key().Name:
-			d.fail(where, "an id does not change")
+			d.fail(where, "an id cannot be changed")
 		case e != nil:
 			d.edge(m, e, target, value, where)
 		case k.field(name) != nil:
@@ -154,11 +154,11 @@ func (d *decoder) model(v any, at string, withID bool) *model {
 }
 
 func (d *decoder) id(m *model, v any, at string) {
-	m.id, m.shown = d.own(v, at)
+	m.id, m.shown = d.ownID(v, at)
 }
 
-// own checks the id of an entity that the input is about.
-func (d *decoder) own(v any, at string) (id any, shown string) {
+// ownID checks the id of an entity that the input is about.
+func (d *decoder) ownID(v any, at string) (id any, shown string) {
 	id, shown, ok := d.key(d.kind, v, at)
 	if ok {
 		d.keys = append(d.keys, shown)
@@ -166,7 +166,7 @@ func (d *decoder) own(v any, at string) (id any, shown string) {
 	return id, shown
 }
 
-// key checks an id of a kind and gives its native form.
+// key checks an id of a kind and returns its native form.
 func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool) {
 	seen, problem := filter.Key(k.Entity, v, at)
 	if problem == nil {
@@ -195,7 +195,7 @@ func (d *decoder) field(m *model, f *catalog.Field, v any, at string) {
 	}
 }
 
-// value checks the value of a field and gives it as the converters of package
+// value checks the value of a field and returns it as the converters of package
 // shim take it.
 func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, bool) {
 	if v == nil {
@@ -210,7 +210,7 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	value, problem := filter.Value(c, f, v, at)
 	if problem != nil {
 		if f.Sensitive { // what was sent may be near the secret that was meant
-			problem.Message, problem.Received = f.Name+" is not what it should be", ""
+			problem.Message, problem.Received = f.Name+" does not have the right type or form", ""
 		}
 		d.details = append(d.details, *problem)
 		return nil, false
@@ -222,7 +222,7 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 	if c.Form != nil {
 		canonical, err := c.Form.Canonical(value)
 		if err != nil {
-			d.fail(at, "%s: %s", f.Name, discreet(f, value, err.Error()))
+			d.fail(at, "%s: %s", f.Name, hideValue(f, value, err.Error()))
 		}
 		return canonical, err == nil
 	}
@@ -232,28 +232,28 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
 	if s := d.kind.rules[f.Name].schema; s != nil {
 		if err := s.Validate(v); err != nil {
-			d.fail(at, "%s does not fit its schema %s", f.Name, f.Schema)
+			d.fail(at, "%s does not match its schema %s", f.Name, f.Schema)
 			return nil, false
 		}
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		d.fail(at, "%s is not JSON", f.Name)
+		d.fail(at, "%s is not valid JSON", f.Name)
 		return nil, false
 	}
 	return json.RawMessage(raw), true
 }
 
-// limits says which limit of its field a value breaks, "" for none.
+// limits returns the limit of its field that a value breaks, "" for none.
 func (d *decoder) limits(f *catalog.Field, value any) string {
 	switch v := value.(type) {
 	case string:
 		n := utf8.RuneCountInString(v)
 		switch r := d.kind.rules[f.Name]; {
 		case f.MinLength != nil && n < *f.MinLength:
-			return fmt.Sprintf("has at least %d characters", *f.MinLength)
+			return fmt.Sprintf("must have at least %d characters", *f.MinLength)
 		case f.MaxLength != nil && n > *f.MaxLength:
-			return fmt.Sprintf("has at most %d characters, not %d", *f.MaxLength, n)
+			return fmt.Sprintf("must have at most %d characters, not %d", *f.MaxLength, n)
 		case r.pattern != nil && !r.pattern.MatchString(v):
 			return "matches " + f.Pattern
 		}
@@ -268,9 +268,9 @@ func (d *decoder) limits(f *catalog.Field, value any) string {
 func bounds(f *catalog.Field, v float64) string {
 	switch {
 	case f.Min != nil && v < *f.Min:
-		return fmt.Sprintf("is at least %v", *f.Min)
+		return fmt.Sprintf("must be at least %v", *f.Min)
 	case f.Max != nil && v > *f.Max:
-		return fmt.Sprintf("is at most %v", *f.Max)
+		return fmt.Sprintf("must be at most %v", *f.Max)
 	}
 	return ""
 }
@@ -324,11 +324,11 @@ func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 		}
 	}
 	if _, set := members["$set"]; set && len(members) > 1 {
-		d.fail(at, "$set stands alone")
+		d.fail(at, "$set cannot be combined with $add or $remove")
 	}
 	for _, id := range out.unlink {
 		if slices.Contains(out.link, id) && !out.clear {
-			d.fail(out.places[id], "%s is in $add and in $remove; say which", filter.Quote(out.target.FormatID(id)))
+			d.fail(out.places[id], "%s is in both $add and $remove; choose one", filter.Quote(out.target.FormatID(id)))
 		}
 	}
 }
@@ -365,8 +365,8 @@ func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []an
 	return out
 }
 
-// agree joins an edge with the field that is its key: both may stand in a model
-// that was read together with its edges, if they say the same.
+// agree reconciles an edge with the field that is its key: a model that was read with
+// its edges may contain both, if they agree.
 func (d *decoder) agree(m *model, at string) {
 	m.edges = slices.DeleteFunc(m.edges, func(e edgeValue) bool {
 		if e.json.Reference == "" || !m.has(e.json.Reference) {
@@ -375,7 +375,7 @@ func (d *decoder) agree(m *model, at string) {
 		i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == e.json.Reference })
 		said := m.fields[i].value
 		if e.clear != (said == nil) || !e.clear && e.target.FormatID(e.link[0]) != fmt.Sprint(said) {
-			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s say different things; give one of them", e.json.Name, e.json.Reference)
+			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s contradict each other; send only one of them", e.json.Name, e.json.Reference)
 		}
 		return true
 	})
@@ -436,7 +436,7 @@ func sortedKeys(m map[string]any) []string {
 	return out
 }
 
-// missing are the problems of a model that is to be created and lacks something.
+// missing returns the problems of a model that is to be created and lacks something.
 func (m *model) missing(k *kind) []fault.Detail {
 	var out []fault.Detail
 	lack := func(name string) {
@@ -456,20 +456,20 @@ func (m *model) missing(k *kind) []fault.Detail {
 	}
 	for i := range m.edges {
 		if ed := &m.edges[i]; ed.json.ReadOnly && len(ed.link) > 0 {
-			out = append(out, m.elsewhere(ed))
+			out = append(out, m.readOnlyEdge(ed))
 		}
 	}
 	if k.key().Required && m.id == nil {
 		lack(k.key().Name)
 	}
 	if k.blind {
-		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " needs a relationship that you may not see"})
+		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " requires a relationship that you may not see"})
 	}
 	return out
 }
 
-// elsewhere says that an edge is not written here, and why.
-func (m *model) elsewhere(ed *edgeValue) fault.Detail {
+// readOnlyEdge says that an edge is not written here, and why.
+func (m *model) readOnlyEdge(ed *edgeValue) fault.Detail {
 	message := ed.json.Name + " cannot be changed after creation"
 	if ed.json.ReadOnly {
 		why := ed.json.Reason

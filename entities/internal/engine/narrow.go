@@ -27,7 +27,7 @@ func (e *engine) narrow(s *catalog.Sight) *engine {
 		if seen == nil {
 			continue
 		}
-		k := e.byName[seen.Name].as(seen)
+		k := e.byName[seen.Name].restrictedTo(seen)
 		n.byType[k.Type], n.byName[seen.Name] = k, k
 		if seen.Readable() {
 			readable = append(readable, k.Entity)
@@ -37,10 +37,10 @@ func (e *engine) narrow(s *catalog.Sight) *engine {
 	return n
 }
 
-// as returns a kind with the fields, edges and sets that a caller sees. What its
+// restrictedTo returns a kind with the fields, edges and sets that a caller sees. What its
 // edges lead to are kinds with all that there is.
-func (k *kind) as(seen *catalog.Resource) *kind {
-	if k.shows(seen) {
+func (k *kind) restrictedTo(seen *catalog.Resource) *kind {
+	if k.isWholeFor(seen) {
 		return k
 	}
 	e := *k.Entity
@@ -73,8 +73,8 @@ func (k *kind) as(seen *catalog.Resource) *kind {
 	return out
 }
 
-// shows reports whether a caller sees all of a kind.
-func (k *kind) shows(seen *catalog.Resource) bool {
+// isWholeFor reports whether a caller sees all of a kind.
+func (k *kind) isWholeFor(seen *catalog.Resource) bool {
 	own := &k.Entity.Resource
 	return reflect.DeepEqual(own.Fields, seen.Fields) && reflect.DeepEqual(own.Edges, seen.Edges) && reflect.DeepEqual(own.Sets, seen.Sets) && own.Searchable == seen.Searchable
 }

@@ -22,7 +22,7 @@ import (
 // rows. What ent's builders do besides the statement (defaults, validators) still
 // runs.
 func (t *tx) native(k *kind) bool {
-	return k.Plain && !t.hooked(k) && !t.caller.narrows(k)
+	return k.Plain && !t.hasHooks(k) && !t.caller.mayHide(k)
 }
 
 // plain reports whether a model of a native kind is about columns of its own table
@@ -47,7 +47,7 @@ func (t *tx) plain(k *kind, m *model) bool {
 // immutable reports whether a model has fields or edges that a change may not set.
 func (m *model) immutable() bool {
 	for i := range m.edges {
-		if m.edges[i].guarded() {
+		if m.edges[i].isGuarded() {
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepar
 			return nil, err
 		}
 	}
-	if _, err := e.ready(ctx, t, k, m, w); err != nil {
+	if _, err := e.runDefaultsAndHook(ctx, t, k, m, w); err != nil {
 		return nil, err
 	}
 	row, err := k.row(w.Mutation)
@@ -89,18 +89,18 @@ func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepar
 	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := k.ID(w.Mutation); ok {
 		p.id = id
-		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.bound(id)}}, row...)
+		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.bindID(id)}}, row...)
 	}
 	return p, nil
 }
 
-// revise makes the row of an entity that changes.
-func (e *engine) revise(ctx context.Context, t *tx, k *kind, id any, m *model) (*prepared, error) {
+// prepareUpdate makes the row of an entity that changes.
+func (e *engine) prepareUpdate(ctx context.Context, t *tx, k *kind, id any, m *model) (*prepared, error) {
 	w := k.Update(t.ent, id)
 	if err := m.apply(k, w, false); err != nil {
 		return nil, err
 	}
-	forget, err := e.ready(ctx, t, k, m, w)
+	forget, err := e.runDefaultsAndHook(ctx, t, k, m, w)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,10 @@ func (e *engine) revise(ctx context.Context, t *tx, k *kind, id any, m *model) (
 	return &prepared{model: m, id: id, row: row, forget: forget}, nil
 }
 
-// ready does what ent does between a builder's Save and its statement, the
-// engine's own hook included. forget takes the write's place on the tape back:
-// it did not happen.
-func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
+// runDefaultsAndHook does what ent does between a builder's Save and its statement,
+// including the engine's own hook. forget gives the write's place on the tape back, if
+// the write did not happen.
+func (e *engine) runDefaultsAndHook(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
 	t.chosen = choicesOf(k, w.Mutation)
 	w.Defaults()
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
@@ -125,7 +125,7 @@ func (e *engine) ready(ctx context.Context, t *tx, k *kind, m *model, w shim.Wri
 		return forget, err
 	}
 	if err := w.Check(); err != nil {
-		return forget, e.trouble(ctx, t, k, m, err)
+		return forget, e.writeFault(ctx, t, k, m, err)
 	}
 	return forget, nil
 }
@@ -136,7 +136,7 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
 		if v, ok := m.Field(c.Name); ok {
-			arg, err := argument(c, v)
+			arg, err := driverValue(c, v)
 			if err != nil {
 				return nil, err
 			}
@@ -154,7 +154,7 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	for i := range k.edges {
 		if e := &k.edges[i]; e.keyed && e.json.Reference == "" {
 			if ids := m.AddedIDs(e.column.Ent); len(ids) > 0 {
-				out = append(out, write.Value{Column: e.column.OwnKey, V: e.target.bound(ids[0])})
+				out = append(out, write.Value{Column: e.column.OwnKey, V: e.target.bindID(ids[0])})
 			} else if m.EdgeCleared(e.column.Ent) {
 				out = append(out, write.Value{Column: e.column.OwnKey})
 			}
@@ -163,8 +163,8 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 	return out, nil
 }
 
-// argument returns a value of ent's as ent gives it to the driver.
-func argument(c *descriptor.Column, v any) (any, error) {
+// driverValue returns a value of ent's as ent passes it to the driver.
+func driverValue(c *descriptor.Column, v any) (any, error) {
 	if c.Storage != descriptor.JSON || c.Form != nil {
 		return v, nil
 	}
@@ -175,7 +175,7 @@ func argument(c *descriptor.Column, v any) (any, error) {
 	return json.RawMessage(raw), nil
 }
 
-// insert stores one new entity in one statement, and gives its JSON.
+// insert stores one new entity in one statement, and returns its JSON.
 func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
 	if err := t.holdNotes(1); err != nil {
 		return nil, err
@@ -191,18 +191,18 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 		return wrote, err
 	})
 	if err != nil {
-		return nil, e.trouble(ctx, t, k, p.model, err)
+		return nil, e.writeFault(ctx, t, k, p.model, err)
 	}
 	if out == nil {
 		return nil, t.unseenRow(k, p.model)
 	}
-	t.made(k, id)
-	return out, t.foresee(k, id, len(out))
+	t.noteCreated(k, id)
+	return out, t.holdImage(k, id, len(out))
 }
 
-// unseenRow is what it means that a row could not be stored whose id no row has
-// that the transaction sees: somebody else was faster, and the next attempt sees
-// that row; or the database's row level security hides it from the caller.
+// unseenRow is the error for a row that could not be stored although the transaction
+// sees no row with its id: either somebody else stored one meanwhile, which the next
+// attempt will see, or row-level security hides it from the caller.
 func (t *tx) unseenRow(k *kind, m *model) error {
 	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
 		return run.ErrStale
@@ -211,26 +211,26 @@ func (t *tx) unseenRow(k *kind, m *model) error {
 		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
 }
 
-// made notes a row that was created.
-func (t *tx) made(k *kind, id any) {
+// noteCreated notes a row that was created.
+func (t *tx) noteCreated(k *kind, id any) {
 	t.touched = true
 	t.reserve(note{kind: k, id: id, action: run.Create})
 	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
 		if _, known := t.origins[at]; !known {
-			t.keep(at, origin{})
+			t.keepOrigin(at, origin{})
 		}
 	}
 }
 
-// changed notes a row that was changed.
-func (t *tx) changed(k *kind, id any) {
+// noteUpdated notes a row that was changed.
+func (t *tx) noteUpdated(k *kind, id any) {
 	t.touched = true
 	t.reserve(note{kind: k, id: id, action: run.Update})
 }
 
-// renew changes an entity in one statement and gives what it became; nil where
+// update changes an entity in one statement and returns what it became; nil where
 // there is none with the id, or none at the version.
-func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
 	if err := t.holdNotes(1); err != nil {
 		return nil, err
 	}
@@ -239,28 +239,28 @@ func (e *engine) renew(ctx context.Context, t *tx, k *kind, p *prepared, ifVersi
 	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
-		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(p.id), p.row, ifVersion)
+		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(p.id), p.row, ifVersion)
 		return out != nil, err
 	})
 	if err != nil {
-		return nil, e.trouble(ctx, t, k, p.model, err)
+		return nil, e.writeFault(ctx, t, k, p.model, err)
 	}
 	if out == nil {
 		p.forget()
 		t.releaseNotes(1)
 		return nil, nil
 	}
-	t.changed(k, p.id)
-	return out, t.foresee(k, p.id, len(out))
+	t.noteUpdated(k, p.id)
+	return out, t.holdImage(k, p.id, len(out))
 }
 
-// reviseAndRenew is both in one.
-func (e *engine) reviseAndRenew(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
-	p, err := e.revise(ctx, t, k, id, m)
+// prepareAndUpdate is prepareUpdate followed by update.
+func (e *engine) prepareAndUpdate(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+	p, err := e.prepareUpdate(ctx, t, k, id, m)
 	if err != nil {
 		return nil, err
 	}
-	return e.renew(ctx, t, k, p, ifVersion)
+	return e.update(ctx, t, k, p, ifVersion)
 }
 
 // pointsTo reports whether an edge's column leads from a kind to another.
@@ -273,7 +273,7 @@ func (k *kind) pointsTo(target *kind) bool {
 	return false
 }
 
-// compareIDs orders ids that a database counts up.
+// compareIDs orders ids that the database generates in ascending order.
 func compareIDs(a, b any) int {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	switch {

@@ -8,17 +8,17 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// watched is a transaction whose statements are told to the run's observer.
-type watched struct {
+// observedTx is a transaction whose statements are reported to the run's observer.
+type observedTx struct {
 	backend.Tx
 	attempt *run.Attempt
 	driver  *backend.TxDriver
 }
 
-func observed(t backend.Tx, a *run.Attempt) backend.Tx { return &watched{Tx: t, attempt: a} }
+func observe(t backend.Tx, a *run.Attempt) backend.Tx { return &observedTx{Tx: t, attempt: a} }
 
 // ExecContext implements backend.Querier.
-func (w *watched) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (w *observedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	end := w.attempt.Statement(ctx, query)
 	r, err := w.Tx.ExecContext(ctx, query, args...)
 	end(err)
@@ -27,7 +27,7 @@ func (w *watched) ExecContext(ctx context.Context, query string, args ...any) (s
 
 // QueryContext implements backend.Querier. What it takes to read the rows is the
 // call's.
-func (w *watched) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (w *observedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	end := w.attempt.Statement(ctx, query)
 	rows, err := w.Tx.QueryContext(ctx, query, args...)
 	end(err)
@@ -35,7 +35,7 @@ func (w *watched) QueryContext(ctx context.Context, query string, args ...any) (
 }
 
 // Driver implements backend.Tx: what ent does is watched too.
-func (w *watched) Driver() *backend.TxDriver {
+func (w *observedTx) Driver() *backend.TxDriver {
 	if w.driver == nil {
 		w.driver = backend.NewTxDriver(w.Tx.Driver().Dialect(), w)
 	}

@@ -237,7 +237,7 @@ func TestOpenIsChecked(t *testing.T) {
 	err := start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) { return nil, errors.New("no route") })
 	require.ErrorContains(t, err, "no route")
 	err = start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) { return nil, nil })
-	require.ErrorContains(t, err, "gave no driver")
+	require.ErrorContains(t, err, "returned no driver")
 	err = start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) {
 		db, err := sql.Open("sqlite3", ":memory:")
 		return entsql.OpenDB(dialect.MySQL, db), err

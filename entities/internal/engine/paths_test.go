@@ -57,7 +57,7 @@ func TestBothWaysOfWritingAgree(t *testing.T) {
 	}
 }
 
-// outcome makes a call in a run and gives what a caller sees of it.
+// outcome makes a call in a run and returns what a caller sees of it.
 func outcome(a *app, op, input string, spec run.Spec) (any, []run.ChangeCount) {
 	name, verb, _ := strings.Cut(op, ".")
 	var raw json.RawMessage

@@ -17,7 +17,7 @@ var (
 )
 
 // Plans implements run.PlanKeeper. An app that opens its databases itself has no
-// place for what is no set's.
+// place for data outside the sets.
 func (p *Provider) Plans() run.Plans {
 	if p.keys == nil {
 		return nil

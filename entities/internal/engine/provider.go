@@ -65,11 +65,11 @@ type Provider struct {
 	opts    Options
 	engine  *engine
 	store   *store
-	keys    *keys      // nil where the app opens its databases itself
-	tapes   *tapes     // the same
-	journal *chronicle // likewise, or where it is switched off
-	mode    string     // how sets are migrated
-	hash    int32      // of the schema that they are migrated to
+	keys    *keys       // nil where the app opens its databases itself
+	tapes   *tapes      // the same
+	journal *runJournal // likewise, or where it is switched off
+	mode    string      // how sets are migrated
+	hash    int32       // of the schema that they are migrated to
 	offer   catalog.Offer
 }
 
@@ -87,7 +87,7 @@ var (
 // ent.Entities gives. A nil app is a programmer's mistake and panics.
 func Provide(app *shim.App, o Options) *Provider {
 	if app == nil {
-		panic("entities: Provide needs what ent.Entities() gives")
+		panic("entities: Provide needs the result of ent.Entities()")
 	}
 	p := &Provider{app: app, opts: o}
 	p.engine = newEngine(app, o)
@@ -105,7 +105,7 @@ func (p *Provider) Settings() []catalog.Setting {
 	}
 	return append([]catalog.Setting{{
 		Key: settingDatabase, Default: "",
-		Help: "where the data lies: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
+		Help: "where the data is kept: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
 		Check: func(v any) error {
 			s, _ := v.(string)
 			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
@@ -131,7 +131,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.engine.reader.Indexed = s.way != nil // an app that migrates its own tables has none of our indexes
 	p.engine.writer = write.New(p.engine.reader)
 	for _, e := range p.app.Graph.Entities {
-		if !declared(&e.Resource, defaultSet) {
+		if !livesIn(&e.Resource, defaultSet) {
 			continue
 		}
 		_, _, release, err := s.backend.Use(ctx, defaultSet)
@@ -171,7 +171,7 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err e
 func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
 	return func(s backend.Schema) (backend.Backend, error) {
 		if len(p.app.Seeds) > 0 {
-			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, and none is ever created where the app opens its own").
+			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
 		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
@@ -183,7 +183,7 @@ func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Bac
 func (p *Provider) firstSet() string {
 	first := defaultSet
 	for _, e := range p.app.Graph.Entities {
-		if declared(&e.Resource, defaultSet) {
+		if livesIn(&e.Resource, defaultSet) {
 			return defaultSet
 		}
 		for _, set := range e.Resource.Sets {
@@ -222,7 +222,7 @@ func folder(database, app string) (string, error) {
 	if home == "" {
 		user, err := os.UserHomeDir()
 		if err != nil {
-			return "", fault.New(fault.ServiceUnavailable, "there is no home folder to keep data in").
+			return "", fault.New(fault.ServiceUnavailable, "there is no home directory to keep data in").
 				WithHint("Set `database` to sqlite://FOLDER.").Because(err)
 		}
 		home = filepath.Join(user, ".local", "share")

@@ -108,7 +108,7 @@ func (a *app) call(op, input string) map[string]any {
 	return m
 }
 
-// fails makes one call that must fail, and gives its fault.
+// fails makes one call that must fail, and returns its fault.
 func (a *app) fails(code fault.Code, op, input string) *fault.Fault {
 	a.Helper()
 	out, _, err := a.try(op, input)

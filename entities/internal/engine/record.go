@@ -15,9 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// hook stands before all other hooks of ent, so it sees what ent's defaults made
-// and, when the others have run, what became of it. In a run it puts generated
-// values on the tape and records changes; everywhere it counts versions up.
+// hook runs before all other hooks of ent, so it sees what ent's defaults generated
+// and, when the others have run, the outcome. In a run it puts generated values on the
+// tape and records changes; everywhere it increments versions.
 func (e *engine) hook(next ent.Mutator) ent.Mutator {
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 		k := e.byType[m.Type()]
@@ -53,7 +53,7 @@ func (e *engine) hook(next ent.Mutator) ent.Mutator {
 }
 
 // errReading is what a rule of the app gets that writes while somebody reads.
-var errReading = errors.New("a rule writes while an entity is read; what reads cannot write")
+var errReading = errors.New("a rule of the app wrote while an entity was being read; read operations cannot write")
 
 // choices are the generated values of a write that its caller chose instead, so that
 // they are no business of the tape: they follow from the script and from what it read.
@@ -75,11 +75,11 @@ func choicesOf(k *kind, m ent.Mutation) choices {
 	return c
 }
 
-// replay puts what ent's defaults generated on the run's tape, or takes from
-// there what an earlier attempt generated at the same place. What the caller of the
-// engine chose is left alone; of what hooks write, nobody knows what they chose. forget gives the
-// place free again, for a write that found nothing to write to: the next write is
-// the first at its place then, however it is carried out.
+// replay puts what ent's defaults generated on the run's tape, or takes from it what an
+// earlier attempt generated at the same place. What the engine's caller chose is left
+// alone; of what hooks write, nobody knows what they chose. forget frees the place, if the
+// write found nothing to write to, so that the next write is the first at its place
+// however it is carried out.
 func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
 	forget = func() {}
 	_, at, ok := run.Current(ctx)
@@ -121,19 +121,19 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 	return forget, nil
 }
 
-func (t *tx) hooked(k *kind) bool {
+func (t *tx) hasHooks(k *kind) bool {
 	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
 }
 
 // image reads a row as it is now; nil if there is none. One row by its key takes
 // less time than watching for a cancel would.
 func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), nil)
 }
 
 // exists reports whether there is a row with an id.
 func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
-	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), nil)
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), nil)
 }
 
 func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
@@ -141,33 +141,33 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 		return nil, err
 	}
 	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create})}
-	moved, err := t.linked(ctx, k, m)
+	moved, err := t.reserveLinked(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	born := t.bear(k, m)
+	born := t.beginBirth(k, m)
 	v, err := next.Mutate(ctx, m)
-	born.over()
+	born.end()
 	id, ok := k.ID(m)
-	if err == nil && ok && t.hooked(k) {
+	if err == nil && ok && t.hasHooks(k) {
 		ok, err = t.exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
-		t.void(append(moved, own)...)
+		t.voidNotes(append(moved, own)...)
 		born.forget()
 		return v, err
 	}
 	n := &t.notes[own.at]
-	n.id, n.links = id, t.named(k, m)
+	n.id, n.links = id, t.writtenLinks(k, m)
 	if t.attempt.Records() {
-		if err := t.found(ctx, k, id, false, nil); err != nil {
+		if err := t.noteOrigin(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
 		if err := t.noteLinks(ctx, k, []any{id}, n.links, false); err != nil {
 			return nil, err
 		}
 	}
-	return v, t.count(ctx, moved)
+	return v, t.countVersions(ctx, moved)
 }
 
 func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
@@ -175,9 +175,9 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if err != nil {
 		return nil, err
 	}
-	links := t.named(k, m)
-	if t.hooked(k) { // which may write more of them
-		links = t.many(k, every)
+	links := t.writtenLinks(k, m)
+	if t.hasHooks(k) { // which may write more of them
+		links = t.manyToMany(k, everyName)
 	}
 	rows, err := t.expect(ctx, k, ids, run.Update, links...)
 	if err == nil {
@@ -187,46 +187,46 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 		return nil, err
 	}
 	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
-	compare := t.hooked(k) && !edges
+	compare := t.hasHooks(k) && !edges
 	for i := range rows {
 		if compare {
 			if rows[i].before, err = t.image(ctx, k, rows[i].id); err == nil {
-				err = t.pass(len(rows[i].before))
+				err = t.holdUntilCallEnds(len(rows[i].before))
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
 	}
-	moved, err := t.linked(ctx, k, m)
+	moved, err := t.reserveLinked(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.void(append(moved, rows...)...)
+		t.voidNotes(append(moved, rows...)...)
 		return v, err
 	}
 	if compare {
-		if err := t.unchanged(ctx, rows); err != nil {
+		if err := t.voidUnchanged(ctx, rows); err != nil {
 			return nil, err
 		}
 	}
 	if err := t.noteLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
-	return v, t.count(ctx, moved)
+	return v, t.countVersions(ctx, moved)
 }
 
-// unchanged voids the rows that a hook kept from being written.
-func (t *tx) unchanged(ctx context.Context, rows []pending) error {
+// voidUnchanged voids the rows that a hook kept from being written.
+func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 	for _, p := range rows {
 		after, err := t.image(ctx, p.kind, p.id)
 		if err != nil {
 			return err
 		}
 		if bytes.Equal(after, p.before) {
-			t.void(p)
+			t.voidNotes(p)
 		}
 	}
 	return nil
@@ -237,7 +237,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.expect(ctx, k, ids, run.Delete, t.many(k, every)...)
+	rows, err := t.expect(ctx, k, ids, run.Delete, t.manyToMany(k, everyName)...)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +247,10 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.void(slices.Concat(rows, gone, moved)...)
+		t.voidNotes(slices.Concat(rows, gone, moved)...)
 		return v, err
 	}
-	if t.hooked(k) { // one that marks rows instead of deleting them
+	if t.hasHooks(k) { // one that marks rows instead of deleting them
 		left := false
 		for _, p := range append(gone, rows...) {
 			there, err := t.exists(ctx, p.kind, p.id)
@@ -258,16 +258,16 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 				return nil, err
 			}
 			if there {
-				t.void(p)
+				t.voidNotes(p)
 				left = true
 			}
 		}
 		if left {
-			t.void(moved...)
+			t.voidNotes(moved...)
 			return v, nil
 		}
 	}
-	return v, t.count(ctx, moved)
+	return v, t.countVersions(ctx, moved)
 }
 
 // cascades notes what foreign keys do when rows go, which no hook sees: rows that
@@ -278,14 +278,14 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 			continue
 		}
 		child := t.store.engine.byName[r.Entity]
-		found, err := t.behind(ctx, child, &r, k.boundAll(ids))
+		found, err := t.referringThrough(ctx, child, &r, k.bindIDs(ids))
 		if err != nil {
 			return nil, nil, err
 		}
 		action := run.Update
 		var links []*edge
 		if r.Cascade {
-			action, links = run.Delete, t.many(child, every)
+			action, links = run.Delete, t.manyToMany(child, everyName)
 		}
 		found = slices.DeleteFunc(found, func(id any) bool {
 			key := string(action) + "/" + child.Type + "/" + child.FormatID(id)
@@ -314,33 +314,33 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 // referring returns the ids of the rows whose column refers to one of some ids, as
 // they are bound.
 func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
-	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.passKey(ctx))
+	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.holdKey(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return k.scanned(keys)
+	return k.scanIDs(keys)
 }
 
-// behind is referring, also by way of rows between the two.
-func (t *tx) behind(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any) ([]any, error) {
+// referringThrough is referring, also by way of rows between the two.
+func (t *tx) referringThrough(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any) ([]any, error) {
 	for _, v := range r.Via {
 		var err error
 		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
-		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.passKey(ctx)); err != nil {
+		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.holdKey(ctx)); err != nil {
 			return nil, err
 		}
 	}
 	return t.referring(ctx, k, r.Column, ids...)
 }
 
-// ids reads the ids that a query gives.
+// ids reads the ids that a query returns.
 func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error) {
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	admit := t.passKey(ctx)
+	admit := t.holdKey(ctx)
 	var out []any
 	for rows.Next() {
 		if err := admit(); err != nil {
@@ -359,9 +359,9 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 	return out, rows.Err()
 }
 
-// linked reserves changes for the rows on the other side of an edge, which a
-// mutation moves by writing their column.
-func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
+// reserveLinked reserves changes for rows on the other side of an edge whose column a
+// mutation writes.
+func (t *tx) reserveLinked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
 	var out []pending
 	for i := range k.edges {
 		e := &k.edges[i]
@@ -371,7 +371,7 @@ func (t *tx) linked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, er
 		ids := values(m.AddedIDs(e.column.Ent))
 		ids = append(ids, values(m.RemovedIDs(e.column.Ent))...)
 		if own, ok := k.ID(m); ok && m.EdgeCleared(e.column.Ent) && !m.Op().Is(ent.OpCreate) {
-			now, err := t.referring(ctx, e.target, e.column.TargetKey, k.bound(own))
+			now, err := t.referring(ctx, e.target, e.column.TargetKey, k.bindID(own))
 			if err != nil {
 				return nil, err
 			}
@@ -402,8 +402,8 @@ func values(in []ent.Value) []any {
 	return out
 }
 
-// statement begins the text of a statement in the database's dialect.
-func (t *tx) statement() *sqltext.Builder {
+// newStatement begins the text of a statement in the database's dialect.
+func (t *tx) newStatement() *sqltext.Builder {
 	return &sqltext.Builder{Dialect: t.store.backend.Dialect()}
 }
 

@@ -17,7 +17,7 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 	kept := m.edges[:0:0]
 	var details []fault.Detail
 	for _, ed := range m.edges {
-		news, err := t.differs(ctx, k, id, &ed)
+		news, err := t.reduceToMany(ctx, k, id, &ed)
 		if err != nil {
 			return err
 		}
@@ -25,7 +25,7 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 			continue
 		}
 		if !ed.keyed() && (ed.json.ReadOnly || ed.json.Immutable) {
-			details = append(details, m.elsewhere(&ed))
+			details = append(details, m.readOnlyEdge(&ed))
 		}
 		kept = append(kept, ed)
 	}
@@ -36,11 +36,11 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 	return nil
 }
 
-// differs reports whether what a model says of an edge is news, and reduces that of a
-// to-many edge to what is different from now.
-func (t *tx) differs(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
+// reduceToMany reports whether what a model says of an edge is new, and reduces a
+// to-many edge to the difference from now.
+func (t *tx) reduceToMany(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
 	if !ed.json.Many {
-		return t.displacing(ctx, k, id, ed)
+		return t.completeToOne(ctx, k, id, ed)
 	}
 	now, err := t.related(ctx, k, ed.target, ed.edge, id)
 	if err == nil {
@@ -50,22 +50,22 @@ func (t *tx) differs(ctx context.Context, k *kind, id any, ed *edgeValue) (bool,
 		return false, err
 	}
 	if ed.clear {
-		ed.clear, ed.unlink = false, without(now, ed.link)
+		ed.clear, ed.unlink = false, difference(now, ed.link)
 	} else {
-		ed.unlink = without(now, without(now, ed.unlink))
+		ed.unlink = difference(now, difference(now, ed.unlink))
 	}
-	ed.link = without(ed.link, now)
+	ed.link = difference(ed.link, now)
 	return len(ed.link)+len(ed.unlink) > 0, nil
 }
 
-// displacing completes what a model says of a to-one edge whose column the other
+// completeToOne completes what a model says of a to-one edge whose column the other
 // side has: who is there now has to leave before another one comes. It tells
 // whether that says anything new; of columns of the own table it always may.
-func (t *tx) displacing(ctx context.Context, k *kind, id any, ed *edgeValue) (news bool, err error) {
+func (t *tx) completeToOne(ctx context.Context, k *kind, id any, ed *edgeValue) (news bool, err error) {
 	if ed.edge.TargetKey == "" {
 		return true, nil
 	}
-	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
 	if err != nil {
 		return false, err
 	}
@@ -83,39 +83,39 @@ func (t *tx) displacing(ctx context.Context, k *kind, id any, ed *edgeValue) (ne
 // keyed reports whether the edge is a column of the model's own row.
 func (e *edgeValue) keyed() bool { return e.edge.OwnKey != "" && e.edge.JoinTable == "" }
 
-// guarded reports whether the edge's own column may not be written at any time.
-func (e *edgeValue) guarded() bool { return e.keyed() && (e.json.ReadOnly || e.json.Immutable) }
+// isGuarded reports whether the edge's own column may not be written at any time.
+func (e *edgeValue) isGuarded() bool { return e.keyed() && (e.json.ReadOnly || e.json.Immutable) }
 
-// guard drops the edges of a model that say what its row has already, where the
+// dropUnchangedGuarded drops the edges of a model that say what its row has already, where the
 // column is read-only or set at creation only, and returns what is wrong with those
 // that say anything else. What the caller cannot read is not compared.
-func (t *tx) guard(ctx context.Context, k *kind, id any, m *model) (details []fault.Detail, err error) {
+func (t *tx) dropUnchangedGuarded(ctx context.Context, k *kind, id any, m *model) (details []fault.Detail, err error) {
 	kept := m.edges[:0:0]
 	for _, ed := range m.edges {
-		if !ed.guarded() {
+		if !ed.isGuarded() {
 			kept = append(kept, ed)
 			continue
 		}
 		var now []any
 		if !ed.json.WriteOnly {
-			now, err = t.reference(ctx, k, &ed, id)
+			now, err = t.currentReference(ctx, k, &ed, id)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if ed.json.WriteOnly || !slices.Equal(now, ed.link) {
-			details = append(details, m.elsewhere(&ed))
+			details = append(details, m.readOnlyEdge(&ed))
 		}
 	}
 	m.edges = kept
 	return details, nil
 }
 
-// reference returns the id that the row's own column of an edge has, none where it is
+// currentReference returns the id that the row's own column of an edge has, none where it is
 // null or leads to a row that the caller may not read.
-func (t *tx) reference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
-	b := t.statement()
-	b.Raw("SELECT ").Name(ed.edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bound(id))
+func (t *tx) currentReference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
+	b := t.newStatement()
+	b.Raw("SELECT ").Name(ed.edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bindID(id))
 	b.Raw(" AND ").Name(ed.edge.OwnKey).Raw(" IS NOT NULL")
 	now, err := t.ids(ctx, ed.target, b)
 	if err != nil {
@@ -127,15 +127,15 @@ func (t *tx) reference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]a
 // related returns the ids on the other side of a to-many edge.
 func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, id any) ([]any, error) {
 	if ed.Relation != descriptor.M2M {
-		return t.referring(ctx, target, ed.TargetKey, k.bound(id))
+		return t.referring(ctx, target, ed.TargetKey, k.bindID(id))
 	}
-	b := t.statement()
-	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.bound(id)).Raw(" ORDER BY 1")
+	b := t.newStatement()
+	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.bindID(id)).Raw(" ORDER BY 1")
 	return t.ids(ctx, target, b)
 }
 
-// without returns the ids that are not among others, each once.
-func without(ids, others []any) []any {
+// difference returns the ids that are not among others, each once.
+func difference(ids, others []any) []any {
 	var out []any
 	known := setOf(others)
 	for _, id := range ids {
@@ -147,7 +147,7 @@ func without(ids, others []any) []any {
 	return out
 }
 
-// setOf gives native ids, all of which can be keys of maps, as a set.
+// setOf returns native ids, all of which are comparable, as a set.
 func setOf(ids []any) map[any]bool {
 	out := make(map[any]bool, len(ids))
 	for _, id := range ids {
@@ -156,9 +156,9 @@ func setOf(ids []any) map[any]bool {
 	return out
 }
 
-// count counts up the version of rows that a write on the other side of an edge
-// has changed: no builder of theirs took part.
-func (t *tx) count(ctx context.Context, rows []pending) error {
+// countVersions increments the version of rows that a write on the other side of an
+// edge has changed, since no builder of theirs took part.
+func (t *tx) countVersions(ctx context.Context, rows []pending) error {
 	for len(rows) > 0 {
 		k, n := rows[0].kind, 1
 		for n < len(rows) && rows[n].kind == k {
@@ -171,7 +171,7 @@ func (t *tx) count(ctx context.Context, rows []pending) error {
 		}
 		keys := make([]any, n)
 		for i, p := range same {
-			keys[i] = k.bound(p.id)
+			keys[i] = k.bindID(p.id)
 		}
 		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
 		if _, err := t.store.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {

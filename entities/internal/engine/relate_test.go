@@ -41,7 +41,7 @@ func TestRequiredInverse(t *testing.T) {
 
 	f := a.fails(fault.InvalidPayload, "Todo.patch", `{"id":"t1","changes":{"steps":[]}}`)
 	require.Equal(t, "/changes/steps", f.Path)
-	require.Contains(t, f.Message, "a Step cannot be without its todo")
+	require.Contains(t, f.Message, "a Step cannot exist without its todo")
 	f = a.fails(fault.InvalidPayload, "Todo.patch", `{"id":"t1","changes":{"steps":["s1","nope"]}}`)
 	require.Equal(t, "/changes/steps/1", f.Path)
 	require.Contains(t, f.Message, `there is no Step with id "nope"`)

@@ -414,9 +414,9 @@ func TestDoctorKnowsTheSets(t *testing.T) {
 	}
 	require.Len(t, about, 4)
 	require.Contains(t, about["database"], "2 sets: archive, default")
-	require.Contains(t, about["schema"], "2 of 2 sets looked at, all current")
-	require.Contains(t, about["replay"], "0 runs are kept")
-	require.Contains(t, about["journal"], "kept nowhere: journal.enabled is false")
+	require.Contains(t, about["schema"], "2 of 2 sets checked, all current")
+	require.Contains(t, about["replay"], "0 runs kept")
+	require.Contains(t, about["journal"], "not kept: journal.enabled is false")
 }
 
 func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {

@@ -13,25 +13,25 @@ import (
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
 const maxSuggested = 100
 
-// reports are the runs that have ended, one document each: everybody's own ones, and
-// all for those who may read the journal.
-func (c *chronicle) reports() *catalog.Document {
+// reportDocument offers runs that have ended, one document each: callers see their own,
+// and those who may read the journal see all.
+func (c *runJournal) reportDocument() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
-		Description: "What the journal has of one of your runs, by its runId: how it ended, what it called and changed.",
+		Description: "One of your runs, by its runId: how it ended, what it called and changed.",
 		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
-			err = c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
+			err = c.withReader(ctx, func(j *ledger.Journal, subject string) (err error) {
 				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
 				out, err = j.Report(ctx, id, subject, knows)
 				return err
 			})
 			if err == nil && out == nil {
-				return nil, fault.New(fault.NotFound, "there is no such run of yours")
+				return nil, fault.New(fault.NotFound, "the run does not exist, or is not yours")
 			}
 			return out, err
 		},
 		Complete: func(ctx context.Context, _ *catalog.View, typed string) (out []string) {
-			err := c.reading(ctx, func(j *ledger.Journal, subject string) (err error) {
+			err := c.withReader(ctx, func(j *ledger.Journal, subject string) (err error) {
 				out, err = j.Recent(ctx, typed, subject, maxSuggested)
 				return err
 			})
@@ -43,9 +43,9 @@ func (c *chronicle) reports() *catalog.Document {
 	}
 }
 
-// reading opens the journal for a reader, who sees what ended before. subject is
+// withReader opens the journal for a reader, who sees what ended before. subject is
 // whose runs it may see, "" for everybody's.
-func (c *chronicle) reading(ctx context.Context, do func(j *ledger.Journal, subject string) error) error {
+func (c *runJournal) withReader(ctx context.Context, do func(j *ledger.Journal, subject string) error) error {
 	who := auth.From(ctx)
 	subject := who.Subject
 	switch {

@@ -31,7 +31,7 @@ func input(properties object, required ...string) json.RawMessage {
 	return encode(s)
 }
 
-func described(s object, text string) object {
+func withDescription(s object, text string) object {
 	if text != "" {
 		s["description"] = text
 	}
@@ -116,7 +116,7 @@ func limits(s object, f *catalog.Field) {
 
 func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
 	if output {
-		return described(s, f.Description)
+		return withDescription(s, f.Description)
 	}
 	if f.Default != nil {
 		s["default"] = f.Default
@@ -130,7 +130,7 @@ func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
 	if f.WriteOnly || f.Sensitive {
 		s["writeOnly"] = true
 	}
-	return described(s, f.Description)
+	return withDescription(s, f.Description)
 }
 
 func (k *kind) jsonSchema(f *catalog.Field) object {
@@ -141,7 +141,7 @@ func (k *kind) jsonSchema(f *catalog.Field) object {
 			s["anyOf"] = []any{f.Schema, object{"type": "null"}}
 		}
 	}
-	return described(s, f.Description)
+	return withDescription(s, f.Description)
 }
 
 // modelProperties are what can stand in a model.
@@ -163,7 +163,7 @@ func (k *kind) modelProperties(withID bool) object {
 		if e.json.WriteOnly {
 			s["writeOnly"] = true
 		}
-		p[e.json.Name] = described(s, e.json.Description)
+		p[e.json.Name] = withDescription(s, e.json.Description)
 	}
 	return p
 }
@@ -200,10 +200,10 @@ func (k *kind) modelSchema(withID bool) object {
 	if by := k.Entity.UpsertBy; len(by) > 0 {
 		say = append(say, "Without id, the one with the same "+strings.Join(by, " and ")+" is changed, if there is one.")
 	}
-	return described(s, strings.Join(say, " "))
+	return withDescription(s, strings.Join(say, " "))
 }
 
-// outputSchema is the entity as reading gives it; every field may be left out by
+// outputSchema is the entity as reads return it; every field may be left out by
 // `fields`, and edges are there with `with`.
 func (k *kind) outputSchema() object {
 	p := object{k.key().Name: object{"type": "string"}}

@@ -18,12 +18,12 @@ const settingSets = "sets.perCaller"
 func setSettings() []catalog.Setting {
 	return []catalog.Setting{{
 		Key: settingSets, Default: 1000, Min: 0, Max: 10_000_000,
-		Help: "sets that one caller may bring into being by writing to them; 0 is no limit",
+		Help: "sets that one caller may create by writing to them; 0 is no limit",
 	}}
 }
 
-// setQuota bounds how many sets one caller brings into being. Who made a set is kept
-// in the app's own place, so the bound holds across processes and restarts.
+// setQuota bounds how many sets one caller creates. Who created a set is kept in the
+// app's own database, so the bound holds across processes and restarts.
 type setQuota struct {
 	backend backend.Backend
 	owner   backend.Owner
@@ -47,8 +47,8 @@ func (q *setQuota) open(ctx context.Context) (*ledger.Makers, error) {
 	return q.makers, nil
 }
 
-// admit refuses a caller who has made as many sets as one may. Sets that do not exist
-// any more do not count. A nil quota admits everybody.
+// admit refuses a caller who has created as many sets as allowed. Sets that no longer
+// exist do not count. A nil quota admits everybody.
 func (q *setQuota) admit(ctx context.Context, set string) error {
 	if q == nil || q.most == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (q *setQuota) admit(ctx context.Context, set string) error {
 	if len(made) < q.most {
 		return nil
 	}
-	return fault.Newf(fault.Forbidden, "the set %q does not exist, and this caller has made %d sets already, which is the most that one may", set, len(made)).
+	return fault.Newf(fault.Forbidden, "the set %q does not exist, and this caller has already created %d sets, the most allowed", set, len(made)).
 		WithHint("Write to a set that exists, or have whoever runs the server raise %s.", settingSets).WithPath("/set")
 }
 
@@ -86,7 +86,7 @@ func (q *setQuota) note(ctx context.Context, set string) {
 		err = m.Note(ctx, set, auth.From(ctx).Subject)
 	}
 	if err != nil {
-		q.log.WarnContext(ctx, "who made a set is not in the ledger", "set", set, "error", err)
+		q.log.WarnContext(ctx, "the creator of a set could not be recorded in the ledger", "set", set, "error", err)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 const defaultSet = "default"
 
-// declared reports whether an entity lives in a set.
-func declared(r *catalog.Resource, set string) bool {
+// livesIn reports whether an entity lives in a set.
+func livesIn(r *catalog.Resource, set string) bool {
 	if !backend.ValidSet.MatchString(set) {
 		return false
 	}
@@ -30,7 +30,7 @@ func declared(r *catalog.Resource, set string) bool {
 
 // checkSet refuses a set that an entity does not live in.
 func checkSet(r *catalog.Resource, set string) error {
-	if declared(r, set) {
+	if livesIn(r, set) {
 		return nil
 	}
 	sets := r.Sets
@@ -45,7 +45,7 @@ func checkSet(r *catalog.Resource, set string) error {
 	}
 	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
 	if len(named) < len(sets) && !backend.ValidSet.MatchString(set) {
-		hint += " A name has at most 48 of a-z, 0-9, _ and -."
+		hint += " A name has at most 48 characters of a-z, 0-9, _ and -."
 	}
 	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).
 		WithHint("%s", hint).WithPath("/set")

@@ -36,12 +36,12 @@ func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err er
 	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
 		client, err := s.app.Connect(d.Driver(), s.engine.hook)
 		if err == nil {
-			s.engine.attached(client)
+			s.engine.keepClient(client)
 		}
 		return client, err
 	}}
 	if s.way != nil {
-		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, opened(s.way), s.fill
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, reportOpened(s.way), s.fill
 		for _, e := range s.app.Graph.Entities {
 			schema.Tables = append(schema.Tables, e.Table)
 		}
@@ -151,7 +151,7 @@ func (t *tx) begin(ctx context.Context, d backend.Database, client any, release 
 		return t.store.verdict(t.set, err)
 	}
 	if t.attempt.Observed() {
-		inner = observed(inner, t.attempt)
+		inner = observe(inner, t.attempt)
 	}
 	t.sql, t.client, t.release = inner, client.(shim.Client), release
 	t.draft, _ = d.(backend.Draft)
@@ -190,11 +190,11 @@ func (t *tx) Write(ctx context.Context) error {
 	if err := t.sql.Write(ctx); err != nil {
 		return t.verdict(err)
 	}
-	return t.bind(ctx)
+	return t.bindClient(ctx)
 }
 
-// bind gives ent's own code the transaction.
-func (t *tx) bind(ctx context.Context) error {
+// bindClient gives ent's own code the transaction.
+func (t *tx) bindClient(ctx context.Context) error {
 	if t.ent != nil {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (t *tx) bind(ctx context.Context) error {
 	return err
 }
 
-// once leaves the transaction out where the run is one call that makes one
-// statement, unless a rule of the app has made others before.
+// once skips the transaction if the run is one call with one statement, unless a rule
+// of the app has made statements before it.
 func (t *tx) once(one bool) {
 	if one && t.attempt.Single() {
 		t.sql.Single()
@@ -267,7 +267,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	if t.touched {
 		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
-			return t.unwritten(err)
+			return t.receiptFault(err)
 		}
 		if t.draft != nil {
 			if err := t.draft.Publish(ctx); err != nil {
@@ -282,12 +282,11 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
-	return t.finish(t.uncommitted(err))
+	return t.finish(t.commitFault(err))
 }
 
-// uncommitted is what a failed commit means. Rules of the database may be checked
-// only then.
-func (t *tx) uncommitted(err error) error {
+// commitFault says what a failed commit means. Some constraints are checked only then.
+func (t *tx) commitFault(err error) error {
 	var known *fault.Fault
 	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
 		return err
@@ -295,15 +294,15 @@ func (t *tx) uncommitted(err error) error {
 	if v := t.store.backend.Violation(err); v != nil {
 		what := v.Message
 		if what == "" {
-			what = "a rule of the database, which looks at a run as a whole, refused it" + inParentheses(v.Name)
+			what = "a constraint of the database that is checked at the commit refused it" + inParentheses(v.Name)
 		}
-		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Look at what the run leaves behind: references to what it deleted, or rows that need others.").Because(err)
+		return fault.New(fault.InvalidPayload, what).WithHint("Nothing was kept. Check what the run would leave behind: references to rows it deleted, or rows that require others.").Because(err)
 	}
 	return t.verdict(err)
 }
 
-// unwritten is what a receipt that cannot be written means.
-func (t *tx) unwritten(err error) error {
+// receiptFault is the fault for a receipt that cannot be written.
+func (t *tx) receiptFault(err error) error {
 	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
 		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
 	}
@@ -344,7 +343,7 @@ func (t *tx) Rollback(ctx context.Context) error {
 	return t.finish(errors.Join(err, t.sql.Rollback(ctx)))
 }
 
-// finish lets the set go once the transaction is over.
+// finish releases the set once the transaction is over.
 func (t *tx) finish(err error) error {
 	if err == nil || t.sql.Ended() {
 		t.release()

@@ -16,8 +16,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// tapes is the shelf of what is kept of runs for a replay, in the app's own tables.
-// The journal's writer writes them, or one of their own where there is no journal.
+// tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
+// writer writes them, or a writer of their own if there is no journal.
 type tapes struct {
 	store  *store
 	owner  backend.Owner
@@ -51,7 +51,7 @@ var (
 )
 
 // Shelf implements run.TapeKeeper. An app that opens its databases itself has no
-// place for what is no set's.
+// place for data outside the sets.
 func (p *Provider) Shelf() run.Shelf {
 	if p.tapes == nil {
 		return nil
@@ -105,7 +105,7 @@ func (t *tapes) Bound(retention time.Duration, most int64) {
 	t.own = true
 	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {
 		if err := t.trim(ctx); err != nil && ctx.Err() == nil {
-			t.log.WarnContext(ctx, "old runs are still kept for a replay", "error", err)
+			t.log.WarnContext(ctx, "expired tapes could not be removed", "error", err)
 		}
 	}, t.log)
 }
@@ -126,7 +126,7 @@ func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
 	}
 	for end := time.Now().Add(shelving); ; {
 		k, err := l.Get(ctx, id)
-		if k != nil || err != nil || !fresh(id) || time.Now().After(end) {
+		if k != nil || err != nil || !startedRecently(id) || time.Now().After(end) {
 			return k, err
 		}
 		select { // another process may be about to write it
@@ -144,8 +144,8 @@ const (
 	isFresh  = 5 * time.Minute
 )
 
-// fresh tells of a run's id that the run began not long ago.
-func fresh(id string) bool {
+// startedRecently reports whether a run, by its id, started not long ago.
+func startedRecently(id string) bool {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {
 		return false
@@ -155,7 +155,7 @@ func fresh(id string) bool {
 	return age > -time.Minute && age < isFresh
 }
 
-// trim takes out what is too old, and the oldest where there is too much.
+// trim removes what is too old and, if there is too much, the oldest.
 func (t *tapes) trim(ctx context.Context) error {
 	b := t.bounds.Load()
 	if b == nil || time.Since(t.trimmed) < trimEvery {
@@ -169,15 +169,15 @@ func (t *tapes) trim(ctx context.Context) error {
 	return l.Trim(ctx, time.Now().Add(-b.retention), b.most)
 }
 
-// room says how much a number of bytes is, to people.
-func room(bytes int64) string {
+// formatBytes formats a number of bytes for people.
+func formatBytes(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KB", (bytes+1<<10-1)>>10)
 	}
 	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
 }
 
-// check says on `doctor` how much is kept.
+// check reports to `doctor` how much is kept.
 func (t *tapes) check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "replay"}
 	l, err := t.open(ctx)
@@ -185,10 +185,10 @@ func (t *tapes) check(ctx context.Context) catalog.Check {
 		var runs int
 		var bytes int64
 		if runs, bytes, err = l.Size(ctx); err == nil {
-			c.OK, c.Detail = true, fmt.Sprintf("%d runs are kept, in %s", runs, room(bytes))
+			c.OK, c.Detail = true, fmt.Sprintf("%d runs kept, %s", runs, formatBytes(bytes))
 			return c
 		}
 	}
-	c.Detail, c.Hint = "what is kept of runs cannot be read: "+err.Error(), "See whether the database can be written."
+	c.Detail, c.Hint = "the tapes of runs cannot be read: "+err.Error(), "Check that the database can be written."
 	return c
 }

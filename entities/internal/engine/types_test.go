@@ -240,12 +240,12 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 	}
 	for filter, why := range map[string]string{
 		`{"secret":{"$contains":"a"}}`: "does not apply", `{"big":{"$gt":"1"}}`: "does not apply", `{"point":{"$path":{"x":1}}}`: "does not apply", `{"point":{"x":1}}`: "unknown operator",
-		`{"big":"x"}`: "does not fit", `{"hidden":5}`: "takes a string", `{"u64":"18446744073709551615"}`: "keeps integers from", `{"price":"x"}`: "takes a decimal",
+		`{"big":"x"}`: "does not fit", `{"hidden":5}`: "takes a string", `{"u64":"18446744073709551615"}`: "stores integers from", `{"price":"x"}`: "takes a decimal",
 	} {
 		says(t, a.fails(fault.InvalidPayload, "Specimen.count", `{"filter":`+filter+`}`), why)
 	}
-	says(t, a.fails(fault.InvalidPayload, "Specimen.collection", `{"sort":"secret"}`), "has no order")
-	says(t, a.fails(fault.InvalidPayload, "Specimen.aggregate", `{"max":"big"}`), "can be grouped and counted only")
+	says(t, a.fails(fault.InvalidPayload, "Specimen.collection", `{"sort":"secret"}`), "cannot be sorted")
+	says(t, a.fails(fault.InvalidPayload, "Specimen.aggregate", `{"max":"big"}`), "can only be grouped and counted")
 	groups := a.call("Specimen.aggregate", `{"groupBy":"secret","sort":"-count","having":{"secret":"attack"}}`)["rows"].([]any)
 	require.Equal(t, []any{map[string]any{"secret": "attack", "count": 1.0}}, groups)
 	sums := a.call("Specimen.aggregate", `{"sum":"price,amount","avg":"cents"}`)["rows"].([]any)[0].(map[string]any)

@@ -12,29 +12,29 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// unstored is a driver of builders that are checked and never saved.
-type unstored struct{}
+// unsavedDriver is the driver of builders that are checked and never saved.
+type unsavedDriver struct{}
 
-var errUnstored = errors.New("entities: a builder that is only checked was saved")
+var errUnstored = errors.New("entities: a builder that is only for validation was saved")
 
-func (unstored) Exec(context.Context, string, any, any) error  { return errUnstored }
-func (unstored) Query(context.Context, string, any, any) error { return errUnstored }
-func (u unstored) Tx(context.Context) (dialect.Tx, error)      { return dialect.NopTx(u), nil }
-func (unstored) Close() error                                  { return nil }
-func (unstored) Dialect() string                               { return dialect.SQLite }
+func (unsavedDriver) Exec(context.Context, string, any, any) error  { return errUnstored }
+func (unsavedDriver) Query(context.Context, string, any, any) error { return errUnstored }
+func (u unsavedDriver) Tx(context.Context) (dialect.Tx, error)      { return dialect.NopTx(u), nil }
+func (unsavedDriver) Close() error                                  { return nil }
+func (unsavedDriver) Dialect() string                               { return dialect.SQLite }
 
-// attached keeps the client of a set, for validators: those of all sets are alike.
-func (e *engine) attached(c shim.Client) { e.whole().client.Store(&c) }
+// keepClient keeps the client of a set for validators, which are the same in all sets.
+func (e *engine) keepClient(c shim.Client) { e.unrestricted().client.Store(&c) }
 
 // validators returns what ent's validators of a kind are asked with while nothing is
 // stored; nil before a set was opened, and where a hook may change what is refused
 // before it is checked.
 func (e *engine) validators(k *kind) shim.Tx {
-	client := e.whole().client.Load()
+	client := e.unrestricted().client.Load()
 	if client == nil || !k.Plain || k.Entity.Hooked || (*client).Hooked(k.Type) {
 		return nil
 	}
-	tx, err := (*client).Begin(context.Background(), unstored{})
+	tx, err := (*client).Begin(context.Background(), unsavedDriver{})
 	if err != nil {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// violation says which rule of the database a write broke. m is what was written,
+// violationFault says which rule of the database a write broke. m is what was written,
 // nil for a deletion.
-func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken *backend.Violation) *fault.Fault {
+func (e *engine) violationFault(ctx context.Context, t *tx, k *kind, m *model, broken *backend.Violation) *fault.Fault {
 	at := ""
 	if m != nil {
 		at = m.at
@@ -26,25 +26,25 @@ func (e *engine) violation(ctx context.Context, t *tx, k *kind, m *model, broken
 	}
 	switch broken.Rule {
 	case backend.Unique:
-		return duplicate(k, m, owner, names)
+		return duplicateFault(k, m, owner, names)
 	case backend.ForeignKey, backend.NotNull:
 		if m == nil { // with NotNull it was to be set to null
-			return fault.Newf(fault.Conflict, "the %s is still referred to", k.name()).
-				WithRetry(fault.Fix).WithHint("Delete or change what refers to it first.")
+			return fault.Newf(fault.Conflict, "the %s is still referenced", k.name()).
+				WithRetry(fault.Fix).WithHint("First delete or change what refers to it.")
 		}
 		if broken.Rule == backend.NotNull {
-			return empty(k, m, owner, names)
+			return requiredFault(k, m, owner, names)
 		}
-		if details := e.dangling(ctx, t, k, m); len(details) > 0 {
+		if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at)
 	case backend.Exclusion:
-		return fault.Newf(fault.Conflict, "another %s is in the way of this one%s", other, inParentheses(broken.Name)).
-			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not meet those of another %s.", other)
+		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, inParentheses(broken.Name)).
+			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not conflict with those of another %s.", other)
 	case backend.RowSecurity:
-		return fault.New(fault.Forbidden, "the row level security of the database refuses the change").WithPath(at).
-			WithHint("You may store only rows that you may have; somebody with other rights has to do this.")
+		return fault.New(fault.Forbidden, "the database's row-level security refused the change").WithPath(at).
+			WithHint("You may store only rows that its policies let you write; somebody with other rights must do this.")
 	case backend.Raised:
 		return fault.New(fault.InvalidPayload, "the database refused the change: "+broken.Message).WithPath(at).
 			WithHint("A trigger of the database refused it; the message says why.")
@@ -61,10 +61,10 @@ func inParentheses(rule string) string {
 	return " (" + rule + ")"
 }
 
-// duplicate says that a value is another row's. owner is nil, and there are no names,
-// where the caller does not know them.
-func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
-	f := fault.New(fault.Conflict, "a value that has to be unique is taken").
+// duplicateFault is the fault for a value that another row has. owner is nil, and there
+// are no names, if the caller does not know them.
+func duplicateFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+	f := fault.New(fault.Conflict, "a value that must be unique is already taken").
 		WithRetry(fault.Fix).WithHint("Use another value.")
 	if owner != nil && len(names) > 0 {
 		f = fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and ")).
@@ -80,22 +80,23 @@ func duplicate(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 	return f.WithPath(at)
 }
 
-// empty says that a column was to be null, of this entity or of one that refers to
-// it. owner is nil, and there are no names, where the caller does not know them.
-func empty(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+// requiredFault is the fault for a column that would become null, of this entity or of
+// one that refers to it. owner is nil, and there are no names, if the caller does not
+// know them.
+func requiredFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
 	switch {
 	case owner == nil || len(names) == 0:
-		return fault.New(fault.InvalidPayload, "something that may not be empty would be").WithPath(m.at)
+		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.at)
 	case owner != k:
-		return fault.Newf(fault.InvalidPayload, "a %s cannot be without its %s", owner.name(), strings.Join(names, " and ")).
-			WithHint("Delete the %s, or give it to another %s.", owner.name(), k.name()).WithPath(m.through(owner.name()))
+		return fault.Newf(fault.InvalidPayload, "a %s cannot exist without its %s", owner.name(), strings.Join(names, " and ")).
+			WithHint("Delete the %s, or give it to another %s.", owner.name(), k.name()).WithPath(m.pathTo(owner.name()))
 	}
 	return fault.Invalid(fault.Detail{Path: m.at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
 }
 
-// undeleted is the fault of a row that could not be deleted.
-func (e *engine) undeleted(ctx context.Context, t *tx, k *kind, id any, err error) error {
-	failed := e.trouble(ctx, t, k, nil, err)
+// deleteFault is the fault for a row that could not be deleted.
+func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err error) error {
+	failed := e.writeFault(ctx, t, k, nil, err)
 	broken := t.store.backend.Violation(err)
 	var f *fault.Fault
 	if broken == nil || broken.Rule != backend.ForeignKey && broken.Rule != backend.NotNull || !errors.As(failed, &f) {
@@ -115,14 +116,14 @@ func (e *engine) undeleted(ctx context.Context, t *tx, k *kind, id any, err erro
 	if len(by) == 0 {
 		by = []string{"something that is not served here"}
 	}
-	f.Message = fmt.Sprintf("the %s is still referred to by %s", k.name(), strings.Join(by, " and "))
+	f.Message = fmt.Sprintf("the %s is still referenced by %s", k.name(), strings.Join(by, " and "))
 	if len(where) > 0 {
-		f.Hint = fmt.Sprintf("Delete what refers to it first, or let it refer to another: see %s.", strings.Join(where, " and "))
+		f.Hint = fmt.Sprintf("First delete what refers to it, or make it refer to another: see %s.", strings.Join(where, " and "))
 	}
 	return f
 }
 
-// holder is rows of a kind that keep another one from being deleted.
+// holder is rows of a kind that prevent another row from being deleted.
 type holder struct {
 	kind  *kind
 	rows  int
@@ -140,13 +141,13 @@ func (h holder) String() string {
 	return fmt.Sprintf("%d %s entities", h.rows, h.kind.name())
 }
 
-// holders finds what keeps rows from being deleted: what refers to them, or to rows
+// holders finds what prevents rows from being deleted: what refers to them, or to rows
 // that would be deleted with them.
 func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked map[string]bool) (out []holder, err error) {
 	for i := range k.Entity.Referrers {
 		r := &k.Entity.Referrers[i]
 		child := t.store.engine.byName[r.Entity]
-		found, err := t.behind(ctx, child, r, k.boundAll(ids))
+		found, err := t.referringThrough(ctx, child, r, k.bindIDs(ids))
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +175,7 @@ func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked 
 				return nil, err
 			}
 			if h.rows, h.seen = len(left), len(left) > 0; h.seen {
-				h.field = seen.called(r.Column)
+				h.field = seen.columnField(r.Column)
 			}
 		}
 		if !h.seen && slices.ContainsFunc(out, func(o holder) bool { return !o.seen }) {
@@ -203,7 +204,7 @@ func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
 	for _, column := range v.Columns {
 		name := ""
 		if seen != nil {
-			name = seen.called(column)
+			name = seen.columnField(column)
 		}
 		if name == "" {
 			return owner, nil
@@ -213,8 +214,8 @@ func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
 	return owner, names
 }
 
-// called is a column's name as callers know it, "" where they do not.
-func (k *kind) called(column string) string {
+// columnField returns a column's name as callers know it, "" if they do not.
+func (k *kind) columnField(column string) string {
 	if column == k.Entity.Key.Name {
 		return k.key().Name
 	}
@@ -231,9 +232,9 @@ func (k *kind) called(column string) string {
 	return ""
 }
 
-// through is the path of the model's edge to another entity, of the model itself
+// pathTo is the path of the model's edge to another entity, of the model itself
 // where there is none.
-func (m *model) through(target string) string {
+func (m *model) pathTo(target string) string {
 	for _, ed := range m.edges {
 		if ed.target.name() == target {
 			return m.at + "/" + filter.Escape(ed.json.Name)
@@ -242,13 +243,13 @@ func (m *model) through(target string) string {
 	return m.at
 }
 
-// dangling finds the references of a model that lead nowhere.
-func (e *engine) dangling(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
+// danglingReferences returns the references of a model to rows that do not exist.
+func (e *engine) danglingReferences(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
 	var out []fault.Detail
 	look := func(target *kind, id any, at string) {
 		there, err := t.exists(ctx, target, id)
 		if err == nil && !there {
-			out = append(out, dangles(t, target, id, at))
+			out = append(out, danglingReference(t, target, id, at))
 		}
 	}
 	for _, ed := range m.edges {

@@ -29,8 +29,8 @@ func TestDeleteThatAReferenceRefusesSaysWhatRefers(t *testing.T) {
 	} {
 		f := a.fails(fault.Conflict, "Visitor."+op, input)
 		require.Equal(t, fault.Fix, f.Retry, op)
-		require.Contains(t, f.Message, "the Visitor is still referred to by a Visit")
-		require.Equal(t, "Delete what refers to it first, or let it refer to another: see Visit.visitorId.", f.Hint)
+		require.Contains(t, f.Message, "the Visitor is still referenced by a Visit")
+		require.Equal(t, "First delete what refers to it, or make it refer to another: see Visit.visitorId.", f.Hint)
 	}
 	visit()
 	require.Contains(t, a.fails(fault.Conflict, "Visitor.delete", fmt.Sprintf(`{"id":%q}`, visitor)).Message, "by 2 Visit entities")
@@ -90,7 +90,7 @@ func TestRulesOfTheDatabaseAreNamed(t *testing.T) {
 				a.call("NickName.upsert", `{"model":{"id":"2","serialNo":"b","homeURL":"here"}}`)
 				f := a.fails(fault.Conflict, "NickName.patch", `{"id":"1","changes":{"homeURL":"here"}}`)
 				require.Equal(t, fault.Fix, f.Retry)
-				require.Contains(t, f.Message, "another NickName is in the way of this one (one_home)")
+				require.Contains(t, f.Message, "this one conflicts with another NickName (one_home)")
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestRulesAtTheCommitAreTheCallersFault(t *testing.T) {
 		require.NoError(t, err)
 		cabinet := a.call("Cabinet.upsert", `{"model":{"name":"one"}}`)["id"].(string)
 		f := a.fails(fault.InvalidPayload, "Visit.upsert", fmt.Sprintf(`{"model":{"reason":"x","visitorId":"99","cabinetId":%q}}`, cabinet))
-		require.Contains(t, f.Message, "looks at a run as a whole")
+		require.Contains(t, f.Message, "checked at the commit")
 		require.EqualValues(t, 0, a.call("Visit.count", `{}`)["count"])
 		out, err := a.run(script(run.Spec{Atomic: true}, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
 			_, err := call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"x","visitorId":"99","cabinetId":%q}}`, cabinet))

@@ -26,10 +26,10 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	}
 	if !replace && ifVersion == nil && !m.empty() && !m.immutable() && t.plain(k, m) {
 		// Most upserts change something, and what is not there costs little to look for.
-		if out, err := e.reviseAndRenew(ctx, t, k, m.id, m, nil); err != nil || out != nil {
+		if out, err := e.prepareAndUpdate(ctx, t, k, m.id, m, nil); err != nil || out != nil {
 			return out, err
 		}
-		return e.createNamed(ctx, t, k, m, nil)
+		return e.createWithID(ctx, t, k, m, nil)
 	}
 	there, err := t.visible(ctx, k, m.id)
 	if err != nil && fault.CodeOf(err) != fault.Forbidden {
@@ -38,13 +38,13 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	if there {
 		return e.change(ctx, t, k, m.id, m, replace, ifVersion)
 	}
-	return e.createNamed(ctx, t, k, m, ifVersion)
+	return e.createWithID(ctx, t, k, m, ifVersion)
 }
 
-// find sets the id of a model without one to that of the entity which has its unique key, if
-// the caller may read one.
+// find gives a model without an id the id of the entity that has its unique key, if the
+// caller may read one.
 func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
-	if !m.findable(k) {
+	if !m.hasUniqueKey(k) {
 		return nil
 	}
 	tree, details := filter.Check(m.key, k.Entity, t.caller, m.at)
@@ -65,15 +65,15 @@ func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace boo
 	return nil
 }
 
-// findable reports whether a model has no id, but all of its kind's unique key.
-func (m *model) findable(k *kind) bool {
+// hasUniqueKey reports whether a model has no id, but all of its kind's unique key.
+func (m *model) hasUniqueKey(k *kind) bool {
 	return m.id == nil && len(m.key) > 0 && len(m.key) == len(k.Entity.UpsertBy)
 }
 
-// createNamed creates an entity whose id the caller has chosen.
-func (e *engine) createNamed(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
+// createWithID creates an entity whose id the caller has chosen.
+func (e *engine) createWithID(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
 	if !k.SettableID {
-		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and ids of new ones are made by the database", k.name(), filter.Quote(m.shown)).
+		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and the database generates the ids of new ones", k.name(), filter.Quote(m.shown)).
 			WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
 	}
 	return e.create(ctx, t, k, m, ifVersion)
@@ -81,12 +81,12 @@ func (e *engine) createNamed(ctx context.Context, t *tx, k *kind, m *model, ifVe
 
 func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
-		return nil, fault.Newf(fault.Conflict, "there is no %s to be at version %d: it was deleted, or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
+		return nil, fault.Newf(fault.Conflict, "there is no %s at version %d: it was deleted or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
 	}
 	if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
-	if err := t.reachable(ctx, k, nil, m); err != nil {
+	if err := t.checkReferences(ctx, k, nil, m); err != nil {
 		return nil, err
 	}
 	if t.plain(k, m) {
@@ -108,24 +108,23 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 	t.chosen = choicesOf(k, w.Mutation)
 	id, err := w.Save(ctx)
 	if err != nil {
-		return nil, e.trouble(ctx, t, k, m, err)
+		return nil, e.writeFault(ctx, t, k, m, err)
 	}
 	return e.stored(ctx, t, k, id)
 }
 
-// stored reads what a write left behind: of a row that the caller may not read,
-// the id alone.
+// stored reads the result of a write: only the id, if the caller may not read the row.
 func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
-	out, err := t.shown(ctx, k, id)
+	out, err := t.readVisible(ctx, k, id)
 	if err == nil && out != nil {
-		err = t.foresee(k, id, len(out))
+		err = t.holdImage(k, id, len(out))
 	}
 	if err != nil || out != nil {
 		return out, err
 	}
 	there, err := t.exists(ctx, k, id)
 	if err == nil && !there {
-		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was stored", k.name())
+		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was being stored", k.name())
 	}
 	if err != nil {
 		return nil, err
@@ -133,7 +132,7 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 	return encode(object{k.key().Name: k.FormatID(id)}), nil
 }
 
-// change writes to an entity that exists, and gives what it became.
+// change writes to an entity that exists, and returns what it became.
 func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
 		if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
@@ -158,7 +157,7 @@ func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *
 		}
 	}
 	if !m.empty() {
-		out, err := e.reviseAndRenew(ctx, t, k, id, m, ifVersion)
+		out, err := e.prepareAndUpdate(ctx, t, k, id, m, ifVersion)
 		if err != nil || out != nil {
 			return out, err
 		}
@@ -169,8 +168,8 @@ func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *
 	return e.stored(ctx, t, k, id)
 }
 
-// write puts a model into an entity that exists. It takes from the model what
-// would change nothing.
+// write stores a model in an entity that exists. It removes from the model what would
+// change nothing.
 func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) error {
 	if err := e.immutable(ctx, t, k, id, m); err != nil {
 		return err
@@ -181,7 +180,7 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	if err := e.reduce(ctx, t, k, id, m); err != nil || m.empty() {
 		return err
 	}
-	if err := t.reachable(ctx, k, id, m); err != nil {
+	if err := t.checkReferences(ctx, k, id, m); err != nil {
 		return err
 	}
 	var where []func(*sql.Selector)
@@ -194,7 +193,7 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	}
 	t.chosen = choicesOf(k, w.Mutation)
 	if _, err := w.Save(ctx); err != nil {
-		return e.trouble(ctx, t, k, m, err)
+		return e.writeFault(ctx, t, k, m, err)
 	}
 	return nil
 }
@@ -231,8 +230,8 @@ func (e *engine) reset(t *tx, k *kind, m *model) {
 	}
 }
 
-// immutable drops the fields and edges that do not change from a model, and refuses
-// those that would.
+// immutable drops immutable fields and edges that are unchanged from a model, and
+// refuses those that would change.
 func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model) error {
 	var details []fault.Detail
 	var stored map[string]any
@@ -260,7 +259,7 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 		}
 	}
 	m.fields = kept
-	edges, err := t.guard(ctx, k, id, m)
+	edges, err := t.dropUnchangedGuarded(ctx, k, id, m)
 	if err != nil {
 		return err
 	}
@@ -270,13 +269,13 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 	return nil
 }
 
-// atVersion refuses to go on from another version than the caller has seen.
+// atVersion refuses to continue from another version than the caller has seen.
 func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *int64) error {
 	if want == nil {
 		return nil
 	}
-	b := t.statement()
-	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bound(id))
+	b := t.newStatement()
+	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bindID(id))
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err
@@ -298,7 +297,7 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 // patch changes an entity that must exist.
 func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
 	if m := in.changes; t.plain(k, m) && !m.immutable() && !m.empty() {
-		if out, err := e.reviseAndRenew(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
+		if out, err := e.prepareAndUpdate(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
 			return out, err
 		}
 		if in.ifVersion == nil {
@@ -315,12 +314,12 @@ func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (jso
 	return e.change(ctx, t, k, in.id, in.changes, false, in.ifVersion)
 }
 
-// deleteAll removes entities and counts those that were there. With several, all
-// that stand in the way are named.
+// deleteAll deletes entities and counts those that existed. If several cannot be
+// deleted, all of them are named.
 func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput, call catalog.Call) (json.RawMessage, error) {
 	if in.ifVersion == nil {
 		if deleted, done, err := e.deleteMany(ctx, t, k, in.ids, call); done || err != nil {
-			return answer("deleted", deleted), err
+			return countAnswer("deleted", deleted), err
 		}
 	}
 	there := make([]bool, len(in.ids)) // at the start: one may go together with another
@@ -352,9 +351,9 @@ func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput,
 		}
 	}
 	if len(problems) > 0 {
-		return nil, joined(problems)
+		return nil, joinFaults(problems)
 	}
-	return answer("deleted", deleted), nil
+	return countAnswer("deleted", deleted), nil
 }
 
 // deleteOneOf deletes one row, or leaves no trace of having tried.

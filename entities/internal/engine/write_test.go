@@ -40,20 +40,20 @@ func TestRefusesBadWrites(t *testing.T) {
 		{"json", "Todo.upsert", `{"model":{"title":"x","tags":[1]}}`, fault.InvalidPayload, "/model/tags", "schema"},
 		{"NUL", "Todo.upsert", `{"model":{"title":"a\u0000b"}}`, fault.InvalidPayload, "/model/title", "NUL"},
 		{"model is no object", "Todo.upsert", `{"model":[]}`, fault.InvalidPayload, "/model", "object"},
-		{"no model", "Todo.upsert", `{}`, fault.InvalidPayload, "/model", "needed"},
+		{"no model", "Todo.upsert", `{}`, fault.InvalidPayload, "/model", "required"},
 		{"input is no object", "Todo.upsert", `[]`, fault.InvalidPayload, "", "object"},
 		{"reference to nothing", "Todo.upsert", `{"model":{"title":"x","assignedUserId":"nobody"}}`, fault.InvalidPayload, "/model/assignedUserId", "no Person"},
 		{"edge to nothing", "Todo.upsert", `{"model":{"title":"x","labels":["7"]}}`, fault.InvalidPayload, "/model/labels/0", "no Label"},
 		{"edge of a wrong type", "Todo.upsert", `{"model":{"title":"x","labels":["seven"]}}`, fault.InvalidPayload, "/model/labels/0", "integer id"},
 		{"edge operator", "Todo.patch", `{"id":"` + id + `","changes":{"labels":{"$ad":["1"]}}}`, fault.InvalidPayload, "/changes/labels/$ad", `did you mean "$add"?`},
-		{"edge and reference disagree", "Todo.upsert", `{"model":{"title":"x","assignedUserId":"a","assignedUser":"b"}}`, fault.InvalidPayload, "/model/assignedUser", "different things"},
+		{"edge and reference disagree", "Todo.upsert", `{"model":{"title":"x","assignedUserId":"a","assignedUser":"b"}}`, fault.InvalidPayload, "/model/assignedUser", "contradict each other"},
 		{"required edge", "Step.upsert", `{"model":{"text":"x"}}`, fault.InvalidPayload, "/model/todo", "required"},
 		{"required edge cleared", "Step.upsert", `{"model":{"text":"x","todo":null}}`, fault.InvalidPayload, "/model/todo", "cannot be null"},
 		{"unique", "Person.upsert", `{"model":{"name":"Bob","email":"ann@example.org"}}`, fault.Conflict, "/model/email", "another Person already has this email"},
 		{"app's own rule", "Person.upsert", `{"model":{"name":"root","email":"r@example.org"}}`, fault.InvalidPayload, "/model", "nobody is called root"},
-		{"id of a new one", "Label.upsert", `{"model":{"id":99,"name":"x"}}`, fault.NotFound, "/model/id", "made by the database"},
+		{"id of a new one", "Label.upsert", `{"model":{"id":99,"name":"x"}}`, fault.NotFound, "/model/id", "the database generates"},
 		{"patch of nothing", "Todo.patch", `{"id":"none","changes":{"title":"x"}}`, fault.NotFound, "/id", "no Todo"},
-		{"patch of the id", "Todo.patch", `{"id":"` + id + `","changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "does not change"},
+		{"patch of the id", "Todo.patch", `{"id":"` + id + `","changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "cannot be changed"},
 		{"patch of what never changes", "AuditLog.patch", `{}`, fault.ToolNotFound, "", ""},
 		{"version of another", "Todo.patch", `{"id":"` + id + `","changes":{"title":"x"},"ifVersion":7}`, fault.Conflict, "/ifVersion", "version 1, not 7"},
 		{"version of none", "Person.delete", `{"id":"x","ifVersion":1}`, fault.InvalidPayload, "/ifVersion", "no version"},
@@ -80,7 +80,7 @@ func TestNamesOfSetsThatAPatternDoesNotTake(t *testing.T) {
 	for _, set := range []string{"tenant-*", "tenant-a.b", "tenant-" + strings.Repeat("a", 48), "TENANT-a"} {
 		f := a.fails(fault.UnknownSet, "Todo.count", fmt.Sprintf(`{"set":%q}`, set))
 		require.NotContains(t, f.Message, "did you mean", set)
-		require.Contains(t, f.Hint, "at most 48 of a-z", set)
+		require.Contains(t, f.Hint, "at most 48 characters of a-z", set)
 	}
 }
 

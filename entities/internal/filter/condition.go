@@ -147,7 +147,7 @@ func (p *parser) equal(c *descriptor.Column, f *catalog.Field, v any, at string,
 	if !ok {
 		return nil
 	}
-	return negated(&compare{whole(c), "=", arg}, negate)
+	return negated(&compare{equalityColumn(c), "=", arg}, negate)
 }
 
 func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, negate bool) node {
@@ -155,7 +155,7 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 	if !ok {
 		return nil
 	}
-	in := &oneOf{operand: whole(c)}
+	in := &oneOf{operand: equalityColumn(c)}
 	null := false
 	for i, item := range items {
 		if item == nil && (f.Nullable || c.Nullable) {
@@ -197,7 +197,7 @@ func entire(f *catalog.Field, values []any) bool {
 func (p *parser) items(v any, at string) ([]any, bool) {
 	items, ok := v.([]any)
 	if !ok {
-		p.wrong(at, "a list of values is needed", "array", v)
+		p.wrong(at, "a list of values is required", "array", v)
 		return nil, false
 	}
 	if p.values += len(items); p.values > MaxValues {
@@ -210,7 +210,7 @@ func (p *parser) items(v any, at string) ([]any, bool) {
 // text counts a string of the filter.
 func (p *parser) text(s, at string) bool {
 	if p.bytes += len(s); p.bytes > MaxBytes {
-		p.limit(at, "the texts of the filter are too long", "at most 262144 bytes together")
+		p.limit(at, "the strings of the filter are too long", "at most 262144 bytes together")
 		return false
 	}
 	return true

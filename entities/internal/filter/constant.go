@@ -13,30 +13,30 @@ import (
 // condition or its opposite. It does not look at data. A text that every text has in it
 // counts as no condition although null does not match it. The caller's own rule is no
 // condition of the filter.
-func (t *Tree) MatchesAll() bool { return t == nil || always(t.root, false) }
+func (t *Tree) MatchesAll() bool { return t == nil || alwaysTrue(t.root, false) }
 
-// always reports whether a condition, or with negate its opposite, is true of every row.
-func always(n node, negate bool) bool {
+// alwaysTrue reports whether a condition, or with negate its opposite, is true of every row.
+func alwaysTrue(n node, negate bool) bool {
 	switch n := n.(type) {
 	case *group:
 		if n.or != negate {
-			return exhaustive(alternatives(nil, n, negate))
+			return coverAllRows(alternatives(nil, n, negate))
 		}
 		for _, of := range n.of {
-			if !always(of, negate) {
+			if !alwaysTrue(of, negate) {
 				return false
 			}
 		}
 		return true
 	case *not:
-		return always(n.of, !negate)
+		return alwaysTrue(n.of, !negate)
 	case *oneOf:
 		return negate && len(n.values) == 0 || !negate && n.entire
 	case *match: // of a place in JSON it says that a text stands there
 		_, column := n.operand.(plain)
 		return !negate && n.text == "" && column
 	case *compare:
-		return n.atLeastEmpty(negate)
+		return n.isAtLeastEmpty(negate)
 	case *isNull:
 		return negate && !n.operand.nullable()
 	case *Words:
@@ -44,13 +44,13 @@ func always(n node, negate bool) bool {
 	case *Rule: // stands beside the filter, see Within
 		return !negate
 	case *related:
-		return n.always(negate)
+		return n.alwaysTrue(negate)
 	}
 	return false
 }
 
-// atLeastEmpty reports whether a text is compared to be at or above the empty one.
-func (n *compare) atLeastEmpty(negate bool) bool {
+// isAtLeastEmpty reports whether a text is compared to be at or above the empty one.
+func (n *compare) isAtLeastEmpty(negate bool) bool {
 	op := n.op
 	if negate {
 		op = opposite[op]
@@ -59,13 +59,13 @@ func (n *compare) atLeastEmpty(negate bool) bool {
 	return ok && c.Storage == descriptor.Text && op == ">=" && (n.value == "" || reflect.DeepEqual(n.value, []byte{}))
 }
 
-func (n *related) always(negate bool) bool {
+func (n *related) alwaysTrue(negate bool) bool {
 	if negate {
-		return n.rule != nil && n.rule.Keys == nil || n.condition != nil && always(n.condition, true)
+		return n.rule != nil && n.rule.Keys == nil || n.condition != nil && alwaysTrue(n.condition, true)
 	}
 	shown := n.own.Resource.Edge(n.edge.Name)
 	required := shown != nil && shown.Required && n.edge.OwnKey != "" && n.rule == nil
-	return required && (n.condition == nil || always(n.condition, false))
+	return required && (n.condition == nil || alwaysTrue(n.condition, false))
 }
 
 // alternative is a condition, or with negate its opposite, that is enough by itself.
@@ -91,15 +91,15 @@ func alternatives(to []alternative, n node, negate bool) []alternative {
 	return append(to, alternative{n, negate})
 }
 
-// exhaustive reports whether each row fulfils one of several alternatives: one of
+// coverAllRows reports whether each row fulfils one of several alternatives: one of
 // them is always true, or two of them are each other's opposite.
-func exhaustive(of []alternative) bool {
+func coverAllRows(of []alternative) bool {
 	for i, a := range of {
-		if always(a.of, a.negate) {
+		if alwaysTrue(a.of, a.negate) {
 			return true
 		}
 		for _, b := range of[:i] {
-			if a.negate != b.negate && reflect.DeepEqual(a.of, b.of) || a.negate == b.negate && opposites(a.of, b.of) {
+			if a.negate != b.negate && reflect.DeepEqual(a.of, b.of) || a.negate == b.negate && areOpposites(a.of, b.of) {
 				return true
 			}
 		}
@@ -107,8 +107,8 @@ func exhaustive(of []alternative) bool {
 	return false
 }
 
-// opposites reports whether of two comparisons each row fulfils exactly one.
-func opposites(a, b node) bool {
+// areOpposites reports whether of two comparisons each row fulfils exactly one.
+func areOpposites(a, b node) bool {
 	one, ok := a.(*compare)
 	other, both := b.(*compare)
 	if !ok || !both || one.operand.nullable() || !reflect.DeepEqual(one.operand, other.operand) {

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-var errTwice = errors.New("a name stands twice in one object")
+var errTwice = errors.New("a name occurs twice in one object")
 
 // Decode reads one JSON value as encoding/json does with UseNumber: objects are maps
 // and numbers are json.Number. A name that stands twice in one object is an error.
@@ -35,14 +35,14 @@ func Input(raw json.RawMessage) (any, *fault.Detail) {
 	var twice *exact.Repeated
 	switch {
 	case errors.As(err, &twice):
-		return nil, &fault.Detail{Path: twice.Path, Message: "the name stands there twice"}
+		return nil, &fault.Detail{Path: twice.Path, Message: "the name occurs twice"}
 	case err != nil:
 		return nil, &fault.Detail{Message: "the input is not JSON: " + err.Error()}
 	}
 	return v, nil
 }
 
-// decodeSlowly says what is wrong, and mends what is no UTF-8.
+// decodeSlowly says what is wrong, and repairs what is not UTF-8.
 func decodeSlowly(raw json.RawMessage) (any, error) {
 	var twice *exact.Repeated
 	if err := exact.Once(raw); errors.As(err, &twice) {
@@ -68,7 +68,7 @@ type reader struct {
 	err  error
 }
 
-// next returns the first byte that is no blank.
+// next returns the first byte that is not blank.
 func (r *reader) next() byte {
 	for {
 		switch c := r.text[r.at]; c {

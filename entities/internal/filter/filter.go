@@ -67,7 +67,7 @@ func (t *Tree) Where(b *sqltext.Builder, a sqltext.Alias) {
 }
 
 // Parse checks a filter on an entity. at is the JSON Pointer of the filter in
-// its input, such as "/filter". It gives every problem at once, each with its
+// its input, such as "/filter". It reports every problem at once, each with its
 // path; the tree is nil when there are any.
 func Parse(raw json.RawMessage, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Detail) {
 	if len(raw) > MaxBytes {
@@ -87,7 +87,7 @@ func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Deta
 	p := &parser{graph: g}
 	m, ok := v.(map[string]any)
 	if !ok {
-		p.wrong(at, "a filter is an object", "object", v)
+		p.wrong(at, "a filter must be an object", "object", v)
 		return nil, p.details
 	}
 	root := p.object(e, m, at, 1)

@@ -24,7 +24,7 @@ var (
 
 func TestWrongFilters(t *testing.T) {
 	for _, c := range []struct{ name, input, path, says string }{
-		{"no object", `[]`, "/filter", "a filter is an object"},
+		{"no object", `[]`, "/filter", "a filter must be an object"},
 		{"no JSON", `{`, "/filter", "not JSON"},
 		{"unknown field", `{"titel":"x"}`, "/filter/titel", `did you mean "title"`},
 		{"unknown field of a related entity", `{"author":{"nmae":"x"}}`, "/filter/author/nmae", `of Author; did you mean "name"`},
@@ -35,7 +35,7 @@ func TestWrongFilters(t *testing.T) {
 		{"operator of another type", `{"pages":{"$contains":"1"}}`, "/filter/pages/$contains", `does not apply to "pages" of type int`},
 		{"unknown logic", `{"$ro":[{}]}`, "/filter/$ro", `did you mean "$or"`},
 		{"field operator without a field", `{"$eq":1}`, "/filter/$eq", "belongs to a field"},
-		{"quantifier without a relationship", `{"$some":{}}`, "/filter/$some", "relationship to many"},
+		{"quantifier without a relationship", `{"$some":{}}`, "/filter/$some", "to-many relationship"},
 		{"empty or", `{"$or":[]}`, "/filter/$or", "at least one"},
 		{"or of one", `{"$or":{}}`, "/filter/$or", "list"},
 		{"or of texts", `{"$or":["x"]}`, "/filter/$or/0", "filter objects"},
@@ -76,8 +76,8 @@ func TestWrongFilters(t *testing.T) {
 		{"has of a text", `{"title":{"$has":"x"}}`, "/filter/title/$has", "does not apply"},
 		{"path of text", `{"meta":{"$path":"a"}}`, "/filter/meta/$path", "object of paths"},
 		{"no path", `{"meta":{"$path":{}}}`, "/filter/meta/$path", "object of paths"},
-		{"wrong path", `{"meta":{"$path":{"a..b":1}}}`, "/filter/meta/$path/a..b", "wrong path"},
-		{"path with a quote", `{"meta":{"$path":{"a\"') --":1}}}`, "/filter/meta/$path/a\"') --", "wrong path"},
+		{"wrong path", `{"meta":{"$path":{"a..b":1}}}`, "/filter/meta/$path/a..b", "invalid path"},
+		{"path with a quote", `{"meta":{"$path":{"a\"') --":1}}}`, "/filter/meta/$path/a\"') --", "invalid path"},
 		{"path too long", `{"meta":{"$path":{"` + strings.Repeat("a.", 16) + `a":1}}}`, "/filter/meta/$path/" + strings.Repeat("a.", 16) + "a", "16 steps"},
 		{"operator of a path", `{"meta":{"$path":{"a":{"$contain":"x"}}}}`, "/filter/meta/$path/a/$contain", `did you mean "$contains"`},
 		{"empty condition of a path", `{"meta":{"$path":{"a":{}}}}`, "/filter/meta/$path/a", "operator"},
@@ -86,7 +86,7 @@ func TestWrongFilters(t *testing.T) {
 		{"between of two types", `{"meta":{"$path":{"a":{"$between":[1,"x"]}}}}`, "/filter/meta/$path/a/$between", "two numbers"},
 		{"contains a number", `{"meta":{"$path":{"a":{"$contains":1}}}}`, "/filter/meta/$path/a/$contains", "a string"},
 		{"number beyond all", `{"meta":{"$path":{"a":1e999}}}`, "/filter/meta/$path/a", "a string, number or boolean"},
-		{"search of a number", `{"$search":1}`, "/filter/$search", "a text to look for"},
+		{"search of a number", `{"$search":1}`, "/filter/$search", "a string of words"},
 		{"search too long", `{"$search":"` + strings.Repeat("x", 201) + `"}`, "/filter/$search", "at most 200"},
 		{"search where nothing is searchable", `{"author":{"$search":"x"}}`, "/filter/author/$search", "no searchable fields"},
 		{"value of JSON", `{"meta":{"$eq":{"a":1}}}`, "/filter/meta/$eq", "null only"},

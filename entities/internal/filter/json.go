@@ -127,7 +127,7 @@ func (p *parser) paths(root place, v any, at string) node {
 		}
 		steps, err := ParsePath(key)
 		if err != nil {
-			p.fail(fault.Detail{Path: at, Message: "wrong path " + Quote(key) + ": " + err.Error()})
+			p.fail(fault.Detail{Path: at, Message: "invalid path " + Quote(key) + ": " + err.Error()})
 			continue
 		}
 		if n := p.at(place{root.column, steps}, m[key], at); n != nil {
@@ -199,7 +199,7 @@ func (p *parser) json(here place, element, op string, v any, at string) node {
 	case "$size":
 		n, ok := Integer(v)
 		if !ok || n < 0 {
-			p.wrong(at, "$size takes how many elements there are", "integer from 0", v)
+			p.wrong(at, "$size takes the number of elements", "integer from 0", v)
 			return nil
 		}
 		return &compare{typed{here, sqltext.JSONLength}, "=", n}
@@ -212,13 +212,13 @@ func (p *parser) json(here place, element, op string, v any, at string) node {
 	}
 	if kind, ok := textual[op]; ok {
 		if as != sqltext.JSONText {
-			p.wrong(at, op+" takes a text", "a string", v)
+			p.wrong(at, op+" takes a string", "a string", v)
 			return nil
 		}
 		return &match{typed{here, as}, kind, arg.(string)}
 	}
 	if as == sqltext.JSONBool {
-		p.wrong(at, op+" takes a number or a text", "a number or string", v)
+		p.wrong(at, op+" takes a number or a string", "a number or string", v)
 		return nil
 	}
 	return &compare{typed{here, as}, comparisons[op], arg}
@@ -272,7 +272,7 @@ func (p *parser) jsonBetween(here place, v any, at string) node {
 		return nil
 	}
 	if as != as2 || as == sqltext.JSONBool {
-		p.wrong(at, "$between takes two numbers, or two texts", "two numbers, or two strings", v)
+		p.wrong(at, "$between takes two numbers, or two strings", "two numbers, or two strings", v)
 		return nil
 	}
 	return &group{of: []node{&compare{typed{here, as}, ">=", low}, &compare{typed{here, as}, "<=", high}}}
@@ -302,7 +302,7 @@ func (p *parser) scalar(v any, at string) (arg any, as sqltext.JSONType, ok bool
 			return nil, 0, false
 		}
 		if strings.ContainsRune(v, 0) {
-			p.wrong(at, "texts have no NUL characters", "a string without NUL", v)
+			p.wrong(at, "a string must not contain NUL characters", "a string without NUL", v)
 			return nil, 0, false
 		}
 		return v, sqltext.JSONText, true
@@ -316,6 +316,6 @@ func (p *parser) scalar(v any, at string) (arg any, as sqltext.JSONType, ok bool
 			return x, sqltext.JSONNumber, true
 		}
 	}
-	p.wrong(at, "what stands in JSON is compared with a string, a number, true or false", "a string, number or boolean", v)
+	p.wrong(at, "a value in JSON can only be compared with a string, a number, true or false", "a string, number or boolean", v)
 	return nil, 0, false
 }

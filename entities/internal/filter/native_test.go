@@ -17,8 +17,8 @@ func TestNativeColumns(t *testing.T) {
 		node             node
 		postgres, sqlite string
 	}{
-		"equality": {&compare{whole(column), "=", "x"}, `t0."address"=CAST($1 AS address)`, `t0."address"=?`},
-		"list":     {&oneOf{whole(column), []any{"x", "y"}, false}, `t0."address" IN (CAST($1 AS address),CAST($2 AS address))`, `t0."address" IN (?,?)`},
+		"equality": {&compare{equalityColumn(column), "=", "x"}, `t0."address"=CAST($1 AS address)`, `t0."address"=?`},
+		"list":     {&oneOf{equalityColumn(column), []any{"x", "y"}, false}, `t0."address" IN (CAST($1 AS address),CAST($2 AS address))`, `t0."address" IN (?,?)`},
 		"order":    {&compare{plain{column}, "<", "x"}, `CAST(t0."address" AS TEXT)<$1`, `t0."address"<?`},
 		"null":     {&isNull{plain{column}}, `CAST(t0."address" AS TEXT) IS NULL`, `t0."address" IS NULL`},
 		"part":     {&match{plain{column}, contains, "x"}, `strpos(CAST(t0."address" AS TEXT),$1)>0`, `instr(t0."address",?)>0`},

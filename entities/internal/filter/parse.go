@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-var errTrailing = errors.New("something follows the JSON value")
+var errTrailing = errors.New("unexpected data after the JSON value")
 
 // maxDetails bounds a report; more problems than that help nobody.
 const maxDetails = 50
@@ -143,7 +143,7 @@ func (p *parser) logic(e *descriptor.Entity, key string, v any, at string, depth
 	case slices.Contains(operatorNames, key):
 		message = "operator " + key + " belongs to a field: {\"" + exampleField(e) + "\": {\"" + key + "\": ...}}"
 	case slices.Contains(quantifier, key):
-		message = "operator " + key + " belongs to a relationship to many"
+		message = "operator " + key + " applies only to a to-many relationship"
 	}
 	p.fail(fault.Detail{Path: at, Message: message})
 	return nil
@@ -159,7 +159,7 @@ func (p *parser) edge(edge *descriptor.Edge, target, own *descriptor.Entity, v a
 	m, ok := v.(map[string]any)
 	switch {
 	case !ok && many:
-		p.wrong(at, "a relationship to many takes $some, $every, $none or $exists", "object", v)
+		p.wrong(at, "a to-many relationship takes $some, $every, $none or $exists", "object", v)
 		return nil
 	case !ok:
 		p.wrong(at, "a relationship takes a filter of "+target.Resource.Name+", or null", "object or null", v)
@@ -187,7 +187,7 @@ func (p *parser) edge(edge *descriptor.Edge, target, own *descriptor.Entity, v a
 func (p *parser) toMany(join *related, m map[string]any, at string, depth int) node {
 	all := &group{}
 	if len(m) == 0 {
-		p.wrong(at, "a relationship to many takes $some, $every, $none or $exists", "object with one of them", m)
+		p.wrong(at, "a to-many relationship takes $some, $every, $none or $exists", "object with one of them", m)
 	}
 	for _, key := range sortedKeys(m) {
 		v, here := m[key], at+"/"+Escape(key)
@@ -201,9 +201,9 @@ func (p *parser) toMany(join *related, m map[string]any, at string, depth int) n
 			continue
 		}
 		if !slices.Contains(quantifier, key) {
-			message := "unknown operator " + Quote(key) + " of a relationship to many" + fault.DidYouMean(key, quantifier)
+			message := "unknown operator " + Quote(key) + " of a to-many relationship" + fault.DidYouMean(key, quantifier)
 			if !strings.HasPrefix(key, "$") {
-				message = "a relationship to many takes $some, $every, $none or $exists around " + Quote(key)
+				message = "a to-many relationship takes $some, $every, $none or $exists around " + Quote(key)
 			}
 			p.fail(fault.Detail{Path: here, Message: message})
 			continue

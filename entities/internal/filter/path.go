@@ -28,7 +28,7 @@ func ParsePath(s string) ([]sqltext.Step, error) {
 			return nil, errPath
 		}
 		if steps = append(steps, step); len(steps) > MaxSteps {
-			return nil, errors.New("a path has at most " + strconv.Itoa(MaxSteps) + " steps")
+			return nil, errors.New("a path must have at most " + strconv.Itoa(MaxSteps) + " steps")
 		}
 		rest = after
 	}
@@ -48,15 +48,17 @@ func nextStep(s string, first bool) (step sqltext.Step, rest string, ok bool) {
 	}
 	if quoted, found := strings.CutPrefix(s, "\""); found {
 		label, rest, found := strings.Cut(quoted, "\"")
-		return sqltext.Step{Label: label}, rest, found && label != "" && !strings.ContainsFunc(label, odd)
+		return sqltext.Step{Label: label}, rest, found && label != "" && !strings.ContainsFunc(label, specialChars)
 	}
 	end := strings.IndexAny(s, ".[")
 	if end < 0 {
 		end = len(s)
 	}
 	label := s[:end]
-	return sqltext.Step{Label: label}, s[end:], label != "" && !strings.ContainsAny(label, "\"]") && !strings.ContainsFunc(label, odd)
+	return sqltext.Step{Label: label}, s[end:], label != "" && !strings.ContainsAny(label, "\"]") && !strings.ContainsFunc(label, specialChars)
 }
 
-// odd are the characters that databases write in different ways in paths.
-func odd(r rune) bool { return r == '\\' || unicode.IsControl(r) || r == unicode.ReplacementChar }
+// specialChars are the characters that databases write in different ways in paths.
+func specialChars(r rune) bool {
+	return r == '\\' || unicode.IsControl(r) || r == unicode.ReplacementChar
+}

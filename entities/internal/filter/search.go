@@ -44,11 +44,11 @@ func ParseWords(e *descriptor.Entity, v any, at, name string) (*Words, *fault.De
 	case len(columns) == 0:
 		d.Message = e.Resource.Name + " has no searchable fields; use a filter with $icontains"
 	case !ok:
-		d.Message = name + " is a text to look for"
+		d.Message = name + " must be a string of words to search for"
 	case utf8.RuneCountInString(s) > MaxQuery || strings.ContainsRune(s, 0):
-		d.Message = name + " has at most " + strconv.Itoa(MaxQuery) + " characters, none of them NUL"
+		d.Message = name + " must have at most " + strconv.Itoa(MaxQuery) + " characters, none of them NUL"
 	case len(strings.Fields(s)) > MaxWords:
-		d.Message = name + " has at most " + strconv.Itoa(MaxWords) + " words"
+		d.Message = name + " must have at most " + strconv.Itoa(MaxWords) + " words"
 	default:
 		return &Words{columns, strings.Fields(s), Index(e)}, nil
 	}

@@ -146,8 +146,8 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 	b.Raw(before).Arg(v).Raw(after)
 }
 
-// whole is a column that is compared for equality.
-func whole(c *descriptor.Column) operand {
+// equalityColumn is a column that is compared for equality.
+func equalityColumn(c *descriptor.Column) operand {
 	if (c.Form != nil || c.Native != "") && c.Storage != descriptor.Decimal {
 		return verbatim{plain{c}}
 	}

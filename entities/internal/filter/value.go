@@ -24,8 +24,8 @@ import (
 // beyond it integers travel as strings.
 const MaxSafe = 1<<53 - 1
 
-// Value checks one value of a field and gives what is bound for it: string,
-// int64, float64, bool, []byte or time.Time. v is as Decode gives it. null is
+// Value checks one value of a field and returns what is bound for it: string,
+// int64, float64, bool, []byte or time.Time. v is as Decode returns it. null is
 // never a value here: what may be null is asked before.
 func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault.Detail) {
 	bad := func(message string) (any, *fault.Detail) {
@@ -33,7 +33,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		case wrongType:
 			message = Quote(f.Name) + " takes " + expected(c, f)
 		case outOfRange:
-			message = Quote(f.Name) + " keeps integers from -9223372036854775808 to 9223372036854775807"
+			message = Quote(f.Name) + " stores integers from -9223372036854775808 to 9223372036854775807"
 		}
 		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
 	}
@@ -66,12 +66,12 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		return bad(wrongType)
 	}
 	if strings.ContainsRune(s, 0) {
-		return bad(Quote(f.Name) + " takes text without NUL characters")
+		return bad(Quote(f.Name) + " takes a string without NUL characters")
 	}
 	return fromString(f, s, bad)
 }
 
-type refuse func(message string) (any, *fault.Detail)
+type refuseFunc func(message string) (any, *fault.Detail)
 
 // wrongType stands for the message that a field takes something else, which is
 // put together only when it is needed; outOfRange for that of an integer which
@@ -81,11 +81,11 @@ const (
 	outOfRange = "range"
 )
 
-func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
+func fromString(f *catalog.Field, s string, bad refuseFunc) (any, *fault.Detail) {
 	switch f.Type {
 	case catalog.TypeEnum:
 		if !slices.Contains(f.Enum, s) {
-			return bad(Quote(s) + " is no value of " + Quote(f.Name) + fault.DidYouMean(s, f.Enum))
+			return bad(Quote(s) + " is not a value of " + Quote(f.Name) + fault.DidYouMean(s, f.Enum))
 		}
 	case catalog.TypeTime:
 		t, ok := moment(s)
@@ -111,7 +111,7 @@ func fromString(f *catalog.Field, s string, bad refuse) (any, *fault.Detail) {
 }
 
 // identifier takes ids in their native and in their string form.
-func identifier(c *descriptor.Column, v any, bad refuse) (any, *fault.Detail) {
+func identifier(c *descriptor.Column, v any, bad refuseFunc) (any, *fault.Detail) {
 	s, isText := v.(string)
 	storage := c.Storage
 	if c.Form != nil {
@@ -158,19 +158,19 @@ func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
 	return Value(&e.Key, &f, v, at)
 }
 
-func integerOrBad(v any, bad refuse) (any, *fault.Detail) {
+func integerOrBad(v any, bad refuseFunc) (any, *fault.Detail) {
 	if n, ok := integer(v); ok {
 		return n, nil
 	}
-	if beyond(v) {
+	if exceedsInt64(v) {
 		return bad(outOfRange)
 	}
 	return bad(wrongType)
 }
 
-// beyond reports whether a value is the digits of an integer of more than 64 bits with
+// exceedsInt64 reports whether a value is the digits of an integer of more than 64 bits with
 // its sign.
-func beyond(v any) bool {
+func exceedsInt64(v any) bool {
 	s, ok := v.(string)
 	if number, isNumber := v.(json.Number); isNumber {
 		s, ok = number.String(), true
@@ -180,7 +180,7 @@ func beyond(v any) bool {
 }
 
 // integer takes numbers that are integers, and strings of digits beyond MaxSafe,
-// as the output gives them.
+// as the output returns them.
 func integer(v any) (int64, bool) {
 	s, ok := v.(string)
 	if !ok {
@@ -190,7 +190,7 @@ func integer(v any) (int64, bool) {
 	return n, err == nil && (n > MaxSafe || n < -MaxSafe) && strconv.FormatInt(n, 10) == s
 }
 
-// Integer takes a number as Decode gives it that JSON Schema calls an integer:
+// Integer takes a number as Decode returns it that JSON Schema calls an integer:
 // 1, 1.0, 1e3.
 func Integer(v any) (int64, bool) {
 	number, ok := v.(json.Number)
@@ -228,7 +228,7 @@ func float(c *descriptor.Column, v any) (float64, bool) {
 	return x, err == nil && !math.IsInf(x, 0)
 }
 
-// decimal takes a number or a plain decimal string and gives its text.
+// decimal takes a number or a plain decimal string and returns its text.
 func decimal(v any) (string, bool) {
 	var s string
 	switch v := v.(type) {
@@ -268,7 +268,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 		return "an integer (a string of digits beyond 2^53)"
 	case catalog.TypeFloat:
 		if c.Single {
-			return "a number that a 32-bit float holds"
+			return "a number that fits a 32-bit float"
 		}
 		return "a number"
 	case catalog.TypeTime:

@@ -14,14 +14,14 @@ import (
 // SQLite knows no condition: whoever executes it takes the error for what it means
 // (backend.Owner).
 func withColumn(d sqltext.Dialect, table, column, definition string) string {
-	return altered(d, table, column, "NOT EXISTS", "ADD COLUMN "+column+" "+definition)
+	return alterStatement(d, table, column, "NOT EXISTS", "ADD COLUMN "+column+" "+definition)
 }
 
 func withoutColumn(d sqltext.Dialect, table, column string) string {
-	return altered(d, table, column, "EXISTS", "DROP COLUMN "+column)
+	return alterStatement(d, table, column, "EXISTS", "DROP COLUMN "+column)
 }
 
-func altered(d sqltext.Dialect, table, column, condition, change string) string {
+func alterStatement(d sqltext.Dialect, table, column, condition, change string) string {
 	alter := "ALTER TABLE " + table + " " + change
 	if d.Name() == dialect.SQLite {
 		return alter

@@ -37,7 +37,7 @@ func EachCommitted(ctx context.Context, d sqltext.Dialect, drv dialect.Driver, f
 			return fmt.Errorf("ledger: %w", err)
 		}
 		n = 0
-		err := scanned(rows, func() error {
+		err := scanRows(rows, func() error {
 			var c Committed
 			var at string
 			if err := rows.Scan(&c.Run, &c.Sequence, &c.Attempt, &c.IdempotencyKey, &c.Subject, &c.CodeDigest, &c.ResultBytes, &c.ChangesDigest, &c.CatalogVersion, &at); err != nil {
@@ -65,15 +65,15 @@ func hasTable(ctx context.Context, drv dialect.Driver, name string) (there bool,
 	if err := drv.Query(ctx, query, []any{name}, rows); err != nil {
 		return false, err
 	}
-	err = scanned(rows, func() error {
+	err = scanRows(rows, func() error {
 		there = true
 		return nil
 	})
 	return there, err
 }
 
-// scanned calls fn for each row and closes them.
-func scanned(rows *entsql.Rows, fn func() error) error {
+// scanRows calls fn for each row and closes them.
+func scanRows(rows *entsql.Rows, fn func() error) error {
 	for rows.Next() {
 		if err := fn(); err != nil {
 			_ = rows.Close()

@@ -39,7 +39,7 @@ func JournalTables(d sqltext.Dialect) []string {
 	}, journalViews(d)...)
 }
 
-// gone stands among the writers for all that are no more; its lease is for ever.
+// gone stands among the writers for all that are no more; its lease is forever.
 const (
 	gone  = "gone"
 	never = "9000000000000000"
@@ -86,25 +86,25 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	rows, bytes := journalRows(b.Ended)
-	in := j.unsynced
+	in := j.withoutSync
 	if b.Synced {
-		in = j.in
+		in = j.durably
 	}
 	return in(ctx, func(tx *sql.Tx) error {
-		if err := j.shelve(ctx, tx, b.Tapes); err != nil || j.writer == "" {
+		if err := j.storeTapes(ctx, tx, b.Tapes); err != nil || j.writer == "" {
 			return err
 		}
 		if err := j.begin(ctx, tx, b.Begun); err != nil {
 			return err
 		}
-		runs, less, err := j.replaced(ctx, tx, b.Ended)
+		runs, less, err := j.replacedRuns(ctx, tx, b.Ended)
 		if err != nil {
 			return err
 		}
-		if err := j.insert(ctx, tx, rows, j.completing()); err != nil {
+		if err := j.insert(ctx, tx, rows, j.completionClause()); err != nil {
 			return err
 		}
-		if err := j.alive(ctx, tx, b.Lost, len(rows)-runs, bytes-less); err != nil {
+		if err := j.noteHeartbeat(ctx, tx, b.Lost, len(rows)-runs, bytes-less); err != nil {
 			return err
 		}
 		return j.forget(ctx, tx, b.Noted)
@@ -127,12 +127,12 @@ func (j *Journal) begin(ctx context.Context, tx *sql.Tx, begun []journal.Record)
 	return nil
 }
 
-// replaced returns how many runs, of how many bytes, are going to be replaced: those
+// replacedRuns returns how many runs, of how many bytes, are going to be replaced: those
 // that were gone on with, under their key or with their plan.
-func (j *Journal) replaced(ctx context.Context, tx *sql.Tx, ended []journal.Record) (runs int, bytes int64, err error) {
+func (j *Journal) replacedRuns(ctx context.Context, tx *sql.Tx, ended []journal.Record) (runs int, bytes int64, err error) {
 	var ids []any
 	for i := range ended {
-		if goneOn(&ended[i]) {
+		if mayContinue(&ended[i]) {
 			ids = append(ids, ended[i].Run)
 		}
 	}
@@ -144,11 +144,11 @@ func (j *Journal) replaced(ctx context.Context, tx *sql.Tx, ended []journal.Reco
 	return runs, bytes, err
 }
 
-// goneOn reports whether a run may have ended before, or begun in another process.
-func goneOn(r *journal.Record) bool { return r.Keyed || r.Approval.Plan != "" }
+// mayContinue reports whether a run may have ended before, or begun in another process.
+func mayContinue(r *journal.Record) bool { return r.Keyed || r.Approval.Plan != "" }
 
-// alive notes when the process was last heard of, and what it has written more.
-func (j *Journal) alive(ctx context.Context, tx *sql.Tx, lost bool, runs int, bytes int64) error {
+// noteHeartbeat notes when the process was last heard of, and what it has written more.
+func (j *Journal) noteHeartbeat(ctx context.Context, tx *sql.Tx, lost bool, runs int, bytes int64) error {
 	lostAt := "NULL"
 	if lost {
 		lostAt = j.clock()
@@ -189,7 +189,7 @@ func (j *Journal) Leave(ctx context.Context) error {
 	if j.writer == "" {
 		return nil
 	}
-	return j.in(ctx, func(tx *sql.Tx) error {
+	return j.durably(ctx, func(tx *sql.Tx) error {
 		q := j.statement("UPDATE koan_writers SET lease_until = 0 WHERE lost_at IS NOT NULL AND id = ").Arg(j.writer)
 		if n, err := exec(ctx, tx, q); err != nil || n > 0 {
 			return err
@@ -233,7 +233,7 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 		if err := rows.Scan(&id, &at, &over); err != nil {
 			return err
 		}
-		if !over && !left(id) {
+		if !over && !hasEnded(id) {
 			return nil
 		}
 		if t := time.UnixMilli(at); len(d.Writers) == 0 || t.Before(d.Since) {
@@ -268,7 +268,7 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 // written it since, and forgets the processes.
 func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) error {
 	rows, _ := journalRows(found)
-	return j.in(ctx, func(tx *sql.Tx) error {
+	return j.durably(ctx, func(tx *sql.Tx) error {
 		for _, row := range rows {
 			n, err := exec(ctx, tx, j.insertion([]journalRow{row}).Raw(keeping))
 			if err != nil {
@@ -281,7 +281,7 @@ func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) err
 		for _, w := range d.Writers {
 			// One that was only slow is back since, and sees to itself.
 			still := "lease_until < " + j.clock()
-			if left(w) {
+			if hasEnded(w) {
 				still = "TRUE"
 			}
 			n, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lost_at = NULL WHERE "+still+" AND id = ").Arg(w))

@@ -88,7 +88,7 @@ func (j *Journal) remove(ctx context.Context, q *sqltext.Builder, more func(remo
 	if err != nil || len(ids) == 0 {
 		return 0, 0, err
 	}
-	err = j.in(ctx, func(tx *sql.Tx) error {
+	err = j.durably(ctx, func(tx *sql.Tx) error {
 		n, err := exec(ctx, tx, j.statement("DELETE FROM koan_journal WHERE id IN (").List(ids).Raw(")"))
 		if err != nil || int(n) != len(ids) {
 			return errors.Join(err, errRaced(len(ids)-int(n)))

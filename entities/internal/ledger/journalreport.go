@@ -23,7 +23,7 @@ const recent = 1000
 // the reader may know of, the names of others are left out. It is nil where there is
 // none.
 func (j *Journal) Report(ctx context.Context, run, subject string, knows func(entity string) bool) (out []byte, err error) {
-	if notID(run) {
+	if cannotStartID(run) {
 		return nil, nil
 	}
 	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), code FROM koan_journal WHERE id = ").Arg(run)
@@ -42,7 +42,7 @@ func (j *Journal) Report(ctx context.Context, run, subject string, knows func(en
 // Recent returns those ids of the latest runs that begin with what is typed, the latest
 // first, at most as many as asked for; of one caller, or of everybody with "".
 func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (out []string, err error) {
-	if notID(typed) {
+	if cannotStartID(typed) {
 		return nil, nil
 	}
 	b := j.statement("SELECT id FROM (SELECT id, record ->> 'subject' AS subject FROM koan_journal ORDER BY id DESC LIMIT ").Arg(recent)
@@ -61,10 +61,10 @@ func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (
 	return out, err
 }
 
-// notID reports whether no run's id has such a beginning: they are UUIDs.
-func notID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
+// cannotStartID reports whether no run's id has such a beginning: they are UUIDs.
+func cannotStartID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
 
-// report makes the object of a row's parts, nil where it is not the subject's.
+// report makes the object of a row's parts, nil if it is not the subject's.
 func report(run, subject, record, calls string, code sql.NullString, knows func(entity string) bool) ([]byte, error) {
 	var has map[string]any
 	if err := decode(record, &has); err != nil {

@@ -44,7 +44,7 @@ func journalRows(records []journal.Record) (rows []journalRow, bytes int64) {
 		if last[r.Run] != i {
 			continue
 		}
-		row := journalRow{id: r.Run, code: unlost(r.Code)}
+		row := journalRow{id: r.Run, code: storable(r.Code)}
 		b = appendRecord(b[:0], r)
 		row.record = string(b)
 		if len(r.Trail) > 0 {
@@ -59,9 +59,9 @@ func journalRows(records []journal.Record) (rows []journalRow, bytes int64) {
 // keeping leaves a run that stands there already as it is.
 const keeping = " ON CONFLICT (id) DO NOTHING"
 
-// completing replaces one that was repaired, or gone on with under its key or with its
+// completionClause replaces one that was repaired, or gone on with under its key or with its
 // plan. The record of when it began last counts, whichever process writes first.
-func (j *Journal) completing() string {
+func (j *Journal) completionClause() string {
 	bytes := ` COLLATE "C"`
 	if j.dialect.Name() == dialect.SQLite {
 		bytes = ""
@@ -244,30 +244,30 @@ func appendMilliseconds(b []byte, d time.Duration) []byte {
 func appendText(b []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			raw, _ := json.Marshal(unlost(s)) // strings have JSON
+			raw, _ := json.Marshal(storable(s)) // strings have JSON
 			return append(b, raw...)
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// unlost is a text that a database takes: PostgreSQL refuses NUL, and both what is
+// storable is a text that a database takes: PostgreSQL refuses NUL, and both what is
 // no UTF-8.
-func unlost(s string) string {
+func storable(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }
 
 // member is a column of a view: how it is made of JSON.
 type member struct {
 	name string
-	as   as
+	as   missingAs
 }
 
-// as is what a column has: null, nothing, zero or false where a member is missing.
-type as int
+// missingAs is what a column has: null, nothing, zero or false where a member is missing.
+type missingAs int
 
 const (
-	asNullable as = iota
+	asNullable missingAs = iota
 	asText
 	asInteger
 	asFloat

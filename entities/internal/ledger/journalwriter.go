@@ -87,8 +87,8 @@ func (i *item) size() int {
 	return n
 }
 
-// load is what is written at once, with those who wait for it.
-type load struct {
+// batchLoad is what is written at once, with those who wait for it.
+type batchLoad struct {
 	items   []item
 	tapes   []*run.Taken
 	bytes   int
@@ -100,7 +100,7 @@ type load struct {
 
 var _ journal.Sink = (*Writer)(nil)
 
-// NewWriter starts a writer. open gives the journal, and is called until it does;
+// NewWriter starts a writer. open returns the journal, and is called until it does;
 // idle is called beside the writing, at the start, at each beat, and after Tidy.
 func NewWriter(open func(ctx context.Context) (*Journal, error), beat time.Duration, idle func(ctx context.Context, j *Journal), log *slog.Logger) *Writer {
 	w := &Writer{
@@ -181,7 +181,7 @@ func (w *Writer) put(i item) bool {
 	}
 }
 
-// queue queues an item, or gives what is closed when there is room.
+// queue queues an item, or returns a channel that is closed when there is room.
 func (w *Writer) queue(i item) (ok bool, room <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,7 +234,7 @@ func (w *Writer) Close(ctx context.Context) {
 
 // take takes what is to be written at once: the records, and the tapes where they
 // have waited long enough. Those who flush wait for all that was there.
-func (w *Writer) take() (l load) {
+func (w *Writer) take() (l batchLoad) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, size := 0, 0
@@ -271,12 +271,12 @@ func (w *Writer) take() (l load) {
 
 // work is the writer's goroutine.
 func (w *Writer) work() {
-	j := w.opened()
+	j := w.openJournal()
 	if j == nil {
 		return
 	}
 	defer func() { _ = j.Close() }()
-	w.write(j, load{})
+	w.write(j, batchLoad{})
 	defer w.housekeeping(j)()
 	tick := time.NewTicker(w.beat)
 	defer tick.Stop()
@@ -289,21 +289,21 @@ func (w *Writer) work() {
 		case <-w.due.C:
 		case <-w.now:
 		case <-tick.C:
-			w.write(j, load{})
+			w.write(j, batchLoad{})
 		case <-exposed:
-			w.write(j, load{})
+			w.write(j, batchLoad{})
 		}
-		if w.drain(j) {
+		if w.writeQueued(j) {
 			if err := j.Leave(w.ctx); err != nil && w.ctx.Err() == nil {
-				w.log.Warn("the journal keeps this process as one that was cut off", "error", err)
+				w.log.Warn("the journal recorded this process as cut off", "error", err)
 			}
 			return
 		}
 	}
 }
 
-// drain writes what waits. It tells whether that was the last.
-func (w *Writer) drain(j *Journal) (last bool) {
+// writeQueued writes what waits. It reports whether that was the last.
+func (w *Writer) writeQueued(j *Journal) (last bool) {
 	for {
 		l := w.take()
 		if len(l.items) > 0 || len(l.tapes) > 0 || l.left > 0 {
@@ -339,34 +339,34 @@ func (w *Writer) housekeeping(j *Journal) (stop func()) {
 	}
 }
 
-// opened opens the journal, as long as it takes. A writer that is being closed does not
+// openJournal opens the journal, as long as it takes. A writer that is being closed does not
 // wait for a disk or a file to be mended.
-func (w *Writer) opened() *Journal {
+func (w *Writer) openJournal() *Journal {
 	for first := true; ; first = false {
 		j, err := w.open(w.ctx)
 		if err == nil {
 			return j
 		}
 		if first && w.ctx.Err() == nil {
-			w.log.Warn("the journal cannot be opened; it is tried again", "error", err)
+			w.log.Warn("the journal cannot be opened; retrying", "error", err)
 		}
-		if w.ending() && fault.CodeOf(err) == fault.ServiceUnavailable || !w.again() {
-			w.log.Error("the journal was never opened; what ran is not in it", "error", err)
+		if w.isClosing() && fault.CodeOf(err) == fault.ServiceUnavailable || !w.waitToRetry() {
+			w.log.Error("the journal was never opened; the runs of this process are not in it", "error", err)
 			return nil
 		}
 	}
 }
 
-// ending reports whether the writer is being closed.
-func (w *Writer) ending() bool {
+// isClosing reports whether the writer is being closed.
+func (w *Writer) isClosing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.closed
 }
 
-// again waits before something is tried again. It gives false when nothing is any
+// waitToRetry waits before something is tried again. It returns false when nothing is any
 // more.
-func (w *Writer) again() bool {
+func (w *Writer) waitToRetry() bool {
 	select {
 	case <-w.ctx.Done():
 		return false
@@ -377,7 +377,7 @@ func (w *Writer) again() bool {
 
 // write writes a batch, as often as it takes. The first in a while is safe from
 // a loss of power at once, those soon after it with the next.
-func (w *Writer) write(j *Journal, l load) {
+func (w *Writer) write(j *Journal, l batchLoad) {
 	b := w.batch(l)
 	b.Synced = len(l.items)+len(l.tapes) == 0 || time.Since(w.synced) >= syncing
 	if n := w.said.Swap(0); n > 0 {
@@ -385,25 +385,25 @@ func (w *Writer) write(j *Journal, l load) {
 		w.log.Warn("the journal could not be written in time; records are lost, but receipts are not", "records", n)
 	}
 	if l.left > 0 {
-		w.log.Warn("runs came faster than they could be kept for a replay", "left", l.left)
+		w.log.Warn("runs arrived faster than their tapes could be written; some cannot be replayed", "left", l.left)
 	}
 	for first := true; ; first = false {
 		ctx, stop := context.WithTimeout(w.ctx, writeTime)
 		err := j.Write(ctx, b)
 		stop()
 		if err == nil {
-			w.wrote(b)
+			w.noteWritten(b)
 			return
 		}
 		if first && w.ctx.Err() == nil {
-			w.log.Warn("the journal cannot be written; it is tried again", "error", err)
+			w.log.Warn("the journal cannot be written; retrying", "error", err)
 		}
 		if n := len(b.Tapes); n > 0 { // they must not keep records from being written
-			w.log.Warn("runs are not kept for a replay", "runs", n, "error", err)
+			w.log.Warn("tapes cannot be written; these runs cannot be replayed", "runs", n, "error", err)
 			b.Tapes = nil
 		}
-		if !w.again() {
-			w.log.Error("records are not in the journal", "records", len(b.Ended), "error", err)
+		if !w.waitToRetry() {
+			w.log.Error("records are missing from the journal", "records", len(b.Ended), "error", err)
 			return
 		}
 	}
@@ -411,7 +411,7 @@ func (w *Writer) write(j *Journal, l load) {
 
 // batch is what a load is to the journal. The start of a run that has ended already
 // is nothing.
-func (w *Writer) batch(l load) (b Batch) {
+func (w *Writer) batch(l batchLoad) (b Batch) {
 	for _, t := range l.tapes {
 		b.Tapes = append(b.Tapes, t.Pack(&w.pack))
 	}
@@ -426,7 +426,7 @@ func (w *Writer) batch(l load) (b Batch) {
 		}
 		b.Ended = append(b.Ended, *r)
 		ended[r.Run] = true
-		if w.noted[r.Run] || goneOn(r) {
+		if w.noted[r.Run] || mayContinue(r) {
 			b.Noted = append(b.Noted, r.Run)
 		}
 	}
@@ -438,8 +438,8 @@ func (w *Writer) batch(l load) (b Batch) {
 	return b
 }
 
-// wrote notes what is written.
-func (w *Writer) wrote(b Batch) {
+// noteWritten notes what is written.
+func (w *Writer) noteWritten(b Batch) {
 	for _, id := range b.Noted {
 		delete(w.noted, id)
 	}

@@ -67,7 +67,7 @@ type Keys struct{ place }
 // transactions must begin with the write lock.
 func NewKeys(db *sql.DB, d sqltext.Dialect) *Keys { return &Keys{place{db: db, dialect: d}} }
 
-// exec runs a statement and tells how many rows it touched.
+// exec runs a statement and returns how many rows it touched.
 func exec(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (int64, error) {
 	r, err := tx.ExecContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
@@ -76,8 +76,8 @@ func exec(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (int64, error) {
 	return r.RowsAffected()
 }
 
-// held runs a change of a run's row that only its holder may make.
-func held(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold) error {
+// heldUpdate runs a change of a run's row that only its holder may make.
+func heldUpdate(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold) error {
 	n, err := exec(ctx, tx, b.Raw(" WHERE run = ").Arg(h.Run).Raw(" AND holder = ").Arg(Marked(h.Holder)))
 	if err == nil && n == 0 {
 		err = run.ErrLost
@@ -97,7 +97,7 @@ func (k *Keys) Claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 }
 
 func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
-	err = k.in(ctx, func(tx *sql.Tx) error {
+	err = k.durably(ctx, func(tx *sql.Tx) error {
 		b := k.statement("INSERT INTO koan_keys (run, subject, operation, idempotency_key, fingerprint, holder, lease_until, ended, claimed_at, touched_at, tape_now, tape_seed, sets) VALUES (")
 		for _, v := range []any{c.Run, c.Subject, c.Operation, c.Key, c.Fingerprint, Marked(c.Holder)} {
 			b.Arg(v).Raw(", ")
@@ -141,7 +141,7 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	case fingerprint != c.Fingerprint:
 		st.State = run.Other
 		return st, nil
-	case ended == 0 && holder != "" && !over && !left(holder):
+	case ended == 0 && holder != "" && !over && !hasEnded(holder):
 		st.State = run.Running
 		return st, nil
 	}
@@ -197,7 +197,7 @@ func (k *Keys) intents(ctx context.Context, tx *sql.Tx, id string) (out []run.In
 
 // Renew implements run.Ledger.
 func (k *Keys) Renew(ctx context.Context, h run.Hold) error {
-	return k.in(ctx, func(tx *sql.Tx) error { return held(ctx, tx, k.renewal(h), h) })
+	return k.durably(ctx, func(tx *sql.Tx) error { return heldUpdate(ctx, tx, k.renewal(h), h) })
 }
 
 func (k *Keys) renewal(h run.Hold) *sqltext.Builder {
@@ -207,8 +207,8 @@ func (k *Keys) renewal(h run.Hold) *sqltext.Builder {
 // Intend implements run.Ledger. Renewing the lease locks the run's row, so that
 // nobody takes the run over between that and the intent.
 func (k *Keys) Intend(ctx context.Context, h run.Hold, i run.Intent) error {
-	return k.in(ctx, func(tx *sql.Tx) error {
-		if err := held(ctx, tx, k.renewal(h), h); err != nil {
+	return k.durably(ctx, func(tx *sql.Tx) error {
+		if err := heldUpdate(ctx, tx, k.renewal(h), h); err != nil {
 			return err
 		}
 		b := k.statement("INSERT INTO koan_intents (run, position, digest, sequence, operation, closed, kept, at) SELECT ")
@@ -228,8 +228,8 @@ func (k *Keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	return k.in(ctx, func(tx *sql.Tx) error {
-		if err := held(ctx, tx, k.renewal(h), h); err != nil {
+	return k.durably(ctx, func(tx *sql.Tx) error {
+		if err := heldUpdate(ctx, tx, k.renewal(h), h); err != nil {
 			return err
 		}
 		b := k.statement("UPDATE koan_intents SET closed = 1, kept = ").Arg(bit(i.Kept)).Raw(", output = ").Arg(text(i.Output)).Raw(", fault = ").Arg(failed)
@@ -252,8 +252,8 @@ func (k *Keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) er
 	if err != nil {
 		return err
 	}
-	return k.in(ctx, func(tx *sql.Tx) error {
-		return held(ctx, tx, k.renewal(h).Raw(", sets = ").Arg(string(names)).Raw(", scope = ").Arg(known), h)
+	return k.durably(ctx, func(tx *sql.Tx) error {
+		return heldUpdate(ctx, tx, k.renewal(h).Raw(", sets = ").Arg(string(names)).Raw(", scope = ").Arg(known), h)
 	})
 }
 
@@ -267,15 +267,15 @@ func (k *Keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
 	if err != nil {
 		return err
 	}
-	return k.in(ctx, func(tx *sql.Tx) error {
+	return k.durably(ctx, func(tx *sql.Tx) error {
 		var err error
 		switch e.Fate {
 		case run.Resume:
-			return held(ctx, tx, k.statement("UPDATE koan_keys SET holder = '', touched_at = "+k.clock()), h)
+			return heldUpdate(ctx, tx, k.statement("UPDATE koan_keys SET holder = '', touched_at = "+k.clock()), h)
 		case run.Free:
-			err = held(ctx, tx, k.statement("DELETE FROM koan_keys"), h)
+			err = heldUpdate(ctx, tx, k.statement("DELETE FROM koan_keys"), h)
 		case run.Keep:
-			err = held(ctx, tx, k.statement("UPDATE koan_keys SET ended = 1, holder = '', touched_at = "+k.clock()+", reply = ").
+			err = heldUpdate(ctx, tx, k.statement("UPDATE koan_keys SET ended = 1, holder = '', touched_at = "+k.clock()+", reply = ").
 				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed).Raw(", scope = COALESCE(CAST(").Arg(scope).Raw(" AS TEXT), scope)"), h)
 		}
 		if err != nil {
@@ -292,7 +292,7 @@ type Stale struct {
 	Sets []string
 }
 
-// Stale gives runs that have ended, or whose holder was last heard of, longer ago
+// Stale returns runs that have ended, or whose holder was last heard of, longer ago
 // than the retention: at most so many, the oldest first. Given a claim, only the
 // one with its key.
 func (k *Keys) Stale(ctx context.Context, retention time.Duration, most int, only *run.Claim) (out []Stale, err error) {
@@ -322,7 +322,7 @@ func (k *Keys) Stale(ctx context.Context, retention time.Duration, most int, onl
 
 // Forget takes out a run that Stale gave, unless somebody has claimed it since.
 func (k *Keys) Forget(ctx context.Context, id string, retention time.Duration) error {
-	return k.in(ctx, func(tx *sql.Tx) error {
+	return k.durably(ctx, func(tx *sql.Tx) error {
 		b := k.statement("DELETE FROM koan_keys WHERE run = ").Arg(id).Raw(" AND touched_at < " + k.clock() + " - ").Arg(retention.Milliseconds()).
 			Raw(" AND lease_until < " + k.clock())
 		if n, err := exec(ctx, tx, b); err != nil || n == 0 {

@@ -55,13 +55,13 @@ type Querier interface {
 
 // Migrate makes the tables of a set where they are missing.
 func Migrate(ctx context.Context, drv dialect.Driver) error {
-	return execute(ctx, drv, append([]string{receiptTable(drv), keys, replies}, setTables...))
+	return execRow(ctx, drv, append([]string{receiptTable(drv), keys, replies}, setTables...))
 }
 
 // MigrateReceipts makes the table of receipts alone, where it is missing: all that a
 // database needs whose tables are the app's own business.
 func MigrateReceipts(ctx context.Context, drv dialect.Driver) error {
-	return execute(ctx, drv, []string{receiptTable(drv), keys})
+	return execRow(ctx, drv, []string{receiptTable(drv), keys})
 }
 
 func receiptTable(drv dialect.Driver) string {
@@ -71,7 +71,7 @@ func receiptTable(drv dialect.Driver) string {
 	return receipts
 }
 
-func execute(ctx context.Context, drv dialect.Driver, statements []string) error {
+func execRow(ctx context.Context, drv dialect.Driver, statements []string) error {
 	for _, statement := range statements {
 		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
 			return fmt.Errorf("ledger: %w", err)

@@ -26,7 +26,7 @@ func NewMakers(db *sql.DB, d sqltext.Dialect) *Makers { return &Makers{place{db:
 
 // Note notes who made a set that is there now.
 func (m *Makers) Note(ctx context.Context, set, subject string) error {
-	return m.in(ctx, func(tx *sql.Tx) error {
+	return m.durably(ctx, func(tx *sql.Tx) error {
 		b := m.statement("INSERT INTO koan_set_makers (name, subject) VALUES (").Arg(set).Raw(", ").Arg(subject).
 			Raw(") ON CONFLICT (name) DO UPDATE SET subject = excluded.subject")
 		_, err := exec(ctx, tx, b)

@@ -23,9 +23,9 @@ func Marked(name string) string {
 	return name
 }
 
-// left reports whether a name is one of a process that is no more. Of a process on another
+// hasEnded reports whether a name is one of a process that is no more. Of a process on another
 // machine, or in another container, nobody here can tell.
-func left(name string) bool {
+func hasEnded(name string) bool {
 	_, mark, ok := strings.Cut(name, markSign)
 	return ok && processGone(mark)
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system names what process ids are unique in, and since when: this boot of the
+// systemID names what process ids are unique in, and since when: this boot of the
 // kernel, and the namespace.
-func system() (string, error) {
+func systemID() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", err
@@ -26,9 +26,9 @@ func system() (string, error) {
 // waited for yet.
 const over = "over"
 
-// began is when a process began, in the kernel's clock ticks: two that have an id one
+// startTime is when a process began, in the kernel's clock ticks: two that have an id one
 // after the other differ in it (proc_pid_stat(5), state and starttime).
-func began(pid int) (string, error) {
+func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", err
@@ -47,11 +47,11 @@ func began(pid int) (string, error) {
 
 // processMark names this process, "" where that cannot be done.
 func processMark() string {
-	place, err := system()
+	place, err := systemID()
 	if err != nil {
 		return ""
 	}
-	start, err := began(os.Getpid())
+	start, err := startTime(os.Getpid())
 	if err != nil {
 		return ""
 	}
@@ -60,7 +60,7 @@ func processMark() string {
 
 // processGone reports whether a marked process of this system has ended.
 func processGone(mark string) bool {
-	place, err := system()
+	place, err := systemID()
 	rest, here := strings.CutPrefix(mark, place+"/")
 	id, start, whole := strings.Cut(rest, "/")
 	pid, bad := strconv.Atoi(id)
@@ -70,6 +70,6 @@ func processGone(mark string) bool {
 	if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 		return true
 	}
-	now, err := began(pid)
+	now, err := startTime(pid)
 	return err == nil && now != start // it is over, or another one has its id
 }

@@ -14,9 +14,9 @@ func TestMarksTellWhoIsGone(t *testing.T) {
 	own := Marked("w")
 	require.NotEqual(t, "w", own)
 	require.Equal(t, own, Marked("w"))
-	require.False(t, left(own), "this process is there")
+	require.False(t, hasEnded(own), "this process is there")
 	for _, name := range []string{"", "w", "w@", "w@x", "w@x/y/z", "w@" + strings.Repeat("/", 9)} {
-		require.False(t, left(name), "%q is no process of this system", name)
+		require.False(t, hasEnded(name), "%q is no process of this system", name)
 	}
 	parts := strings.Split(own, "/")
 	changed := func(back int, to string) string {
@@ -24,20 +24,20 @@ func TestMarksTellWhoIsGone(t *testing.T) {
 		other[len(other)-back] = to
 		return strings.Join(other, "/")
 	}
-	require.True(t, left(changed(1, "1")), "another process has its id")
-	require.False(t, left(changed(2, "-1")))
-	require.False(t, left(changed(2, "0")))
-	require.False(t, left(strings.Replace(own, "@", "@another", 1)), "another boot, or another machine")
+	require.True(t, hasEnded(changed(1, "1")), "another process has its id")
+	require.False(t, hasEnded(changed(2, "-1")))
+	require.False(t, hasEnded(changed(2, "0")))
+	require.False(t, hasEnded(strings.Replace(own, "@", "@another", 1)), "another boot, or another machine")
 
 	child := process.Command("sleep", "60")
 	require.NoError(t, child.Start())
-	start, err := began(child.Process.Pid)
+	start, err := startTime(child.Process.Pid)
 	require.NoError(t, err)
 	name := changed(2, fmt.Sprint(child.Process.Pid))
 	name = name[:strings.LastIndexByte(name, '/')+1] + start
-	require.False(t, left(name))
+	require.False(t, hasEnded(name))
 	require.NoError(t, child.Process.Kill())
-	require.Eventually(t, func() bool { return left(name) }, 10*time.Second, time.Millisecond, "before its parent has noticed")
+	require.Eventually(t, func() bool { return hasEnded(name) }, 10*time.Second, time.Millisecond, "before its parent has noticed")
 	_ = child.Wait()
-	require.True(t, left(name))
+	require.True(t, hasEnded(name))
 }

@@ -2,7 +2,7 @@
 
 package ledger
 
-// Here the lease alone tells.
+// Here only the lease shows it.
 
 func processMark() string { return "" }
 

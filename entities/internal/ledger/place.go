@@ -39,14 +39,16 @@ type beginner interface {
 	BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error)
 }
 
-// in runs fn in a transaction. It and all before it outlive a loss of power.
-func (p place) in(ctx context.Context, fn func(tx *sql.Tx) error) error { return within(ctx, p.db, fn) }
+// durably runs fn in a transaction. It and all before it outlive a loss of power.
+func (p place) durably(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	return within(ctx, p.db, fn)
+}
 
-// unsynced runs fn in a transaction that outlives the process at once, and a loss of
+// withoutSync runs fn in a transaction that outlives the process at once, and a loss of
 // power from the next one of in.
-func (p place) unsynced(ctx context.Context, fn func(tx *sql.Tx) error) error {
+func (p place) withoutSync(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if p.dialect.Name() != dialect.SQLite {
-		return p.in(ctx, func(tx *sql.Tx) error {
+		return p.durably(ctx, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit TO off"); err != nil {
 				return err
 			}

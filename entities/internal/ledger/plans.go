@@ -44,7 +44,7 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 	if err != nil {
 		return err
 	}
-	return k.in(ctx, func(tx *sql.Tx) error {
+	return k.durably(ctx, func(tx *sql.Tx) error {
 		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (k *Keys) MovePlan(ctx context.Context, id string, from, to run.PlanState, 
 
 // change runs a change of one plan, and reports whether there was one to change.
 func (k *Keys) change(ctx context.Context, b *sqltext.Builder) (changed bool, err error) {
-	err = k.in(ctx, func(tx *sql.Tx) error {
+	err = k.durably(ctx, func(tx *sql.Tx) error {
 		n, err := exec(ctx, tx, b)
 		changed = n == 1
 		return err

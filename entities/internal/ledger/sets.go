@@ -135,7 +135,7 @@ func each(ctx context.Context, drv dialect.Driver, query string, fn func(rows *e
 	if err := drv.Query(ctx, query, []any{}, rows); err != nil {
 		return err
 	}
-	return scanned(rows, func() error { return fn(rows) })
+	return scanRows(rows, func() error { return fn(rows) })
 }
 
 // NoteStep keeps a step of the set, and that its tables are the given ones since.

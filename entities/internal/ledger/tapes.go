@@ -46,9 +46,9 @@ type Tapes struct{ place }
 // NewTapes returns the tapes in a database that has TapeTables.
 func NewTapes(db *sql.DB, d sqltext.Dialect) *Tapes { return &Tapes{place{db: db, dialect: d}} }
 
-// shelve keeps tapes. A run that was gone on with, under its key or with its plan, has
+// storeTapes keeps tapes. A run that was gone on with, under its key or with its plan, has
 // one: of when it began last, whichever process writes first.
-func (p place) shelve(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) error {
+func (p place) storeTapes(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) error {
 	for _, k := range tapes {
 		q := p.statement("INSERT INTO koan_tapes (run, at, subject, operation, outcome, bytes, size, why, body) VALUES (").Arg(k.Run).Raw(", ").Arg(k.At.UnixMilli()).Raw(", ").Arg(journal.BoundedName(k.Subject)).Raw(", ").
 			Arg(k.Operation).Raw(", ").Arg(k.Outcome).Raw(", ").Arg(int64(k.Bytes)).Raw(", ").Arg(int64(len(k.Body))).Raw(", ").Arg(k.Why).Raw(", ").Arg(k.Body).
@@ -60,7 +60,7 @@ func (p place) shelve(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) err
 	return nil
 }
 
-// Get returns the tape of a run, nil where there is none.
+// Get returns the tape of a run, nil if there is none.
 func (t *Tapes) Get(ctx context.Context, id string) (out *run.KeptTape, err error) {
 	q := t.statement("SELECT run, at, subject, operation, outcome, bytes, why, body FROM koan_tapes WHERE run = ").Arg(id)
 	err = t.each(ctx, q, func(rows *sql.Rows) error {
@@ -144,7 +144,7 @@ func (t *Tapes) free(ctx context.Context, e Excess) error {
 var errEnough = errors.New("enough")
 
 func (t *Tapes) remove(ctx context.Context, b *sqltext.Builder) error {
-	return t.in(ctx, func(tx *sql.Tx) error {
+	return t.durably(ctx, func(tx *sql.Tx) error {
 		_, err := exec(ctx, tx, b)
 		return err
 	})

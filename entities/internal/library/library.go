@@ -224,7 +224,7 @@ type Data struct {
 }
 
 // Insert writes data with the driver's own binding of each Go type, which is
-// what ent's builders use. PostgreSQL cannot keep text that is no JSON in a column
+// what ent's builders use. PostgreSQL cannot keep text that is not JSON in a column
 // of JSON: there it is taken out of d.
 func Insert(t testing.TB, db *sql.DB, d Data) {
 	t.Helper()

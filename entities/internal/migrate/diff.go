@@ -84,7 +84,7 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 	if err != nil {
 		return nil, err
 	}
-	kept, err := d.judge(ctx, changes)
+	kept, err := d.keepRelevant(ctx, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (d *differ) loss(format string, args ...any) {
 	d.diff.Losses = append(d.diff.Losses, fmt.Sprintf(format, args...))
 }
 
-// judge keeps the changes that are the app's business, and says what they lose.
-func (d *differ) judge(ctx context.Context, changes []schema.Change) (kept []schema.Change, err error) {
+// keepRelevant keeps the changes that are the app's business, and says what they lose.
+func (d *differ) keepRelevant(ctx context.Context, changes []schema.Change) (kept []schema.Change, err error) {
 	for _, c := range changes {
 		switch c := c.(type) {
 		case *schema.AddTable:
@@ -128,7 +128,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 		keep := true
 		switch c := c.(type) {
 		case *schema.AddColumn:
-			err = d.added(ctx, table, c.C)
+			err = d.checkNewColumn(ctx, table, c.C)
 		case *schema.DropColumn:
 			if keep = slices.Contains(d.made[table].Columns, c.C.Name); keep {
 				d.loss("drops the column %s.%s", table, c.C.Name)
@@ -142,9 +142,9 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 				foreign = append(foreign, "the index "+c.I.Name+" of "+table)
 			}
 		case *schema.ModifyColumn:
-			d.modified(table, c)
+			d.checkModifiedColumn(table, c)
 		case *schema.ModifyIndex:
-			d.loss("makes the index %s of %s anew", c.To.Name, table)
+			d.loss("rebuilds the index %s of %s", c.To.Name, table)
 		case *schema.DropForeignKey:
 			d.loss("drops the reference %s of %s", c.F.Symbol, table)
 		case *schema.AddPrimaryKey, *schema.DropPrimaryKey, *schema.ModifyPrimaryKey:
@@ -157,7 +157,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 			kept = append(kept, c)
 		}
 	}
-	if d.drv.Dialect() == dialect.SQLite && slices.ContainsFunc(kept, rebuilds) {
+	if d.drv.Dialect() == dialect.SQLite && slices.ContainsFunc(kept, copiesTable) {
 		for _, f := range foreign {
 			d.loss("rebuilds the table %s without %s", table, f)
 		}
@@ -165,8 +165,8 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 	return kept, nil
 }
 
-// rebuilds reports whether SQLite makes a change by copying the table.
-func rebuilds(c schema.Change) bool {
+// copiesTable reports whether SQLite makes a change by copying the table.
+func copiesTable(c schema.Change) bool {
 	switch c.(type) {
 	case *schema.AddColumn, *schema.AddIndex, *schema.DropIndex:
 		return false
@@ -174,8 +174,8 @@ func rebuilds(c schema.Change) bool {
 	return true
 }
 
-// added looks whether a new column has a value for the rows that exist.
-func (d *differ) added(ctx context.Context, table string, c *schema.Column) error {
+// checkNewColumn looks whether a new column has a value for the rows that exist.
+func (d *differ) checkNewColumn(ctx context.Context, table string, c *schema.Column) error {
 	if c.Type.Null || c.Default != nil {
 		return nil
 	}
@@ -193,12 +193,12 @@ func (d *differ) added(ctx context.Context, table string, c *schema.Column) erro
 		}
 	}
 	if rows {
-		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so rows that exist have no value for it", table, c.Name))
+		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so existing rows have no value for it", table, c.Name))
 	}
 	return nil
 }
 
-func (d *differ) modified(table string, c *schema.ModifyColumn) {
+func (d *differ) checkModifiedColumn(table string, c *schema.ModifyColumn) {
 	if c.Change.Is(schema.ChangeNull) && c.From.Type.Null && !c.To.Type.Null {
 		d.loss("makes the column %s.%s required", table, c.To.Name)
 	}
@@ -252,15 +252,15 @@ func widens(from, to schema.Type) bool {
 		return ok && (t.Size == 0 || f.Size != 0 && t.Size >= f.Size)
 	case *schema.IntegerType:
 		t, ok := to.(*schema.IntegerType)
-		return ok && wider(integers, f.T, t.T)
+		return ok && typeRank(integers, f.T, t.T)
 	case *schema.FloatType:
 		t, ok := to.(*schema.FloatType)
-		return ok && wider(floats, f.T, t.T)
+		return ok && typeRank(floats, f.T, t.T)
 	}
 	return false
 }
 
-func wider(order []string, from, to string) bool {
+func typeRank(order []string, from, to string) bool {
 	f, t := slices.Index(order, strings.ToLower(from)), slices.Index(order, strings.ToLower(to))
 	return f >= 0 && f <= t
 }

@@ -57,7 +57,7 @@ func Read(fsys fs.FS, place, command, dialect string, sums bool) (*Dir, error) {
 	d := &Dir{place: place, dir: &migrate.MemDir{}}
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
-		return nil, unreadable(place, err)
+		return nil, unreadableFault(place, err)
 	}
 	for _, name := range append(names, migrate.HashFileName) {
 		raw, err := fs.ReadFile(fsys, name)
@@ -68,28 +68,28 @@ func Read(fsys fs.FS, place, command, dialect string, sums bool) (*Dir, error) {
 			err = fmt.Errorf("%s is larger than %d bytes", name, maxFile)
 		}
 		if err != nil {
-			return nil, unreadable(place, err)
+			return nil, unreadableFault(place, err)
 		}
 		if err := d.dir.WriteFile(name, raw); err != nil {
-			return nil, unreadable(place, err)
+			return nil, unreadableFault(place, err)
 		}
 	}
 	if sums {
 		if err := migrate.Validate(d.dir); err != nil {
-			return nil, edited(place, command, err)
+			return nil, checksumMismatch(place, command, err)
 		}
 	}
 	return d, d.parse(dialect)
 }
 
-func unreadable(place string, err error) error {
+func unreadableFault(place string, err error) error {
 	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s cannot be read: %v", place, err).
-		WithHint("Look at the directory, or name another one with `migrations.dir`.").Because(err)
+		WithHint("Check the directory, or name another one with `migrations.dir`.").Because(err)
 }
 
-// edited says what does not fit atlas.sum.
-func edited(place, command string, err error) error {
-	what := "atlas.sum does not fit the files"
+// checksumMismatch says what does not fit atlas.sum.
+func checksumMismatch(place, command string, err error) error {
+	what := "atlas.sum does not match the files"
 	var sum *migrate.ChecksumError
 	switch {
 	case errors.Is(err, migrate.ErrChecksumNotFound):
@@ -99,15 +99,15 @@ func edited(place, command string, err error) error {
 	case errors.As(err, &sum):
 		what = fmt.Sprintf("%s was %s since atlas.sum was written", sum.File, sum.Reason)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s are not what was summed up: %s", place, what).
-		WithHint("If the change is meant and reviewed, and no set has run the file yet: `%s hash`. Else take it back.", command).Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s do not match their checksums: %s", place, what).
+		WithHint("If the change is intended and reviewed, and no set has run the file yet, run `%s hash`. Otherwise revert it.", command).Because(err)
 }
 
 // parse reads the files' statements and where they lead.
 func (d *Dir) parse(dialect string) error {
 	files, err := d.dir.Files()
 	if err != nil {
-		return unreadable(d.place, err)
+		return unreadableFault(d.place, err)
 	}
 	at := int32(0)
 	for _, raw := range files {
@@ -120,17 +120,17 @@ func (d *Dir) parse(dialect string) error {
 		}
 		f.schema = at
 		if last := len(d.files) - 1; last >= 0 && d.files[last].Version() == f.Version() {
-			return d.bad(f, "has the same version as %s", d.files[last].Name())
+			return d.badFile(f, "has the same version as %s", d.files[last].Name())
 		}
 		d.files = append(d.files, f)
 	}
 	return nil
 }
 
-// bad refuses a file.
-func (d *Dir) bad(f migrate.File, format string, args ...any) error {
+// badFile refuses a file.
+func (d *Dir) badFile(f migrate.File, format string, args ...any) error {
 	return fault.Newf(fault.ServiceUnavailable, "the migration %s in %s %s", f.Name(), d.place, fmt.Sprintf(format, args...)).
-		WithHint("Correct the file, or take it out of the directory.")
+		WithHint("Correct the file, or remove it from the directory.")
 }
 
 // outside is Atlas' directive for a file that is not run in a transaction.
@@ -139,13 +139,13 @@ var outside = regexp.MustCompile(`(?m)^[ \t]*--[ \t]*atlas:txmode[ \t]+none[ \t\
 func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	f := &file{File: raw}
 	if !fileName.MatchString(raw.Name()) {
-		return nil, d.bad(raw, "is not named VERSION_NAME.sql, with a version of digits")
+		return nil, d.badFile(raw, "is not named VERSION_NAME.sql, with a version of digits")
 	}
 	if c, ok := raw.(migrate.CheckpointFile); ok && c.IsCheckpoint() {
-		return nil, d.bad(raw, "is a checkpoint, which sets are not started from")
+		return nil, d.badFile(raw, "is a checkpoint, and sets cannot start from one")
 	}
 	if outside.Match(raw.Bytes()) { // in any line: Atlas passes by a directive that no empty line follows
-		return nil, d.bad(raw, "asks to run outside of a transaction; a set is migrated as a whole or not at all")
+		return nil, d.badFile(raw, "asks to run outside a transaction; a set is migrated as a whole or not at all")
 	}
 	sum := sha256.Sum256(raw.Bytes())
 	f.digest = hex.EncodeToString(sum[:])
@@ -154,14 +154,14 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	if strings.HasPrefix(line, header) {
 		m := headerLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, d.bad(raw, "has a first line that cannot be read: want %sHASH DIALECT", header)
+			return nil, d.badFile(raw, "has a first line that cannot be read: want %sHASH DIALECT", header)
 		}
 		if m[2] != dialect {
-			return nil, d.bad(raw, "is made for %s, and the database is %s: keep a directory for each", m[2], dialect)
+			return nil, d.badFile(raw, "was made for %s, but the database is %s: keep a directory for each", m[2], dialect)
 		}
 		hash, err := strconv.ParseUint(m[1], 16, 32)
 		if err != nil {
-			return nil, d.bad(raw, "has a first line that cannot be read: %v", err)
+			return nil, d.badFile(raw, "has a first line that cannot be read: %v", err)
 		}
 		f.schema, f.planned = int32(uint32(hash)), true
 	}
@@ -172,7 +172,7 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	}}
 	statements, err := scanner.Scan(string(raw.Bytes()))
 	if err != nil {
-		return nil, d.bad(raw, "cannot be read: %v", err)
+		return nil, d.badFile(raw, "cannot be read: %v", err)
 	}
 	for _, s := range statements {
 		f.statements = append(f.statements, s.Text)
@@ -180,15 +180,15 @@ func (d *Dir) read(raw migrate.File, dialect string) (*file, error) {
 	return f, nil
 }
 
-// leads is the schema that the whole directory leads to; 0 where no file says.
-func (d *Dir) leads() int32 {
+// schemaHash is the schema that the whole directory leads to; 0 where no file says.
+func (d *Dir) schemaHash() int32 {
 	if len(d.files) == 0 {
 		return 0
 	}
 	return d.files[len(d.files)-1].schema
 }
 
-// last is the newest version, "" where there is none.
+// last is the newest version, "" if there is none.
 func (d *Dir) last() string {
 	if len(d.files) == 0 {
 		return ""
@@ -196,8 +196,8 @@ func (d *Dir) last() string {
 	return d.files[len(d.files)-1].Version()
 }
 
-// sum identifies the directory as a whole.
-func (d *Dir) sum() int32 {
+// digest identifies the directory as a whole.
+func (d *Dir) digest() int32 {
 	h := fnv.New32a()
 	for _, f := range d.files {
 		fmt.Fprintf(h, "%s %s\n", f.Version(), f.digest)

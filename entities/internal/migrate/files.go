@@ -16,18 +16,18 @@ import (
 // the schema has not been planned yet, or the files are those of another build.
 func (w Files) Check() error {
 	switch {
-	case w.Dir.leads() == w.Hash:
+	case w.Dir.schemaHash() == w.Hash:
 		return nil
 	case len(w.Dir.files) == 0:
 		return fault.Newf(fault.ServiceUnavailable, "there are no migrations in %s, and `migrations.mode` is versioned", w.Dir.place).
-			WithHint("Plan the first one with `%s plan NAME`, or say with `migrations.dir` where they are.", w.Command)
+			WithHint("Plan the first one with `%s plan NAME`, or set `migrations.dir` to their folder.", w.Command)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s lead to the schema %s at %s, and this build has the schema %s", w.Dir.place, text(w.Dir.leads()), w.Dir.last(), text(w.Hash)).
-		WithHint("Where the schema has changed, plan it: `%s plan NAME`. Else run the build that the files belong to.", w.Command)
+	return fault.Newf(fault.ServiceUnavailable, "the migrations in %s lead to the schema %s at %s, and this build has the schema %s", w.Dir.place, hashText(w.Dir.schemaHash()), w.Dir.last(), hashText(w.Hash)).
+		WithHint("If the schema has changed, plan a migration: `%s plan NAME`. Otherwise run the build that the files belong to.", w.Command)
 }
 
 // Mark implements Way.
-func (w Files) Mark() int32 { return mark(w.Hash, ledger.Version, w.Dir.sum()) }
+func (w Files) Mark() int32 { return mark(w.Hash, ledger.Version, w.Dir.digest()) }
 
 // Create implements Way.
 func (w Files) Create(ctx context.Context, drv dialect.Driver) error {
@@ -94,13 +94,13 @@ func (w Files) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) 
 func (w Files) judge(s ledger.Set) *Verdict {
 	v := &Verdict{State: Current, set: s, At: "unknown"}
 	if s.Known {
-		v.At = text(s.Schema)
+		v.At = hashText(s.Schema)
 	}
 	apart := func(do, format string, args ...any) *Verdict {
 		v.State, v.Why, v.Do = Apart, fmt.Sprintf(format, args...), do
 		return v
 	}
-	const mend = "Compare the set with the directory. Where the directory is right, bring the set's data into a new set; where the set is right, give the directory back the file."
+	const mend = "Compare the set with the directory. If the directory is right, copy the set's data into a new set; if the set is right, restore the file in the directory."
 	next := 0 // the first file that has not run
 	for _, step := range s.Steps {
 		if step.Version == "" {
@@ -114,13 +114,13 @@ func (w Files) judge(s ledger.Set) *Verdict {
 			v.Do = "Run the newer build, with its migrations."
 			return v
 		case i < 0:
-			return apart(mend, "the migration %s has run, and is not in %s any more", step.Version, w.Dir.place)
+			return apart(mend, "the migration %s has run but is no longer in %s", step.Version, w.Dir.place)
 		case w.Dir.files[i].digest != step.Digest:
-			return apart(mend, "the migration %s was changed after it had run", step.Version)
+			return apart(mend, "the migration %s was changed after it ran", step.Version)
 		case i < next:
 			continue
 		case i > next:
-			return apart(mend, "the migration %s in %s was put before one that has run", w.Dir.files[next].label(), w.Dir.place)
+			return apart(mend, "the migration %s in %s was inserted before one that has run", w.Dir.files[next].label(), w.Dir.place)
 		}
 		next = i + 1
 	}
@@ -129,7 +129,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 		here = w.Dir.files[next-1].schema
 	}
 	if !s.Known {
-		return apart(fmt.Sprintf("Open the set once with `migrations.mode` auto and the build that made it, then run `%s apply`.", w.Command), "they were made before the ledger kept sets")
+		return apart(fmt.Sprintf("Open the set once with `migrations.mode` auto and the build that made it, then run `%s apply`.", w.Command), "they were created before the ledger recorded sets")
 	}
 	if s.Schema != here {
 		// Made or migrated in place: the last file that leads to the same schema is in
@@ -142,7 +142,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 			}
 		}
 		if adopted < 0 {
-			return apart("Run the build that made them, and plan its schema into the directory first.", "they have the schema %s, to which no migration in %s leads", text(s.Schema), w.Dir.place)
+			return apart("Run the build that made them, and plan its schema into the directory first.", "they have the schema %s, to which no migration in %s leads", hashText(s.Schema), w.Dir.place)
 		}
 		v.adopt, next = w.Dir.files[next:adopted+1], adopted+1
 		v.At = w.Dir.files[adopted].Version()
@@ -167,11 +167,11 @@ func (w Files) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
 	if err := ledger.Migrate(ctx, drv); err != nil {
 		return v, err
 	}
-	return v, w.adopt(ctx, drv, v)
+	return v, w.noteAdopted(ctx, drv, v)
 }
 
-// adopt keeps that files are in effect that did not run.
-func (w Files) adopt(ctx context.Context, drv dialect.Driver, v *Verdict) error {
+// noteAdopted keeps that files are in effect that did not run.
+func (w Files) noteAdopted(ctx context.Context, drv dialect.Driver, v *Verdict) error {
 	for _, f := range v.adopt {
 		if err := w.note(ctx, drv, ledger.Adopted, f, time.Now()); err != nil {
 			return err
@@ -196,14 +196,14 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	if err := ledger.Migrate(ctx, drv); err != nil {
 		return v, err
 	}
-	if err := w.adopt(ctx, drv, v); err != nil {
+	if err := w.noteAdopted(ctx, drv, v); err != nil {
 		return v, err
 	}
 	for _, f := range v.pending {
 		started := time.Now()
 		if err := f.run(ctx, drv); err != nil {
-			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was left as it was: %v", set, err).
-				WithHint("Mend the data or the file (then `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
+			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
+				WithHint("Fix the data or the file (then run `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
 		}
 		if err := w.note(ctx, drv, ledger.File, f, started); err != nil {
 			return v, err

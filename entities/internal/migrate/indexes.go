@@ -14,7 +14,7 @@ import (
 
 // indexes returns what has to be dropped before changes of the tables, and made after
 // them, so that the indexes of words are those of the schema. A table that is copied
-// or dropped takes its triggers with it, so its index is made anew.
+// or dropped takes its triggers with it, so its index is rebuilt.
 func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []schema.Change) (drops, makes []*migrate.Change, err error) {
 	d := sqltext.Dialect(sqltext.SQLite{})
 	if drv.Dialect() == dialect.Postgres {
@@ -31,28 +31,28 @@ func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []sche
 			if err != nil {
 				return nil, nil, err
 			}
-			if complete[0] && !copies(drv, changes, x.Table) {
+			if complete[0] && !copiesAnyTable(drv, changes, x.Table) {
 				there = slices.Delete(there, i, i+1)
 				continue
 			}
 		}
-		makes = append(makes, written(d.MakeIndex(x))...)
+		makes = append(makes, writeStatements(d.MakeIndex(x))...)
 	}
 	for _, name := range there {
-		drops = append(drops, written(d.DropIndex(name))...)
+		drops = append(drops, writeStatements(d.DropIndex(name))...)
 	}
 	return drops, makes, nil
 }
 
-// copies reports whether changes copy a table, which only SQLite does.
-func copies(drv dialect.Driver, changes []schema.Change, table string) bool {
+// copiesAnyTable reports whether changes copy a table, which only SQLite does.
+func copiesAnyTable(drv dialect.Driver, changes []schema.Change, table string) bool {
 	return drv.Dialect() == dialect.SQLite && slices.ContainsFunc(changes, func(c schema.Change) bool {
 		m, ok := c.(*schema.ModifyTable)
-		return ok && m.T.Name == table && slices.ContainsFunc(m.Changes, rebuilds)
+		return ok && m.T.Name == table && slices.ContainsFunc(m.Changes, copiesTable)
 	})
 }
 
-func written(statements []sqltext.Statement) []*migrate.Change {
+func writeStatements(statements []sqltext.Statement) []*migrate.Change {
 	out := make([]*migrate.Change, len(statements))
 	for i, s := range statements {
 		out[i] = &migrate.Change{Cmd: s.Text, Comment: s.Comment}

@@ -187,10 +187,10 @@ func TestBadDirectoriesAreRefused(t *testing.T) {
 	}{
 		"a name without a version": {map[string]string{"init.sql": "SELECT 1;"}, "VERSION_NAME.sql"},
 		"the same version twice":   {map[string]string{"1_a.sql": "SELECT 1;", "1_b.sql": "SELECT 1;"}, "same version as 1_a.sql"},
-		"another database":         {map[string]string{"1_a.sql": "-- koan:schema 00000001 postgres\n\nSELECT 1;"}, "made for postgres, and the database is sqlite3"},
+		"another database":         {map[string]string{"1_a.sql": "-- koan:schema 00000001 postgres\n\nSELECT 1;"}, "made for postgres, but the database is sqlite3"},
 		"a header that is none":    {map[string]string{"1_a.sql": "-- koan:schema soon\n\nSELECT 1;"}, "first line"},
-		"outside in a later line":  {map[string]string{"1_a.sql": "-- why\n-- atlas:txmode none\nSELECT 1;"}, "outside of a transaction"},
-		"outside a transaction":    {map[string]string{"1_a.sql": "-- atlas:txmode none\n\nSELECT 1;"}, "outside of a transaction"},
+		"outside in a later line":  {map[string]string{"1_a.sql": "-- why\n-- atlas:txmode none\nSELECT 1;"}, "outside a transaction"},
+		"outside a transaction":    {map[string]string{"1_a.sql": "-- atlas:txmode none\n\nSELECT 1;"}, "outside a transaction"},
 		"a checkpoint":             {map[string]string{"1_a.sql": "-- atlas:checkpoint\n\nSELECT 1;"}, "checkpoint"},
 		"an open quote":            {map[string]string{"1_a.sql": "SELECT 'x;"}, "cannot be read"},
 	}
@@ -277,7 +277,7 @@ func TestPlansSayWhatToLookAt(t *testing.T) {
 	p, err := w.Plan(ctx, memory(t), "name", time.Now())
 	require.NoError(t, err)
 	require.Len(t, p.Blocks, 1)
-	require.Contains(t, p.text, "-- Look at this: the new column things.name is required")
+	require.Contains(t, p.text, "-- Review this: the new column things.name is required")
 	path := t.TempDir()
 	file, err := w.Write(p, path)
 	require.NoError(t, err)

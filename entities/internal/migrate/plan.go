@@ -34,12 +34,12 @@ func CheckName(name string) error {
 	if planName.MatchString(name) {
 		return nil
 	}
-	return fault.Newf(fault.InvalidPayload, "%q is no name for a migration", name).
-		WithHint("Use at most 64 small letters, digits, _ and -: add_due_date.")
+	return fault.Newf(fault.InvalidPayload, "%q is not a valid name for a migration", name).
+		WithHint("Use at most 64 lower-case letters, digits, _ and -, such as add_due_date.")
 }
 
 // Plan compares what the directory leads to, run on a scratch place, with the
-// schema. It gives nil where they are the same and the last file says so.
+// schema. It returns nil if they are the same and the last file says so.
 func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, now time.Time) (*Plan, error) {
 	if err := w.Replay(ctx, scratch); err != nil {
 		return nil, err
@@ -56,22 +56,22 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	if err != nil {
 		return nil, err
 	}
-	if len(d.plan.Changes) == 0 && w.Dir.leads() == w.Hash {
+	if len(d.plan.Changes) == 0 && w.Dir.schemaHash() == w.Hash {
 		return nil, nil
 	}
 	version := now.UTC().Format(versionForm)
 	if last := w.Dir.last(); version <= last {
 		return nil, fault.Newf(fault.ServiceUnavailable, "the last migration in %s is %s, which is not in the past", w.Dir.place, last).
-			WithHint("Wait a second, or look at the machine's clock.")
+			WithHint("Wait a second, or check the machine's clock.")
 	}
 	d.plan.Version, d.plan.Name = version, name
 	file, err := migrate.DefaultFormatter.FormatFile(d.plan)
 	if err != nil {
 		return nil, err
 	}
-	head := header + text(w.Hash) + " " + scratch.Dialect() + "\n\n"
+	head := header + hashText(w.Hash) + " " + scratch.Dialect() + "\n\n"
 	for _, b := range d.Blocks {
-		head += "-- Look at this: " + b + ".\n"
+		head += "-- Review this: " + b + ".\n"
 	}
 	if len(d.Blocks) > 0 {
 		head += "\n"
@@ -84,13 +84,13 @@ func (w Files) Replay(ctx context.Context, scratch dialect.Driver) error {
 	for _, f := range w.Dir.files {
 		if err := f.run(ctx, scratch); err != nil {
 			return fault.Newf(fault.ServiceUnavailable, "the migrations in %s do not run from the start: %v", w.Dir.place, err).
-				WithHint("Mend the file, then `%s hash`.", w.Command).Because(err)
+				WithHint("Fix the file, then run `%s hash`.", w.Command).Because(err)
 		}
 	}
 	return nil
 }
 
-// Write puts a plan into the directory at path, with its sum, and gives the file's
+// Write puts a plan into the directory at path, with its sum, and returns the file's
 // path. Nothing is there where it fails.
 func (w Files) Write(p *Plan, path string) (string, error) {
 	file := filepath.Join(path, p.name)
@@ -120,7 +120,7 @@ func (w Files) Write(p *Plan, path string) (string, error) {
 }
 
 // Sum checks that the files of the directory at path run from the start, and
-// writes atlas.sum anew. It says where they do not lead to the schema.
+// rewrites atlas.sum. It says where they do not lead to the schema.
 func (w Files) Sum(ctx context.Context, scratch dialect.Driver, path string) (note string, err error) {
 	if err := w.Replay(ctx, scratch); err != nil {
 		return "", err
@@ -137,8 +137,8 @@ func (w Files) Sum(ctx context.Context, scratch dialect.Driver, path string) (no
 	if err != nil {
 		return "", err
 	}
-	if w.Dir.leads() == w.Hash && len(d.plan.Changes) > 0 {
-		note = "the files say that they lead to this build's schema, and do not: " + strings.Join(d.Statements(), "; ")
+	if w.Dir.schemaHash() == w.Hash && len(d.plan.Changes) > 0 {
+		note = "the files claim to lead to this build's schema, but do not: " + strings.Join(d.Statements(), "; ")
 	}
 	if err := writeSum(path); err != nil {
 		return "", fault.Newf(fault.ServiceUnavailable, "%s cannot be written: %v", filepath.Join(path, migrate.HashFileName), err).

@@ -72,8 +72,8 @@ func (s *Schema) known(ctx context.Context, drv dialect.Driver) (ledger.Tables, 
 	return s.names, nil
 }
 
-// text is a hash as people read it.
-func text(hash int32) string { return fmt.Sprintf("%08x", uint32(hash)) }
+// hashText is a hash as people read it.
+func hashText(hash int32) string { return fmt.Sprintf("%08x", uint32(hash)) }
 
 // system is what the tables of the ledger begin with: no migration touches them.
 const system = "koan_"
@@ -99,7 +99,7 @@ func (s *Schema) desired(ctx context.Context, drv dialect.Driver) (*schema.Schem
 		})
 	}
 	var err error
-	if m, err = entschema.NewMigrate(enforcing{drv}, entschema.WithHooks(read)); err != nil {
+	if m, err = entschema.NewMigrate(foreignKeysOn{drv}, entschema.WithHooks(read)); err != nil {
 		return nil, err
 	}
 	if err := m.Create(ctx, s.Tables...); err != nil {
@@ -111,11 +111,11 @@ func (s *Schema) desired(ctx context.Context, drv dialect.Driver) (*schema.Schem
 	return out, nil
 }
 
-// enforcing answers ent, which asks whether SQLite enforces foreign keys: not in a
+// foreignKeysOn answers ent, which asks whether SQLite enforces foreign keys: not in a
 // transaction that may rebuild tables. The backend checks them at its end.
-type enforcing struct{ dialect.Driver }
+type foreignKeysOn struct{ dialect.Driver }
 
-func (e enforcing) Query(ctx context.Context, query string, args, v any) error {
+func (e foreignKeysOn) Query(ctx context.Context, query string, args, v any) error {
 	if query == "PRAGMA foreign_keys" {
 		query = "SELECT 1"
 	}

@@ -70,10 +70,10 @@ type Way interface {
 	Made(ctx context.Context, drv dialect.Driver) error
 	// Judge says how a set stands, without changing anything.
 	Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error)
-	// Open makes a set current where that needs nobody's consent, and gives what it
+	// Open makes a set current where that needs nobody's consent, and returns what it
 	// found. What is not current afterwards must not be worked with.
 	Open(ctx context.Context, drv dialect.Driver) (*Verdict, error)
-	// Apply makes a set current on somebody's command, and gives what it found and
+	// Apply makes a set current on somebody's command, and returns what it found and
 	// did. With drop it also does what loses data. Its error is a fault where the
 	// state of the set stands in the way.
 	Apply(ctx context.Context, drv dialect.Driver, set string, drop bool) (*Verdict, error)
@@ -144,7 +144,7 @@ func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 	}
 	v := &Verdict{State: Current, set: s, At: "unknown"}
 	if s.Known {
-		v.At = text(s.Schema)
+		v.At = hashText(s.Schema)
 		if s.Schema == w.Hash {
 			return v, nil
 		}
@@ -153,26 +153,26 @@ func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 		return nil, err
 	}
 	v.State = Behind
-	v.Why, v.Do = "they lack what the schema has added", fmt.Sprintf("They are migrated at the set's next use, or now with `%s apply`.", w.Command)
+	v.Why, v.Do = "they lack what was added to the schema", fmt.Sprintf("They are migrated at the set's next use, or now with `%s apply`.", w.Command)
 	switch {
-	case filed(s):
-		v.State, v.Why = Apart, "they are kept by the files of a migration directory, which nothing may change in place"
+	case hasFileSteps(s):
+		v.State, v.Why = Apart, "they are managed by a migration directory and must not be changed in place"
 		v.Do = "Set `migrations.mode` to versioned."
-	case seen(s, w.Hash):
-		v.State, v.Why = Ahead, fmt.Sprintf("they have been brought beyond this build's schema %s, to %s", text(w.Hash), text(s.Schema))
-		v.Do = fmt.Sprintf("Run the newer build. To go back, and lose what the newer one has added: `%s apply --drop`.", w.Command)
+	case hadSchema(s, w.Hash):
+		v.State, v.Why = Ahead, fmt.Sprintf("they were migrated beyond this build's schema %s, to %s", hashText(w.Hash), hashText(s.Schema))
+		v.Do = fmt.Sprintf("Run the newer build. To go back and lose what the newer one added: `%s apply --drop`.", w.Command)
 	case len(v.diff.Blocks) > 0:
 		v.State, v.Why = Apart, strings.Join(v.diff.Blocks, "; ")
 		v.Do = fmt.Sprintf("Give the field a default or make it optional, or plan a migration that fills it: `%s plan NAME`.", w.Command)
 	case len(v.diff.Losses) > 0:
 		v.State, v.Why = Ahead, "to become its own, the migration "+strings.Join(v.diff.Losses, ", ")
-		v.Do = fmt.Sprintf("If a newer build made them, run that one. If the schema has dropped something, consent to the loss: `%s apply --drop`.", w.Command)
+		v.Do = fmt.Sprintf("If a newer build made them, run that one. If something was removed from the schema, accept the loss: `%s apply --drop`.", w.Command)
 	}
 	return v, nil
 }
 
-// filed reports whether a file has changed the set.
-func filed(s ledger.Set) bool {
+// hasFileSteps reports whether a file has changed the set.
+func hasFileSteps(s ledger.Set) bool {
 	for _, step := range s.Steps {
 		if step.Kind == ledger.File {
 			return true
@@ -181,9 +181,9 @@ func filed(s ledger.Set) bool {
 	return false
 }
 
-// seen reports whether a set had a schema before the one it has, and nobody has
+// hadSchema reports whether a set had a schema before the one it has, and nobody has
 // consented to go back since.
-func seen(s ledger.Set, hash int32) bool {
+func hadSchema(s ledger.Set, hash int32) bool {
 	for _, step := range slices.Backward(s.Steps) {
 		if step.Schema == hash {
 			return true
@@ -205,13 +205,13 @@ func (w InPlace) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error)
 	case Current:
 		return v, ledger.Migrate(ctx, drv) // the ledger's own tables may be older
 	case Behind:
-		return v, w.change(ctx, drv, ledger.Auto, v)
+		return v, w.applyDiff(ctx, drv, ledger.Auto, v)
 	}
 	return v, nil
 }
 
-// change makes the difference, and says so in the verdict.
-func (w InPlace) change(ctx context.Context, drv dialect.Driver, kind ledger.Kind, v *Verdict) error {
+// applyDiff makes the difference, and says so in the verdict.
+func (w InPlace) applyDiff(ctx context.Context, drv dialect.Driver, kind ledger.Kind, v *Verdict) error {
 	started := time.Now()
 	if err := v.diff.execute(ctx, drv); err != nil {
 		return err
@@ -229,10 +229,10 @@ func (w InPlace) Apply(ctx context.Context, drv dialect.Driver, set string, drop
 	if err != nil || v.State == Current {
 		return v, err
 	}
-	if !drop || filed(v.set) || len(v.diff.Blocks) > 0 {
+	if !drop || hasFileSteps(v.set) || len(v.diff.Blocks) > 0 {
 		return v, v.Fault(set)
 	}
-	return v, w.change(ctx, drv, ledger.Consented, v)
+	return v, w.applyDiff(ctx, drv, ledger.Consented, v)
 }
 
 // Did says what was done to a set.
@@ -241,7 +241,7 @@ func (v *Verdict) Did() string {
 	case len(v.pending) > 0:
 		return "ran " + strings.Join(v.Pending, ", ")
 	case len(v.adopt) > 0:
-		return "found them in effect: nothing to run"
+		return "found them already in effect: nothing to run"
 	case v.diff != nil && len(v.diff.Statements()) > 0:
 		return plural(len(v.diff.Statements()), "statement")
 	case v.diff != nil:

@@ -42,22 +42,22 @@ type address struct {
 func parse(url, app string) (*address, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, refuse("the URL of the database cannot be read: %v", err)
+		return nil, invalidURL("the URL of the database is not valid: %v", err)
 	}
 	a := &address{config: config, prefix: prefixOf(app), conns: defaultConns}
 	if given, ok := config.RuntimeParams[paramPrefix]; ok {
 		if !prefixes.MatchString(given) {
-			return nil, refuse("%s is lower-case letters, digits and _, at most %d, not %q", paramPrefix, maxPrefix, given)
+			return nil, invalidURL("%s must be lower-case letters, digits and _, at most %d of them, not %q", paramPrefix, maxPrefix, given)
 		}
 		a.prefix = given
 	}
 	if given, ok := config.RuntimeParams[paramPool]; ok {
 		if a.conns, err = strconv.Atoi(given); err != nil || a.conns < 2 || a.conns > maxConns {
-			return nil, refuse("%s is a number from 2 to %d, not %q", paramPool, maxConns, given)
+			return nil, invalidURL("%s must be a number from 2 to %d, not %q", paramPool, maxConns, given)
 		}
 	}
 	if _, ok := config.RuntimeParams["search_path"]; ok {
-		return nil, refuse("the URL of the database has a search_path; each set has a schema of its own, see %s", paramPrefix)
+		return nil, invalidURL("the URL of the database must not have a search_path: each set has its own schema, see %s", paramPrefix)
 	}
 	delete(config.RuntimeParams, paramPrefix)
 	delete(config.RuntimeParams, paramPool)
@@ -80,9 +80,9 @@ func parse(url, app string) (*address, error) {
 	return a, nil
 }
 
-func refuse(format string, args ...any) error {
+func invalidURL(format string, args ...any) error {
 	return fault.Newf(fault.ServiceUnavailable, format, args...).WithPath("/database").
-		WithHint("Set `database` to postgres://USER:PASSWORD@HOST/DATABASE; docs/howto/postgresql.md shows what else it can say.")
+		WithHint("Set `database` to postgres://USER:PASSWORD@HOST/DATABASE; docs/howto/postgresql.md lists its parameters.")
 }
 
 // prefixOf makes an app's name a prefix. Names that are too long end in a digest,

@@ -38,7 +38,7 @@ const (
 type conversation struct {
 	server  *Server
 	pool    *sql.DB      // where its connection comes from
-	attempt *run.Attempt // nil for what is no part of a run
+	attempt *run.Attempt // nil for what is not part of a run
 	level   string
 	careful bool // reads have savepoints
 
@@ -92,26 +92,26 @@ func (s *Server) join(a *run.Attempt) *conversation {
 	return c
 }
 
-// own begins a transaction that is no part of a run.
-func (s *Server) own(pool *sql.DB, level string) *Tx {
+// beginOwn begins a transaction that is not part of a run.
+func (s *Server) beginOwn(pool *sql.DB, level string) *Tx {
 	return &Tx{c: &conversation{server: s, pool: pool, members: 1, level: level}}
 }
 
-// alone reports whether the attempt should not share the lock of a set that it writes
+// locksExclusively reports whether the attempt should not share the lock of a set that it writes
 // to.
-func (c *conversation) alone() bool {
+func (c *conversation) locksExclusively() bool {
 	return c.attempt != nil && (c.attempt.Number() > 1 || !c.attempt.Run().Spec().Atomic)
 }
 
-// persistent reports whether the attempt takes the lock even where nobody knows that it
+// locksAlways reports whether the attempt takes the lock even where nobody knows that it
 // writes, since it has been stale too often.
-func (c *conversation) persistent() bool { return c.attempt != nil && c.attempt.Number() > 2 }
+func (c *conversation) locksAlways() bool { return c.attempt != nil && c.attempt.Number() > 2 }
 
-// fresh reports whether nothing was read yet.
-func (c *conversation) fresh() bool { return c.sent == 0 }
+// hasNotRead reports whether nothing was read yet.
+func (c *conversation) hasNotRead() bool { return c.sent == 0 }
 
-// enter has the next statement look for names in a set's schema.
-func (c *conversation) enter(d *Database) {
+// setSearchPath has the next statement look for names in a set's schema.
+func (c *conversation) setSearchPath(d *Database) {
 	if c.state == idle {
 		c.state = open
 		c.due = "BEGIN " + c.level + ";SET LOCAL lock_timeout TO " + strconv.FormatInt(c.server.patience.Milliseconds(), 10) + ";"
@@ -122,9 +122,9 @@ func (c *conversation) enter(d *Database) {
 	}
 }
 
-// hold has the next statement run with the session variables of its context. They
+// setVariables has the next statement run with the session variables of its context. They
 // hold in a transaction, so a statement with any is not without one.
-func (c *conversation) hold(ctx context.Context, d *Database) error {
+func (c *conversation) setVariables(ctx context.Context, d *Database) error {
 	want, err := backend.Variables(ctx)
 	if err != nil || slices.Equal(c.vars, want) {
 		return err
@@ -137,7 +137,7 @@ func (c *conversation) hold(ctx context.Context, d *Database) error {
 	if c.state == single {
 		c.state = idle
 	}
-	c.enter(d)
+	c.setSearchPath(d)
 	for _, statement := range Variables(c.vars, want) {
 		c.due += statement + ";"
 	}
@@ -145,11 +145,11 @@ func (c *conversation) hold(ctx context.Context, d *Database) error {
 	return nil
 }
 
-var errPath = errors.New("the app sets the session variable search_path, which says where the set is")
+var errPath = errors.New("the app sets the session variable search_path, which selects the schema of the set")
 
 // ready makes the connection ready for a statement of a set.
 func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
-	if err := c.hold(ctx, d); err != nil {
+	if err := c.setVariables(ctx, d); err != nil {
 		return err
 	}
 	if c.state == single {
@@ -158,7 +158,7 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 		}
 		return err
 	}
-	c.enter(d)
+	c.setSearchPath(d)
 	if c.conn == nil {
 		if c.conn, err = c.pool.Conn(ctx); err != nil {
 			return err
@@ -175,11 +175,11 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	if errors.As(err, &refused) { // a lock was not given, and the savepoints behind it are not there
 		c.broken = err
 	}
-	return c.noted(err)
+	return c.noteError(err)
 }
 
-// noted remembers an error that only a new attempt mends.
-func (c *conversation) noted(err error) error {
+// noteError remembers an error that only a new attempt mends.
+func (c *conversation) noteError(err error) error {
 	if err == nil || !Again(err) {
 		return err
 	}
@@ -187,17 +187,17 @@ func (c *conversation) noted(err error) error {
 	return fmt.Errorf("%w: %w", run.ErrStale, err)
 }
 
-// met is noted for a statement. One that the server refused outside of a savepoint
+// noteStatementError is noted for a statement. One that the server refused outside of a savepoint
 // has spoilt the transaction; the next attempt has savepoints around all its reads,
 // so that there it spoils nothing.
-func (c *conversation) met(ctx context.Context, err error) error {
+func (c *conversation) noteStatementError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	var refused *pgconn.PgError
 	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Run().Spec().Atomic || Again(err) ||
 		!errors.As(err, &refused) || ctx.Err() != nil {
-		return c.noted(err)
+		return c.noteError(err)
 	}
 	if _, taped := c.attempt.Tape().Value("", carefulSlot, func() (any, error) { return true, nil }); taped != nil {
 		return err
@@ -206,18 +206,18 @@ func (c *conversation) met(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", run.ErrStale, err)
 }
 
-// save opens a savepoint.
-func (c *conversation) save() savepoint {
+// openSavepoint opens a savepoint.
+func (c *conversation) openSavepoint() savepoint {
 	s := savepoint{name: "koan_" + strconv.Itoa(len(c.saves)+1), path: c.path, vars: c.vars, sent: c.sent, mark: len(c.due), depth: len(c.saves)}
 	c.saves = append(c.saves, s)
 	c.due += "SAVEPOINT " + s.name + ";"
 	return s
 }
 
-var errAborted = errors.New("a statement failed before, and what came after it did not see that; PostgreSQL undoes all of it")
+var errAborted = errors.New("an earlier statement failed and its error was ignored, so PostgreSQL rolled back everything")
 
-// leave closes a savepoint.
-func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
+// closeSavepoint closes a savepoint.
+func (c *conversation) closeSavepoint(ctx context.Context, s savepoint, ok bool) error {
 	c.saves = c.saves[:s.depth] // a panic may have left those inside of it
 	switch {
 	case c.state != open || c.stale:
@@ -226,28 +226,28 @@ func (c *conversation) leave(ctx context.Context, s savepoint, ok bool) error {
 		c.due, c.path, c.vars = c.due[:s.mark], s.path, s.vars
 		return nil
 	case !ok:
-		return c.back(ctx, s)
+		return c.rollbackTo(ctx, s)
 	case c.aborted():
-		return errors.Join(errAborted, c.back(ctx, s))
+		return errors.Join(errAborted, c.rollbackTo(ctx, s))
 	}
 	c.lazy += "RELEASE SAVEPOINT " + s.name + ";"
 	return nil
 }
 
-// back undoes what happened since a savepoint. Savepoints inside of it are gone. It
+// rollbackTo undoes what happened since a savepoint. Savepoints inside of it are gone. It
 // ends in the reason where the savepoint may not be there.
-func (c *conversation) back(ctx context.Context, s savepoint) error {
+func (c *conversation) rollbackTo(ctx context.Context, s savepoint) error {
 	if c.broken != nil {
 		return c.broken
 	}
 	c.due, c.lazy, c.path, c.vars = "", "", s.path, s.vars
 	_, err := c.conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
 	c.lazy = "RELEASE SAVEPOINT " + s.name + ";"
-	return c.noted(err)
+	return c.noteError(err)
 }
 
-// recover goes back to the last savepoint if the transaction is spoilt.
-func (c *conversation) recover(ctx context.Context) error {
+// recoverFromError goes back to the last savepoint if the transaction is spoilt.
+func (c *conversation) recoverFromError(ctx context.Context) error {
 	if c.broken != nil {
 		return c.broken
 	}
@@ -258,7 +258,7 @@ func (c *conversation) recover(ctx context.Context) error {
 	if s.sent == c.sent {
 		return nil
 	}
-	err := c.back(ctx, s)
+	err := c.rollbackTo(ctx, s)
 	c.lazy = "" // it stays open
 	return err
 }
@@ -297,23 +297,23 @@ func (c *conversation) commit(ctx context.Context) error {
 			return errAborted
 		}
 		if _, err := c.conn.ExecContext(ctx, "COMMIT"); err != nil {
-			return c.undecided(c.noted(err))
+			return c.unknownOutcome(c.noteError(err))
 		}
 	}
 	c.end()
 	return nil
 }
 
-// undecided says that nobody heard how a commit ended. There is nothing left to
+// unknownOutcome says that nobody heard how a commit ended. There is nothing left to
 // roll back then, and others may need the connection's place.
-func (c *conversation) undecided(err error) error {
+func (c *conversation) unknownOutcome(err error) error {
 	var answered *pgconn.PgError
 	if errors.As(err, &answered) {
 		return err
 	}
 	c.end()
-	return fault.New(fault.OutcomeUnknown, "the connection to the database broke while it committed").
-		WithHint("Read the data to see whether the change is there.").Because(err)
+	return fault.New(fault.OutcomeUnknown, "the connection to the database broke during the commit").
+		WithHint("Read the data to see whether the change was made.").Because(err)
 }
 
 // rollback ends the transaction without effect.

@@ -28,7 +28,7 @@ func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backe
 	if d.draft != nil {
 		d.draft.begin(t)
 	}
-	if write || t.c.persistent() {
+	if write || t.c.locksAlways() {
 		if err := t.Write(ctx); err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backe
 // Driver implements backend.Database.
 func (d *Database) Driver() dialect.Driver {
 	return backend.NewBaseDriver(dialect.Postgres, d, func(context.Context) (dialect.Tx, error) {
-		t := d.server.own(d.server.pool, "") // in the level of isolation that the server is set to
+		t := d.server.beginOwn(d.server.pool, "") // in the level of isolation that the server is set to
 		t.d = d
 		return ownTx{t.Driver(), t}, nil
 	})

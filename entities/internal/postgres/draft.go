@@ -33,7 +33,7 @@ func (s *Server) Draft(ctx context.Context, set string) (d backend.Draft, attach
 	}
 	there, err := s.exists(ctx, s.database(set))
 	if err != nil {
-		return nil, nil, nil, s.trouble(set, err)
+		return nil, nil, nil, s.openFault(set, err)
 	}
 	if there {
 		return nil, nil, nil, nil
@@ -71,7 +71,7 @@ func (d *Draft) make(ctx context.Context) error {
 	}
 	d.made = true
 	if err := d.server.create(ctx, inside(d.Database, d.tx)); err != nil {
-		return d.stale(fmt.Errorf("make the set %q: %w", d.set, err))
+		return d.staleIfMade(fmt.Errorf("make the set %q: %w", d.set, err))
 	}
 	return nil
 }
@@ -95,27 +95,27 @@ func (d *Draft) finish(ctx context.Context) error {
 	}
 	to := d.server.schemaOf(d.set)
 	if _, err := d.tx.ExecContext(ctx, "ALTER SCHEMA "+quoted(d.schema)+" RENAME TO "+quoted(to)); err != nil {
-		return d.stale(err)
+		return d.staleIfMade(err)
 	}
 	if _, err := d.tx.ExecContext(ctx, "INSERT INTO "+d.server.table()+" (name, version) VALUES ($1, $2)", d.set, d.server.schema.Version); err != nil {
-		return d.stale(err)
+		return d.staleIfMade(err)
 	}
 	d.schema = to
 	return nil
 }
 
-// stale is run.ErrStale where somebody else has made the set.
-func (d *Draft) stale(err error) error {
-	if madeMeanwhile(err) {
+// staleIfMade is run.ErrStale where somebody else has made the set.
+func (d *Draft) staleIfMade(err error) error {
+	if isMadeMeanwhile(err) {
 		d.tx.c.stale = true
 		return fmt.Errorf("%w: %w", run.ErrStale, err)
 	}
 	return err
 }
 
-// madeMeanwhile reports whether a set could not be made because somebody else has made
+// isMadeMeanwhile reports whether a set could not be made because somebody else has made
 // it.
-func madeMeanwhile(err error) bool {
+func isMadeMeanwhile(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && (refused.Code == takenSchema || refused.Code == unique)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 )
 
-// ownConns is how many connections serve what is no set's.
+// ownConns is how many connections serve data outside the sets.
 const ownConns = 4
 
 var _ backend.Owner = (*Server)(nil)
 
 // Own implements backend.Owner: the schema that has the table of sets.
 func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) {
-	err := s.alone(ctx, s.prefix, func(t *Tx) error {
+	err := s.withSetLock(ctx, s.prefix, func(t *Tx) error {
 		for _, statement := range statements {
 			if _, err := t.ExecContext(ctx, statement); err != nil {
 				return err
@@ -27,11 +27,11 @@ func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 		return nil
 	})
 	if err != nil {
-		return nil, s.trouble(s.prefix, err)
+		return nil, s.openFault(s.prefix, err)
 	}
 	db := s.address.open(ownConns)
 	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(away(s.config, err), db.Close())
+		return nil, errors.Join(unreachableFault(s.config, err), db.Close())
 	}
 	return db, nil
 }
@@ -45,4 +45,4 @@ func (s *Server) Observe(context.Context) (dialect.Driver, error) {
 }
 
 // OwnPlace implements backend.Owner.
-func (s *Server) OwnPlace() string { return "schema " + s.prefix + " of " + where(s.config) }
+func (s *Server) OwnPlace() string { return "schema " + s.prefix + " of " + serverAddress(s.config) }

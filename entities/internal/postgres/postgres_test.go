@@ -429,7 +429,7 @@ func TestCommitThatNobodyHearsOf(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	server := pgtest.Server(t)
 	for url, says := range map[string]string{
-		"postgres://u:secret@h:port/d":                        "cannot be read",
+		"postgres://u:secret@h:port/d":                        "is not valid",
 		server + "&search_path=x":                             "search_path",
 		server + "&schema_prefix=X":                           "schema_prefix",
 		server + "&pool_max_conns=1":                          "pool_max_conns",

@@ -92,22 +92,22 @@ func (s *Server) begin(ctx context.Context) error {
 	err := s.keeper.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
 		Scan(&s.version, &encoding, &sets)
 	if err != nil {
-		return unreachable(s.config, err)
+		return unreachableError(s.config, err)
 	}
 	if encoding != "UTF8" {
-		return fault.Newf(fault.ServiceUnavailable, "the database %s is encoded in %s", s.config.Database, encoding).
-			WithHint("Use a database that was made with ENCODING 'UTF8'.")
+		return fault.Newf(fault.ServiceUnavailable, "the database %s has the encoding %s", s.config.Database, encoding).
+			WithHint("Use a database that was created with ENCODING 'UTF8'.")
 	}
 	if sets.Valid {
 		return nil
 	}
-	err = s.alone(ctx, s.prefix, func(t *Tx) error {
+	err = s.withSetLock(ctx, s.prefix, func(t *Tx) error {
 		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
 CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
 		return err
 	})
 	if err != nil {
-		return s.trouble(s.prefix, err)
+		return s.openFault(s.prefix, err)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{} }
 
 // Place implements backend.Backend.
 func (s *Server) Place() string {
-	return fmt.Sprintf("PostgreSQL %s at %s, schemas %s.*", s.version, where(s.config), s.prefix)
+	return fmt.Sprintf("PostgreSQL %s at %s, schemas %s.*", s.version, serverAddress(s.config), s.prefix)
 }
 
 // SpansSets implements backend.Backend.
@@ -130,7 +130,7 @@ func (s *Server) SpansSets() bool { return true }
 func (s *Server) Sets(ctx context.Context) (out []string, err error) {
 	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
 	if err != nil {
-		return nil, away(s.config, err)
+		return nil, unreachableFault(s.config, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -148,7 +148,7 @@ func (s *Server) Sets(ctx context.Context) (out []string, err error) {
 func (s *Server) Reach(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
-		return away(s.config, err)
+		return unreachableFault(s.config, err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	var readOnly, there bool
@@ -157,9 +157,9 @@ func (s *Server) Reach(ctx context.Context) error {
 	case err != nil:
 		return fault.New(fault.ServiceUnavailable, "the database does not answer").Because(err)
 	case readOnly:
-		return fault.New(fault.ServiceUnavailable, "the database takes no writes").Because(errors.New(where(s.config) + " only reads: it is a standby, perhaps"))
+		return fault.New(fault.ServiceUnavailable, "the database is read-only").Because(errors.New(serverAddress(s.config) + " is read-only: it may be a standby"))
 	case !there:
-		return fault.New(fault.ServiceUnavailable, "the ledger is gone").Because(errors.New("there is no schema " + s.prefix + " at " + where(s.config)))
+		return fault.New(fault.ServiceUnavailable, "the ledger is missing").Because(errors.New("there is no schema " + s.prefix + " at " + serverAddress(s.config)))
 	}
 	return nil
 }

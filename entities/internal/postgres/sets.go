@@ -20,15 +20,15 @@ import (
 // open returns a set, creating or migrating it where it has to be.
 func (s *Server) open(ctx context.Context, set string) (backend.Database, any, error) {
 	d := s.database(set)
-	current, err := s.current(ctx, s.keeper, d)
+	current, err := s.isCurrent(ctx, s.keeper, d)
 	if err == nil && !current {
-		prepare := func() error { return s.alone(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) }) }
-		if err = prepare(); madeMeanwhile(err) { // by a run's first write
+		prepare := func() error { return s.withSetLock(ctx, d.schema, func(t *Tx) error { return s.prepare(ctx, t, d) }) }
+		if err = prepare(); isMadeMeanwhile(err) { // by a run's first write
 			err = prepare()
 		}
 	}
 	if err != nil {
-		return nil, nil, s.trouble(set, err)
+		return nil, nil, s.openFault(set, err)
 	}
 	var attached any
 	if s.schema.Attach != nil {
@@ -43,8 +43,8 @@ func (s *Server) database(set string) *Database {
 	return &Database{server: s, set: set, schema: s.schemaOf(set)}
 }
 
-// trouble says what stands in the way of opening a set.
-func (s *Server) trouble(set string, err error) error {
+// openFault says what stands in the way of opening a set.
+func (s *Server) openFault(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return err
@@ -53,17 +53,17 @@ func (s *Server) trouble(set string, err error) error {
 		return known
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).
-		WithHint("Look at the server's log, and whether the app's role may create schemas and tables.").
-		Because(fmt.Errorf("PostgreSQL at %s: %w", where(s.config), err))
+		WithHint("Check the server's log, and that the app's role may create schemas and tables.").
+		Because(fmt.Errorf("PostgreSQL at %s: %w", serverAddress(s.config), err))
 }
 
-// asker is what a version is read from.
-type asker interface {
+// rowQuerier is what a version is read from.
+type rowQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// current reports whether a set exists with the schema's version.
-func (s *Server) current(ctx context.Context, q asker, d *Database) (yes bool, err error) {
+// isCurrent reports whether a set exists with the schema's version.
+func (s *Server) isCurrent(ctx context.Context, q rowQuerier, d *Database) (yes bool, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT version FROM "+s.table()+" WHERE name = $1 AND EXISTS (SELECT FROM pg_namespace WHERE nspname = $2)", d.set, d.schema)
 	if err != nil {
 		return false, err
@@ -79,10 +79,10 @@ func (s *Server) current(ctx context.Context, q asker, d *Database) (yes bool, e
 	return yes, rows.Err()
 }
 
-// alone runs fn in a transaction of its own while nobody else, in any process,
+// withSetLock runs fn in a transaction of its own while nobody else, in any process,
 // creates or migrates what has this name.
-func (s *Server) alone(ctx context.Context, name string, fn func(*Tx) error) error {
-	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
+func (s *Server) withSetLock(ctx context.Context, name string, fn func(*Tx) error) error {
+	t := s.beginOwn(s.keeper, "ISOLATION LEVEL READ COMMITTED")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	sum := sha256.Sum256([]byte("koan " + name))
 	if _, err := t.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(binary.BigEndian.Uint64(sum[:8]))); err != nil {
@@ -97,11 +97,11 @@ func (s *Server) alone(ctx context.Context, name string, fn func(*Tx) error) err
 // prepare creates or migrates a set, under its lock. All of it takes effect at
 // once, or nothing does.
 func (s *Server) prepare(ctx context.Context, t *Tx, d *Database) error {
-	current, err := s.current(ctx, t, d)
+	current, err := s.isCurrent(ctx, t, d)
 	if err != nil || current {
 		return err
 	}
-	missing, err := s.missing(ctx, t, d)
+	missing, err := s.missingFault(ctx, t, d)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,9 @@ func (s *Server) mark(ctx context.Context, w within) error {
 // Look implements backend.Backend.
 func (s *Server) Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
 	d := s.database(set)
-	t := s.own(s.keeper, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	t := s.beginOwn(s.keeper, "ISOLATION LEVEL REPEATABLE READ READ ONLY")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
-	if err := s.there(ctx, t, d); err != nil {
+	if err := s.mustExist(ctx, t, d); err != nil {
 		return err
 	}
 	return fn(ctx, inside(d, t).Driver())
@@ -137,8 +137,8 @@ func (s *Server) Look(ctx context.Context, set string, fn func(ctx context.Conte
 // Change implements backend.Backend.
 func (s *Server) Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
 	d := s.database(set)
-	err := s.alone(ctx, d.schema, func(t *Tx) error {
-		if err := s.there(ctx, t, d); err != nil {
+	err := s.withSetLock(ctx, d.schema, func(t *Tx) error {
+		if err := s.mustExist(ctx, t, d); err != nil {
 			return err
 		}
 		w := inside(d, t)
@@ -159,30 +159,30 @@ func (s *Server) Change(ctx context.Context, set string, fn func(ctx context.Con
 // Scratch implements backend.Backend: a schema that no transaction but this one
 // ever sees.
 func (s *Server) Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error {
-	t := s.own(s.keeper, "ISOLATION LEVEL READ COMMITTED")
+	t := s.beginOwn(s.keeper, "ISOLATION LEVEL READ COMMITTED")
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	d := s.database(":" + rand.Text()) // no set has this name
 	if _, err := t.ExecContext(ctx, "CREATE SCHEMA "+quoted(d.schema)); err != nil {
-		return s.trouble(d.set, err)
+		return s.openFault(d.set, err)
 	}
 	return fn(ctx, inside(d, t).Driver())
 }
 
-// there ends in unknown_set where a set has no data.
-func (s *Server) there(ctx context.Context, t *Tx, d *Database) error {
+// mustExist ends in unknown_set where a set has no data.
+func (s *Server) mustExist(ctx context.Context, t *Tx, d *Database) error {
 	if backend.ValidSet.MatchString(d.set) {
-		missing, err := s.missing(ctx, t, d)
+		missing, err := s.missingFault(ctx, t, d)
 		if err != nil {
-			return s.trouble(d.set, err)
+			return s.openFault(d.set, err)
 		}
 		if !missing {
 			return nil
 		}
 	}
-	return fault.Newf(fault.UnknownSet, "there is no set %q at %s", d.set, where(s.config))
+	return fault.Newf(fault.UnknownSet, "there is no set %q at %s", d.set, serverAddress(s.config))
 }
 
-func (s *Server) missing(ctx context.Context, t *Tx, d *Database) (yes bool, err error) {
+func (s *Server) missingFault(ctx context.Context, t *Tx, d *Database) (yes bool, err error) {
 	rows, err := t.QueryContext(ctx, "SELECT FROM pg_namespace WHERE nspname = $1", d.schema)
 	if err != nil {
 		return false, err
@@ -256,7 +256,7 @@ func (r *recorder) script(schema string) (string, bool) {
 	return text, !r.arguments && text != "" && !strings.Contains(text, schema)
 }
 
-func (r *recorder) hear(query string, args any) {
+func (r *recorder) record(query string, args any) {
 	list, _ := args.([]any)
 	r.arguments = r.arguments || len(list) > 0
 	r.statements = append(r.statements, query)
@@ -269,7 +269,7 @@ type recording struct {
 }
 
 func (r recording) Exec(ctx context.Context, query string, args, v any) error {
-	r.hear(query, args)
+	r.record(query, args)
 	return r.Driver.Exec(ctx, query, args, v)
 }
 
@@ -287,6 +287,6 @@ type recordingTx struct {
 }
 
 func (r recordingTx) Exec(ctx context.Context, query string, args, v any) error {
-	r.hear(query, args)
+	r.record(query, args)
 	return r.Tx.Exec(ctx, query, args, v)
 }

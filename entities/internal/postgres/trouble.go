@@ -19,7 +19,7 @@ import (
 // which are for the log.
 func (s *Server) Trouble(set string, err error) (error, bool) {
 	known, mine := Trouble(set, err)
-	return backend.At("PostgreSQL at "+where(s.config)+", as "+s.config.User, err, known), mine
+	return backend.At("PostgreSQL at "+serverAddress(s.config)+", as "+s.config.User, err, known), mine
 }
 
 // Trouble turns what stands between a set and its database into the fault that it
@@ -31,10 +31,10 @@ func Trouble(set string, err error) (as error, mine bool) {
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) {
-		return unavailable(err, "the database of the set %q cannot be reached", set).WithHint("Try again; if it lasts, the server's log says why."), true
+		return unavailableFault(err, "the database of the set %q cannot be reached", set).WithHint("Try again. If it keeps failing, the server's log says why."), true
 	}
 	if e := answerOf(err); e != nil {
-		return refused(set, e, err), true
+		return serverFault(set, e, err), true
 	}
 	if strings.Contains(err.Error(), "failed to encode args") { // pgx has no type for it
 		return fault.New(fault.InvalidPayload, "a value is out of the range of its column").Because(err), true
@@ -43,43 +43,43 @@ func Trouble(set string, err error) (as error, mine bool) {
 	switch {
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.As(err, &network), pgconn.SafeToRetry(err), strings.HasSuffix(err.Error(), "conn closed"):
-		return unavailable(err, "the connection to the database of the set %q broke", set).
-			WithHint("Try again; if it lasts, look at the database server's log."), true
+		return unavailableFault(err, "the connection to the database of the set %q broke", set).
+			WithHint("Try again. If it keeps failing, check the database server's log."), true
 	}
 	return err, false
 }
 
-func unavailable(err error, format string, args ...any) *fault.Fault {
+func unavailableFault(err error, format string, args ...any) *fault.Fault {
 	return fault.Newf(fault.ServiceUnavailable, format, args...).Because(err)
 }
 
-// refused turns what a server says into a fault. What broke a rule of the tables is
+// serverFault turns what a server says into a fault. What broke a rule of the tables is
 // not for it but for Violation.
-func refused(set string, e *pgconn.PgError, err error) error {
+func serverFault(set string, e *pgconn.PgError, err error) error {
 	invalid := func(message string) *fault.Fault { return fault.New(fault.InvalidPayload, message).Because(err) }
 	const look = "The server's log has the database's own words."
 	switch e.Code {
 	case lockNotGiven, serialization, deadlock:
 		return fault.Newf(fault.SetBusy, "the set %q was not free for writing", set).Because(err)
 	case noPrivilege:
-		return unavailable(err, "the database refuses the app's role").
+		return unavailableFault(err, "the database refuses the app's role").
 			WithHint("Let the role create schemas in the database and own those of the sets; docs/howto/postgresql.md has the statements. %s", look)
 	case readOnlyServer:
-		return unavailable(err, "the database server takes no writes").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
+		return unavailableFault(err, "the database server is read-only").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
 	case noTable, noColumn, noSchema:
-		return unavailable(err, "the tables of the set %q are gone or incomplete", set).WithHint("Restore them, or restart the app to make them anew. %s", look)
+		return unavailableFault(err, "the tables of the set %q are missing or incomplete", set).WithHint("Restore them, or restart the app to create them again. %s", look)
 	case spoiltBefore:
-		return unavailable(err, "a statement failed before, and the transaction with it")
+		return unavailableFault(err, "an earlier statement failed, and the transaction with it")
 	case canceled:
-		return unavailable(err, "the database server stopped the statement").WithHint("Look at its statement_timeout.")
+		return unavailableFault(err, "the database server cancelled the statement").WithHint("Check its statement_timeout.")
 	case diskFull:
-		return unavailable(err, "the disk of the database server is full").WithHint("Make room there.")
+		return unavailableFault(err, "the disk of the database server is full").WithHint("Free disk space there.")
 	case tooLong:
-		return invalid("a text is longer than its column takes")
+		return invalid("a string is too long for its column")
 	case outOfRange:
 		return invalid("a number is out of the range of its column")
 	case noSuchText, notInEncoding:
-		return invalid("texts, also within JSON, have no NUL characters")
+		return invalid("strings, also within JSON, must not contain NUL characters")
 	}
 	switch e.Code[:min(2, len(e.Code))] {
 	case "22":
@@ -87,11 +87,11 @@ func refused(set string, e *pgconn.PgError, err error) error {
 	case "54":
 		return invalid("a value is too large for its column or an index")
 	case "08", "57":
-		return unavailable(err, "the database server ends its connections").WithHint("Try again shortly. %s", look)
+		return unavailableFault(err, "the database server is closing its connections").WithHint("Try again shortly. %s", look)
 	case "53":
-		return unavailable(err, "the database server is out of resources").WithHint("Look at its memory, and at max_connections. %s", look)
+		return unavailableFault(err, "the database server is out of resources").WithHint("Check its memory and max_connections. %s", look)
 	case "58", "XX":
-		return unavailable(err, "the database server failed").WithHint("Look at its disk. %s", look)
+		return unavailableFault(err, "the database server failed").WithHint("Check its disk. %s", look)
 	}
 	return err
 }

@@ -66,10 +66,10 @@ func (t *Tx) Write(ctx context.Context) error {
 		return d.make(ctx)
 	}
 	mode := "ROW EXCLUSIVE"
-	if t.c.fresh() && t.c.alone() {
+	if t.c.hasNotRead() && t.c.locksExclusively() {
 		mode = "EXCLUSIVE"
 	}
-	t.c.enter(t.d)
+	t.c.setSearchPath(t.d)
 	t.c.due += "LOCK TABLE " + quoted(t.d.schema) + ".koan_receipts IN " + mode + " MODE;"
 	t.writing = true
 	return nil
@@ -89,10 +89,10 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error,
 	if t.c.state == single || read && !t.c.careful {
 		return func(bool) error { return nil }, nil
 	}
-	t.c.enter(t.d)
-	s := t.c.save()
+	t.c.setSearchPath(t.d)
+	s := t.c.openSavepoint()
 	clean := context.WithoutCancel(ctx)
-	return func(ok bool) error { return t.c.leave(clean, s, ok) }, nil
+	return func(ok bool) error { return t.c.closeSavepoint(clean, s, ok) }, nil
 }
 
 // Alone implements backend.Tx. A savepoint goes out with the statement.
@@ -106,7 +106,7 @@ func (t *Tx) Recover(ctx context.Context) error {
 	if t.Ended() || t.c.stale {
 		return nil
 	}
-	return t.c.recover(context.WithoutCancel(ctx))
+	return t.c.recoverFromError(context.WithoutCancel(ctx))
 }
 
 // Stale implements backend.Tx.
@@ -121,7 +121,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 		return nil, err
 	}
 	rows, err := t.c.conn.QueryContext(ctx, query, args...)
-	return rows, t.c.met(ctx, err)
+	return rows, t.c.noteStatementError(ctx, err)
 }
 
 // ExecContext implements backend.Querier.
@@ -133,7 +133,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 		return nil, err
 	}
 	result, err := t.c.conn.ExecContext(ctx, query, args...)
-	return result, t.c.met(ctx, err)
+	return result, t.c.noteStatementError(ctx, err)
 }
 
 // Commit implements backend.Tx. The last set of an attempt commits for all; until

@@ -16,50 +16,50 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// unreachable says why there is no connection, on one line, and what to do. It is for
+// unreachableError says why there is no connection, on one line, and what to do. It is for
 // the person at the machine: it names the server.
-func unreachable(config *pgx.ConnConfig, err error) error {
-	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", where(config), strings.Join(reasons(err), "; ")).
-		WithHint("%s", remedy(config, err)).Because(err)
+func unreachableError(config *pgx.ConnConfig, err error) error {
+	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", serverAddress(config), strings.Join(reasons(err), "; ")).
+		WithHint("%s", connectHint(config, err)).Because(err)
 }
 
-// away is unreachable in words for everybody.
-func away(config *pgx.ConnConfig, err error) error {
+// unreachableFault is unreachable in words for everybody.
+func unreachableFault(config *pgx.ConnConfig, err error) error {
 	return fault.New(fault.ServiceUnavailable, "the database cannot be reached").
-		WithHint("Try again; if it lasts, the server's log says why.").Because(unreachable(config, err))
+		WithHint("Try again. If it keeps failing, the server's log says why.").Because(unreachableError(config, err))
 }
 
-// remedy is what to do about a connection that cannot be made.
-func remedy(config *pgx.ConnConfig, err error) string {
+// connectHint is what to do about a connection that cannot be made.
+func connectHint(config *pgx.ConnConfig, err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return remedyOf(config, answer.Code)
+		return serverHint(config, answer.Code)
 	}
 	var name *net.DNSError
 	var network net.Error
 	text := err.Error()
 	switch {
 	case errors.As(err, &name):
-		return fmt.Sprintf("The name %s has no address: correct the host in `database`, or look at the machine's DNS.", config.Host)
+		return fmt.Sprintf("The host name %s cannot be resolved: correct the host in `database`, or check the machine's DNS.", config.Host)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("No server has its socket in %s: start PostgreSQL, or correct the host in `database`.", config.Host)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "Nothing listens there: start PostgreSQL, or correct host and port in `database`."
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return "The host does not answer: correct host and port in `database`, or look at the network and its firewalls."
+		return "The host does not answer: correct host and port in `database`, or check the network and its firewalls."
 	case strings.Contains(text, "tls"), strings.Contains(text, "x509"):
-		return "Look at sslmode, sslrootcert and sslcert in `database`, and at the server's certificate."
+		return "Check sslmode, sslrootcert and sslcert in `database`, and the server's certificate."
 	}
-	return "Look at `database`, the network and the server's log."
+	return "Check `database`, the network and the server's log."
 }
 
-// remedyOf is what to do about a server's own refusal.
-func remedyOf(config *pgx.ConnConfig, code string) string {
+// serverHint is what to do about a server's own refusal.
+func serverHint(config *pgx.ConnConfig, code string) string {
 	switch {
 	case code == "08P01":
-		return "A pooler between the app and the server has to keep sessions: pool_mode = session, and ignore_startup_parameters = search_path."
+		return "A pooler between the app and the server must keep sessions: pool_mode = session, and ignore_startup_parameters = search_path."
 	case strings.HasPrefix(code, "28"):
-		return "Look at the user, the password and the server's pg_hba.conf."
+		return "Check the user, the password and the server's pg_hba.conf."
 	case code == "3D000":
 		return "Create the database: createdb " + config.Database + "."
 	case code == "53300":
@@ -67,10 +67,10 @@ func remedyOf(config *pgx.ConnConfig, code string) string {
 	case code == "57P03":
 		return "The server is starting or stopping: try again shortly."
 	}
-	return "Look at `database` and the server's log."
+	return "Check `database` and the server's log."
 }
 
-func where(config *pgx.ConnConfig) string {
+func serverAddress(config *pgx.ConnConfig) string {
 	if strings.HasPrefix(config.Host, "/") {
 		return config.Host + "/" + config.Database
 	}

@@ -30,7 +30,7 @@ func TestUnreachableServersSayWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct{ url, says, hint string }{
 		"refused":     {"postgres://u:secret@" + closedPort(t) + "/d", "/d cannot be reached: connection refused", "start PostgreSQL"},
 		"no socket":   {"postgres://u:secret@/d?host=/nowhere", "/nowhere/d cannot be reached: no such file or directory", "has its socket in /nowhere"},
-		"no name":     {"postgres://u:secret@nowhere.invalid/d", "nowhere.invalid:5432/d cannot be reached: ", "The name nowhere.invalid has no address"},
+		"no name":     {"postgres://u:secret@nowhere.invalid/d", "nowhere.invalid:5432/d cannot be reached: ", "The host name nowhere.invalid cannot be resolved"},
 		"silent":      {"postgres://u:secret@" + silent + "/d?connect_timeout=1", "/d cannot be reached: ", "The host does not answer"},
 		"no database": {strings.Replace(server, "/postgres?", "/nowhere?", 1), `/nowhere cannot be reached: database "nowhere" does not exist`, "createdb nowhere"},
 		"no role":     {server + "&user=nobody_here", "/postgres cannot be reached: ", "the user, the password"},

@@ -29,7 +29,7 @@ func Variables(have, want []backend.Variable) (statements []string) {
 	return statements
 }
 
-// variable quotes the name of a variable, of which dots are no part.
+// variable quotes the name of a variable, which cannot contain dots.
 func variable(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {

@@ -78,7 +78,7 @@ const (
 )
 
 // Aggregate computes one row per group: {"rows":[...],"truncated":false}. Without
-// groups it is one row, whatever matches. truncated tells that there were more
+// groups it is one row, whatever matches. truncated reports that there were more
 // rows than the limit; without a limit more than DefaultRows end in
 // result_too_large, and more bytes than a call may have in call_too_large.
 func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []byte, err error) {
@@ -88,14 +88,14 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	}
 	rows, err := e.query(ctx, q, e.aggregate(a, most+1))
 	if err != nil {
-		return nil, a.trouble(err)
+		return nil, a.dataFault(err)
 	}
 	defer func() {
 		if err = errors.Join(err, rows.Close()); err != nil {
 			out = nil
 		}
 	}()
-	buf := append(buffer(), `{"rows":[`...)
+	buf := append(getBuffer(), `{"rows":[`...)
 	dest := a.cells(&buf)
 	n := 0
 	for ; n < most && rows.Next(); n++ {
@@ -103,24 +103,24 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 			buf = append(buf, ',')
 		}
 		if err := rows.Scan(dest...); err != nil {
-			return nil, a.trouble(err)
+			return nil, a.dataFault(err)
 		}
 		if buf = append(buf, '}'); len(buf) > e.limit() {
-			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate are larger than a call may be").
-				WithHint("Give a lower `limit`, or group by fewer or shorter fields.")
+			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate exceed the size limit of a call").
+				WithHint("Set a lower `limit`, or group by fewer or shorter fields.")
 		}
 	}
 	more := n == most && rows.Next()
 	if err := rows.Err(); err != nil {
-		return nil, a.trouble(err)
+		return nil, a.dataFault(err)
 	}
 	if more && a.Limit == 0 {
 		return nil, fault.Newf(fault.ResultTooLarge, "the aggregate has more than %d rows", DefaultRows).WithPath("/limit").
-			WithHint("Give `limit` (up to %d) with a sort to get the first ones, group more coarsely, or use `having`.", MaxRows)
+			WithHint("Set `limit` (at most %d) with a sort to get the first rows, group more coarsely, or use `having`.", MaxRows)
 	}
 	buf = append(buf, `],"truncated":`...)
 	buf = append(strconv.AppendBool(buf, more), '}')
-	return (&assembly{out: buf}).done(), nil
+	return (&assembly{out: buf}).bytes(), nil
 }
 
 // aggregate is the statement: the groups as a table of their own, so that having
@@ -148,7 +148,7 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		a.columns[i].expression(b, t)
 		if a.groups == 0 && a.columns[i].call == distinct && a.columns[i].of.long {
 			b.Raw(" FILTER (WHERE ")
-			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+			boundLength(b, t, &a.columns[i].of.column, MaxValue, i)
 			b.Raw("=0)")
 		}
 		b.Raw(" AS ").Name(a.columns[i].inner.Name)
@@ -159,12 +159,12 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		a.Filter.Where(b, t)
 	}
 	for i := range a.groups {
-		b.Raw(separator(i, " GROUP BY ")).Raw(strconv.Itoa(i + 1))
+		b.Raw(writeSeparators(i, " GROUP BY ")).Raw(strconv.Itoa(i + 1))
 	}
 	for i := range a.columns {
 		if a.groups > 0 && a.columns[i].of.long && a.columns[i].by == "" {
 			b.Raw(",") // one value, so it makes no other groups, and it is made before a row is sorted
-			bound(b, t, &a.columns[i].of.column, MaxValue, i)
+			boundLength(b, t, &a.columns[i].of.column, MaxValue, i)
 		}
 	}
 	b.Raw(") AS ").Alias(g)
@@ -173,7 +173,7 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		a.having.Where(b, g)
 	}
 	for i, p := range a.order {
-		b.Raw(separator(i, " ORDER BY ")).Column(g, a.columns[p.column].inner.Name)
+		b.Raw(writeSeparators(i, " ORDER BY ")).Column(g, a.columns[p.column].inner.Name)
 		if p.descending {
 			b.Raw(" DESC")
 		}
@@ -181,7 +181,7 @@ func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 	return b.Raw(" LIMIT ").Arg(int64(limit))
 }
 
-func separator(i int, first string) string {
+func writeSeparators(i int, first string) string {
 	if i == 0 {
 		return first
 	}
@@ -201,18 +201,18 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 		b.Raw(")")
 	case sum, average, least, greatest:
 		if c.field.Type == catalog.TypeDecimal && (c.call == sum || c.call == average) {
-			between(b, b.Dialect.Computed(), func() { c.over(b, t) })
+			writeBetween(b, b.Dialect.Computed(), func() { c.writeCall(b, t) })
 			return
 		}
 		if c.field.Type == catalog.TypeInt && c.call == sum {
-			between(b, b.Dialect.Integers(), func() { c.value(b, t) })
+			writeBetween(b, b.Dialect.Integers(), func() { c.value(b, t) })
 			return
 		}
-		c.over(b, t)
+		c.writeCall(b, t)
 	}
 }
 
-func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
+func (c *column) writeCall(b *sqltext.Builder, t sqltext.Alias) {
 	b.Raw(string(c.call)).Raw("(")
 	if c.call == average && c.of.field.Type == catalog.TypeInt || c.of.column.Single && (c.call == sum || c.call == average) { // a float of 64 bits everywhere
 		b.Raw("CAST(")
@@ -224,8 +224,8 @@ func (c *column) over(b *sqltext.Builder, t sqltext.Alias) {
 	b.Raw(")")
 }
 
-// between appends an expression between each two pieces.
-func between(b *sqltext.Builder, pieces []string, expression func()) {
+// writeBetween appends an expression between each two pieces.
+func writeBetween(b *sqltext.Builder, pieces []string, expression func()) {
 	for i, piece := range pieces {
 		if i > 0 {
 			expression()
@@ -239,7 +239,7 @@ func between(b *sqltext.Builder, pieces []string, expression func()) {
 func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
-		between(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
+		writeBetween(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
 	case c.of.rule != nil:
 		c.of.readable(b, t)
 	case c.of.column.Storage == descriptor.Decimal, c.of.column.Native != "":
@@ -254,7 +254,7 @@ func (s *source) readable(b *sqltext.Builder, t sqltext.Alias) {
 	r := b.NewAlias()
 	b.Raw("CASE WHEN EXISTS (SELECT 1 FROM ").Name(s.target.Table).Raw(" AS ").Alias(r)
 	b.Raw(" WHERE ").Column(r, s.target.Key.Name).Raw("=").Column(t, s.column.Name)
-	obey(b, r, s.rule)
+	appendRule(b, r, s.rule)
 	b.Raw(") THEN ").Column(t, s.column.Name).Raw(" END")
 }
 
@@ -264,30 +264,30 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	dest := make([]any, len(a.columns))
 	for i := range a.columns {
 		c := &a.columns[i]
-		made := newOutput(separator(i, "{"), &c.field, &c.inner)
+		made := newOutput(writeSeparators(i, "{"), &c.field, &c.inner)
 		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key, sum: c.call == sum || c.call == average}
 	}
 	return dest
 }
 
-// trouble names what data can do to an aggregate: sums that nothing holds, and values
+// dataFault names what data can do to an aggregate: sums that nothing holds, and values
 // that are too long to be put in order.
-func (a *Aggregate) trouble(err error) error {
-	if i, size, ok := longValue(err); ok {
-		return a.columns[i].tooLong(size, err)
+func (a *Aggregate) dataFault(err error) error {
+	if i, size, ok := boundError(err); ok {
+		return a.columns[i].tooLongFault(size, err)
 	}
 	switch {
 	case strings.Contains(err.Error(), errSum.Error()):
-		return fault.New(fault.InvalidPayload, "a sum of integers passes 2^63").WithPath("/sum").
+		return fault.New(fault.InvalidPayload, "a sum of integers exceeds 2^63").WithPath("/sum").
 			WithHint("Narrow the filter, group more finely, or use avg.").Because(err)
 	case strings.Contains(err.Error(), errFloatSum.Error()):
-		return fault.New(fault.InvalidPayload, "a sum of floats passes 1.8e308").
-			WithHint("Narrow the filter, or group more finely; an avg sums, too.").Because(err)
+		return fault.New(fault.InvalidPayload, "a sum of floats exceeds 1.8e308").
+			WithHint("Narrow the filter, or group more finely; avg computes a sum too.").Because(err)
 	}
 	return err
 }
 
-func (c *column) tooLong(size int, err error) error {
+func (c *column) tooLongFault(size int, err error) error {
 	path := map[call]string{group: "/groupBy", distinct: "/count/distinct"}[c.call]
 	if path == "" {
 		path = "/" + string(c.call)

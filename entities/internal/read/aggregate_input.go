@@ -75,7 +75,7 @@ func (in *input) groupBy(a *Aggregate) {
 	case !ok:
 		in.group(a, v, at)
 	case len(list) == 0:
-		in.wrong(at, "at least one name is needed", "non-empty list", v)
+		in.wrong(at, "at least one name is required", "non-empty list", v)
 	}
 	for i, item := range list {
 		in.group(a, item, at+"/"+strconv.Itoa(i))
@@ -92,24 +92,24 @@ func (in *input) group(a *Aggregate, v any, at string) {
 		return
 	}
 	if !ok {
-		in.wrong(at, "what to group by is the name of a field, or {field, by, as}", "string or object", v)
+		in.wrong(at, "groupBy takes the name of a field, or {field, by, as}", "string or object", v)
 		return
 	}
 	in.unknown(at, "option", m, groupKeys)
 	name, ok := m["field"].(string)
 	if !ok {
-		in.wrong(at+"/field", "field names what to group by", "string", m["field"])
+		in.wrong(at+"/field", "field must name what to group by", "string", m["field"])
 		return
 	}
 	of, known := in.source(name, at+"/field", group)
 	c := column{name: name, of: of, by: in.unit(of, known, m, at)}
 	if c.by != "" {
-		c.name += capital(string(c.by))
+		c.name += capitalize(string(c.by))
 	}
 	if as, ok := m["as"]; ok {
 		c.name, ok = as.(string)
 		if !ok || !ownNames.MatchString(c.name) {
-			in.wrong(at+"/as", "a column is called by letters, digits and _, at most 64", "name", as)
+			in.wrong(at+"/as", "the name of a column must be letters, digits and _, at most 64 of them", "name", as)
 		}
 	}
 	in.add(a, c, at)
@@ -124,7 +124,7 @@ func (in *input) unit(of source, known bool, m map[string]any, at string) sqltex
 	s, ok := v.(string)
 	switch {
 	case !ok:
-		in.wrong(at+"/by", "by is one of "+strings.Join(units, ", "), "string", v)
+		in.wrong(at+"/by", "by must be one of "+strings.Join(units, ", "), "string", v)
 	case !slices.Contains(units, s):
 		in.fail(at+"/by", "unknown bucket "+filter.Quote(s)+fault.DidYouMean(s, units)+" (there are "+strings.Join(units, ", ")+")")
 	case known && of.field.Type != catalog.TypeTime:
@@ -149,11 +149,11 @@ func (in *input) counts(a *Aggregate) {
 		in.unknown(at, "option", m, countOptions)
 		if v, ok := m["all"]; ok {
 			if all, ok = v.(bool); !ok {
-				in.wrong(at+"/all", "all is true or false", "boolean", v)
+				in.wrong(at+"/all", "all must be true or false", "boolean", v)
 			}
 		}
 	case !isFlag:
-		in.wrong(at, "count is true, false, or {all, distinct}", "boolean or object", v)
+		in.wrong(at, "count must be true, false, or {all, distinct}", "boolean or object", v)
 		return
 	}
 	if all {
@@ -170,11 +170,11 @@ func (in *input) measures(a *Aggregate, c call, m map[string]any, at, member str
 	}
 	for _, n := range in.names(v, at+"/"+member, "fields") {
 		of, _ := in.source(n.name, n.at, c)
-		in.add(a, column{name: member + capital(n.name), call: c, of: of}, n.at)
+		in.add(a, column{name: member + capitalize(n.name), call: c, of: of}, n.at)
 	}
 }
 
-func capital(name string) string {
+func capitalize(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]
 }
@@ -192,7 +192,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		if name == in.entity.Resource.Key.Name {
 			of.field.Type = catalog.TypeID
 		}
-		if why := unfit(&of.field, c); why != "" {
+		if why := whyUnfit(&of.field, c); why != "" {
 			in.fail(at, filter.Quote(name)+" of type "+string(of.field.Type)+" "+why)
 			return missing, false
 		}
@@ -204,7 +204,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		in.fail(at, "unknown field "+filter.Quote(name)+" of "+in.entity.Resource.Name+fault.DidYouMean(name, in.sources()))
 		return missing, false
 	case edge.OwnKey == "" || edge.JoinTable != "":
-		in.fail(at, filter.Quote(name)+" is kept by "+target.Resource.Name+": aggregate that instead")
+		in.fail(at, filter.Quote(name)+" is held by "+target.Resource.Name+": aggregate "+target.Resource.Name+" instead")
 		return missing, false
 	}
 	of := source{
@@ -212,7 +212,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Form: target.Key.Form, Nullable: true},
 		long:   in.long(&target.Resource.Key, &target.Key),
 	}
-	if why := unfit(&of.field, c); why != "" {
+	if why := whyUnfit(&of.field, c); why != "" {
 		in.fail(at, "the relationship "+filter.Quote(name)+" "+why)
 		return missing, false
 	}
@@ -227,7 +227,7 @@ func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
 			f = &target.Resource.Key
 		}
 	}
-	return unbounded(f, c, MaxValue)
+	return isUnbounded(f, c, MaxValue)
 }
 
 // sources are the names that columns can be made of.
@@ -241,10 +241,10 @@ func (in *input) sources() []string {
 	return out
 }
 
-// unfit says why a computation does not apply to a field, "" where it does.
-func unfit(f *catalog.Field, c call) string {
+// whyUnfit says why a computation does not apply to a field, "" where it does.
+func whyUnfit(f *catalog.Field, c call) string {
 	if f.Opaque && f.Type != catalog.TypeJSON && c != group && c != distinct {
-		return "is kept in a form of its own: it can be grouped and counted only"
+		return "is stored in a format of its own: it can only be grouped and counted"
 	}
 	switch f.Type {
 	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeDecimal:
@@ -261,16 +261,16 @@ func unfit(f *catalog.Field, c call) string {
 		}
 	}
 	if c == sum || c == average {
-		return "is no number"
+		return "is not a number"
 	}
-	return "has no order"
+	return "cannot be ordered"
 }
 
 // add puts a column in, under a name of its own.
 func (in *input) add(a *Aggregate, c column, at string) {
 	for i := range a.columns {
 		if a.columns[i].name == c.name {
-			in.fail(at, "two columns are called "+filter.Quote(c.name)+"; call one of groupBy otherwise: {field, as}")
+			in.fail(at, "two columns are named "+filter.Quote(c.name)+"; rename one in groupBy: {field, as}")
 			return
 		}
 	}
@@ -298,10 +298,10 @@ func (in *input) add(a *Aggregate, c column, at string) {
 	a.columns = append(a.columns, c)
 }
 
-// alone is a graph without entities: columns have no relationships.
-type alone struct{}
+// noEntities is a graph without entities: columns have no relationships.
+type noEntities struct{}
 
-func (alone) Entity(string) *descriptor.Entity { return nil }
+func (noEntities) Entity(string) *descriptor.Entity { return nil }
 
 // having reads a filter over the columns.
 func (in *input) having(a *Aggregate) {
@@ -316,18 +316,18 @@ func (in *input) having(a *Aggregate) {
 		rows.Resource.Fields = append(rows.Resource.Fields, a.columns[1+i].field)
 		rows.Columns = append(rows.Columns, a.columns[1+i].inner)
 	}
-	tree, details := filter.Check(v, rows, alone{}, "/having")
+	tree, details := filter.Check(v, rows, noEntities{}, "/having")
 	for i := range details {
 		if strings.HasPrefix(details[i].Message, "unknown field") {
-			details[i].Message += a.columnsThere()
+			details[i].Message += a.columnsHint()
 		}
 	}
 	in.details = append(in.details, details...)
 	a.having = tree
 }
 
-// columnsThere ends a message about a column that is not there.
-func (a *Aggregate) columnsThere() string {
+// columnsHint ends a message about a column that is not there.
+func (a *Aggregate) columnsHint() string {
 	names := make([]string, len(a.columns))
 	for i := range a.columns {
 		names[i] = a.columns[i].name
@@ -349,10 +349,10 @@ func (in *input) positions(a *Aggregate) {
 			i := slices.Index(known, name)
 			switch {
 			case i < 0:
-				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsThere())
+				in.fail(n.at, "unknown column "+filter.Quote(name)+" of the aggregate"+fault.DidYouMean(name, known)+a.columnsHint())
 				continue
 			case taken[i]:
-				in.fail(n.at, filter.Quote(name)+" is in the sort twice")
+				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")
 			}
 			taken[i] = true
 			a.order = append(a.order, position{i, descending})

@@ -15,21 +15,21 @@ type assembly struct {
 // tailBytes is about what follows the items of a page.
 const tailBytes = 1 << 10
 
-// done returns the JSON in memory of its own.
-func (a *assembly) done() []byte {
+// bytes returns the JSON in memory of its own.
+func (a *assembly) bytes() []byte {
 	if cap(a.out) > maxPooled {
 		return a.out
 	}
 	out := make([]byte, len(a.out))
 	copy(out, a.out)
-	giveBack(a.out)
+	putBuffer(a.out)
 	return out
 }
 
 // items reads the relations of the root's rows and appends the rows with them,
-// as many as fit. It gives how many that are.
+// as many as fit. It returns how many that are.
 func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level) (int, error) {
-	n, err := e.fitting(ctx, q, root)
+	n, err := e.relateFitting(ctx, q, root)
 	if err != nil {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level)
 		if !a.row(root, i) {
 			a.out = a.out[:mark]
 			if i == 0 {
-				return 0, tooLarge(root.reads.entity)
+				return 0, tooLargeFault(root.reads.entity)
 			}
 			return i, nil
 		}
@@ -56,9 +56,9 @@ func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level)
 // memory. Their JSON has to fit the limit itself.
 const relationsFactor = 2
 
-// fitting reads relations for as many of the root's rows as have room: for all,
+// relateFitting reads relations for as many of the root's rows as have room: for all,
 // else for half of them, and so on.
-func (e *Engine) fitting(ctx context.Context, q Querier, root *level) (int, error) {
+func (e *Engine) relateFitting(ctx context.Context, q Querier, root *level) (int, error) {
 	n := len(root.rows)
 	for n > 0 && len(root.reads.relations) > 0 {
 		budget := relationsFactor*e.limit() - root.rows[n-1].end
@@ -74,7 +74,7 @@ func (e *Engine) fitting(ctx context.Context, q Querier, root *level) (int, erro
 		}
 		root.children = root.children[:0]
 		if n == 1 {
-			return 0, tooLarge(root.reads.entity)
+			return 0, tooLargeFault(root.reads.entity)
 		}
 		n /= 2
 	}

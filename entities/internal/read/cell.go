@@ -78,7 +78,7 @@ func (c *cell) Scan(src any) error {
 	if c.keep != nil {
 		switch v := src.(type) {
 		case []byte:
-			*c.keep = blob(v)
+			*c.keep = keyBytes(v)
 		case time.Time: // in the form that cursors have
 			*c.keep = v.UTC().Format(sqltext.SQLiteTime)
 		default:
@@ -98,9 +98,9 @@ func (c *cell) Scan(src any) error {
 	}
 	var err error
 	if c.kind == kindHeld {
-		b, err = appendHeld(b, c.form, src)
+		b, err = appendFormValue(b, c.form, src)
 		if err != nil {
-			err = unreadable(strings.Trim(c.key, `,":`), err)
+			err = unreadableFault(strings.Trim(c.key, `,":`), err)
 		}
 	} else {
 		b, err = appendValue(b, c.kind, src)
@@ -109,23 +109,23 @@ func (c *cell) Scan(src any) error {
 	return err
 }
 
-// blob is bytes that are kept to be compared and bound again.
-type blob string
+// keyBytes is bytes that are kept to be compared and bound again.
+type keyBytes string
 
 // Value implements driver.Valuer.
-func (b blob) Value() (driver.Value, error) { return []byte(b), nil }
+func (b keyBytes) Value() (driver.Value, error) { return []byte(b), nil }
 
-// unreadable is the fault of a stored value that the app's own type does not read. The
+// unreadableFault is the fault of a stored value that the app's own type does not read. The
 // type's words are for the log only, since they may have the value in them.
-func unreadable(field string, err error) error {
-	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type for it refuses it", field).
-		WithHint("The Scan of the field's Go type has to read all that its column may hold; leave the field out of `fields` until it does.").Because(err)
+func unreadableFault(field string, err error) error {
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
+		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
 	f.Retry = fault.Never
 	return f
 }
 
-// appendHeld returns the JSON of what callers see of a value.
-func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
+// appendFormValue returns the JSON of what callers see of a value.
+func appendFormValue(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	seen, err := form.Show(src)
 	if err != nil {
 		return b, err
@@ -148,7 +148,7 @@ func appendHeld(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	case []byte:
 		return appendBase64(b, v), nil
 	}
-	return b, fmt.Errorf("read: a form gave a %T", seen)
+	return b, fmt.Errorf("read: a form returned a %T", seen)
 }
 
 // errSum is what a sum of integers ends in that no integer holds, in SQLite's
@@ -213,7 +213,7 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 			return appendBase64(b, []byte(v)), nil
 		}
 	}
-	return b, fmt.Errorf("read: a %T stands where the descriptor has no place for it", src)
+	return b, fmt.Errorf("read: unexpected %T for the column's descriptor", src)
 }
 
 // appendText returns a JSON string, also for what the database keeps as a number.
@@ -235,7 +235,7 @@ func appendText(b []byte, src any) ([]byte, error) {
 	case time.Time:
 		return appendTime(b, v), nil
 	}
-	return b, fmt.Errorf("read: a %T stands where text is expected", src)
+	return b, fmt.Errorf("read: got %T, want text", src)
 }
 
 // appendInteger returns a number, or a string where a JavaScript number would lose
@@ -273,7 +273,7 @@ func appendTime(b []byte, t time.Time) []byte {
 // which the engine's own stores keep times takes no parsing.
 func appendTimeText(b []byte, s string) ([]byte, error) {
 	const date, utc = len("2006-01-02 15:04:05"), "+00:00"
-	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && plainTime(s[:n]) {
+	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && isPlainTime(s[:n]) {
 		b = append(b, '"')
 		b = append(b, s[:10]...)
 		b = append(b, 'T')
@@ -297,7 +297,7 @@ func parseTime(s string) (time.Time, error) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as SQLite's driver reads integers
 		return time.Unix(n, 0), nil
 	}
-	return time.Time{}, fmt.Errorf("read: %q is no time", s)
+	return time.Time{}, fmt.Errorf("read: %q is not a time", s)
 }
 
 // timeLayouts are what other writers keep: with an offset, with a T, and
@@ -306,8 +306,8 @@ var timeLayouts = []string{
 	sqltext.SQLiteTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02",
 }
 
-// plainTime reports whether s is digits and separators in their places.
-func plainTime(s string) bool {
+// isPlainTime reports whether s is digits and separators in their places.
+func isPlainTime(s string) bool {
 	const shape = "0000-00-00 00:00:00.000000000"
 	if len(s) > len(shape) || len(s) == len(shape)-9 {
 		return false
@@ -334,7 +334,7 @@ func appendJSON(b []byte, src any) ([]byte, error) {
 	case float64:
 		return appendFloat(b, v), nil
 	default:
-		return b, fmt.Errorf("read: a %T stands where JSON is expected", src)
+		return b, fmt.Errorf("read: got %T, want JSON", src)
 	}
 	out := bytes.NewBuffer(b)
 	if err := json.Compact(out, raw); err != nil {
@@ -354,7 +354,7 @@ const hex = "0123456789abcdef"
 // once, in bytes.
 const longString = 4 << 10
 
-// appendString returns a JSON string; what is no UTF-8 becomes U+FFFD.
+// appendString returns a JSON string; what is not UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	if len(s) > longString { // room for it and for what follows, so that it is not copied again
 		b = slices.Grow(b, len(s)+len(s)/64+longString)

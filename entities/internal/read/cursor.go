@@ -34,7 +34,7 @@ const (
 	tagSize       = 16
 )
 
-var errCursor = errors.New("this is no cursor of a collection")
+var errCursor = errors.New("this is not a cursor of a collection")
 
 // place is what a cursor says: where the next page starts, and which one it is.
 type place struct {
@@ -42,8 +42,8 @@ type place struct {
 	values []any // of each term; nil, bool, int64, float64, string or blob
 }
 
-// tagged is a cursor that is read, but not yet compared with its query.
-type tagged struct {
+// parsedCursor is a cursor that is read, but not yet compared with its query.
+type parsedCursor struct {
 	place
 	tag []byte
 }
@@ -63,7 +63,7 @@ func (p place) encode() []byte {
 		case string:
 			out = binary.AppendUvarint(append(out, 's'), uint64(len(v)))
 			out = append(out, v...)
-		case blob:
+		case keyBytes:
 			out = binary.AppendUvarint(append(out, 'b'), uint64(len(v)))
 			out = append(out, v...)
 		default:
@@ -107,7 +107,7 @@ func decodeValue(kind byte, raw []byte) (v any, rest []byte, err error) {
 		if size, n := binary.Uvarint(raw); n > 0 && size <= uint64(len(raw)-n) {
 			end := n + int(size)
 			if kind == 'b' {
-				return blob(raw[n:end]), raw[end:], nil
+				return keyBytes(raw[n:end]), raw[end:], nil
 			}
 			return string(raw[n:end]), raw[end:], nil
 		}
@@ -116,7 +116,7 @@ func decodeValue(kind byte, raw []byte) (v any, rest []byte, err error) {
 }
 
 // readCursor takes a cursor apart.
-func readCursor(s string) (*tagged, error) {
+func readCursor(s string) (*parsedCursor, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(raw) < 1+tagSize || raw[0] != cursorVersion || strings.ContainsAny(s, "\r\n") {
 		return nil, errCursor
@@ -125,33 +125,33 @@ func readCursor(s string) (*tagged, error) {
 	if err != nil || !bytes.Equal(p.encode(), raw[1+tagSize:]) {
 		return nil, errCursor
 	}
-	return &tagged{p, raw[1 : 1+tagSize]}, nil
+	return &parsedCursor{p, raw[1 : 1+tagSize]}, nil
 }
 
 // cursor returns the cursor of a place in the query. It ends in call_too_large where the
 // values are too long for one.
 func (c *Collection) cursor(p place) (string, error) {
 	for _, v := range p.values {
-		if size, ok := v.(longPlace); ok {
-			return "", longSort(base64.RawURLEncoding.EncodedLen(int(size)))
+		if size, ok := v.(oversizedValue); ok {
+			return "", longSortFault(base64.RawURLEncoding.EncodedLen(int(size)))
 		}
 	}
 	payload := p.encode()
-	raw := slices.Concat([]byte{cursorVersion}, c.tag(payload), payload)
+	raw := slices.Concat([]byte{cursorVersion}, c.cursorDigest(payload), payload)
 	s := base64.RawURLEncoding.EncodeToString(raw)
 	if len(s) > MaxCursor {
-		return "", longSort(len(s))
+		return "", longSortFault(len(s))
 	}
 	return s, nil
 }
 
-func longSort(length int) error {
+func longSortFault(length int) error {
 	return fault.Newf(fault.CallTooLarge, "the fields of this sort are too long for a cursor: %d characters, at most %d", length, MaxCursor).
 		WithPath("/sort").WithHint("Sort by shorter fields.")
 }
 
-// tag is the digest of a query and of a place in it.
-func (c *Collection) tag(payload []byte) []byte {
+// cursorDigest is the digest of a query and of a place in it.
+func (c *Collection) cursorDigest(payload []byte) []byte {
 	h := sha256.New()
 	part := func(b []byte) {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
@@ -175,18 +175,18 @@ func (c *Collection) tag(payload []byte) []byte {
 	return h.Sum(nil)[:tagSize]
 }
 
-// resume checks that the cursor belongs to the query. It ends in invalid_payload
+// checkCursor checks that the cursor belongs to the query. It ends in invalid_payload
 // where it does not.
-func (c *Collection) resume() error {
+func (c *Collection) checkCursor() error {
 	if c.after == nil {
 		return nil
 	}
 	wrong := func(message string) error {
 		return fault.Invalid(fault.Detail{Path: "/cursor", Message: message}).
-			WithHint("A cursor goes on where a page of the same filter, q, sort and set ended: leave it out to start anew.")
+			WithHint("A cursor continues a query with the same filter, q, sort and set. Leave it out to start over.")
 	}
-	if subtle.ConstantTimeCompare(c.after.tag, c.tag(c.after.encode())) != 1 {
-		return wrong("this cursor is of another query, or damaged")
+	if subtle.ConstantTimeCompare(c.after.tag, c.cursorDigest(c.after.encode())) != 1 {
+		return wrong("this cursor belongs to another query or is damaged")
 	}
 	if len(c.after.values) != len(c.order) {
 		return wrong(errCursor.Error())

@@ -300,7 +300,7 @@ func TestNextPageStartsAtAnIndex(t *testing.T) {
 		b := sqltext.Builder{Dialect: sqltext.SQLite{}}
 		b.Raw("EXPLAIN QUERY PLAN SELECT id FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
 		values := []any{int64(1), "b00003"}
-		behind(&b, 0, order, values[2-len(order):])
+		appendAfter(&b, 0, order, values[2-len(order):])
 		orderBy(&b, 0, order)
 		var id, parent, unused int
 		var plan string

@@ -52,7 +52,7 @@ func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []str
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		in.wrong("", "the input is an object", "object", v)
+		in.wrong("", "the input must be an object", "object", v)
 		return in
 	}
 	in.members = m
@@ -88,7 +88,7 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 	c.Count = c.after == nil
 	if v, ok := in.members["count"]; ok {
 		if c.Count, ok = v.(bool); !ok {
-			in.wrong("/count", "count is true or false", "boolean", v)
+			in.wrong("/count", "count must be true or false", "boolean", v)
 		}
 	}
 	c.order = in.sort(e, in.members, "")
@@ -99,16 +99,16 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 	return c, in.err()
 }
 
-// cursor reads a cursor; nil where there is none. Null is none: a loop that begins
+// cursor reads a cursor; nil if there is none. Null is none: a loop that begins
 // with it and goes on with nextCursor is what people write.
-func (in *input) cursor() *tagged {
+func (in *input) cursor() *parsedCursor {
 	v := in.members["cursor"]
 	if v == nil {
 		return nil
 	}
 	s, ok := v.(string)
 	if !ok || len(s) > MaxCursor {
-		in.wrong("/cursor", "cursor is the nextCursor of a page; leave it out, or null, to begin with the first", "string", v)
+		in.wrong("/cursor", "cursor must be the nextCursor of a page; leave it out, or send null, to start with the first page", "string", v)
 		return nil
 	}
 	if _, ok := in.members["page"]; ok {
@@ -116,7 +116,7 @@ func (in *input) cursor() *tagged {
 	}
 	t, err := readCursor(s)
 	if err != nil {
-		in.wrong("/cursor", err.Error()+"; take the nextCursor of a page as it is", "cursor", v)
+		in.wrong("/cursor", err.Error()+"; send the nextCursor of a page unchanged", "cursor", v)
 	}
 	return t
 }
@@ -140,7 +140,7 @@ func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get,
 			in.details = append(in.details, *d)
 		}
 	} else if in.members != nil {
-		in.wrong("/id", "id is needed", "id", nil)
+		in.wrong("/id", "id is required", "id", nil)
 	}
 	out.reads = in.selection(e, in.members, "", 1)
 	return out, in.err()
@@ -168,7 +168,7 @@ func (in *input) set() string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		in.wrong("/set", "set is the name of a set", "string", v)
+		in.wrong("/set", "set must be the name of a set", "string", v)
 	}
 	return s
 }
@@ -191,7 +191,7 @@ func (in *input) integer(name string, normal, low, high int) int {
 	}
 	n, ok := filter.Integer(v)
 	if !ok || n < int64(low) || n > int64(high) {
-		in.wrong("/"+name, name+" is from "+strconv.Itoa(low)+" to "+strconv.Itoa(high), "integer", v)
+		in.wrong("/"+name, name+" must be from "+strconv.Itoa(low)+" to "+strconv.Itoa(high), "integer", v)
 		return normal
 	}
 	return int(n)

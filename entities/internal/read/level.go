@@ -43,7 +43,7 @@ type reader struct {
 // newReader makes the cells of a statement that selects the layout, then the
 // references, then the parent or what else the order needs.
 func newReader(l *level, parent bool) *reader {
-	columns, refs := l.reads.layout.columns, owned(l.reads)
+	columns, refs := l.reads.layout.columns, countOwned(l.reads)
 	r := readers.Get().(*reader)
 	r.cells, r.refs = r.cells[:0], slices.Grow(r.refs[:0], refs)[:refs]
 	for _, o := range columns {
@@ -95,9 +95,9 @@ func (r *reader) release() {
 	readers.Put(r)
 }
 
-// owned counts the relations whose reference is a column of the selection's own
+// countOwned counts the relations whose reference is a column of the selection's own
 // table.
-func owned(s *selection) int {
+func countOwned(s *selection) int {
 	n := 0
 	for _, r := range s.relations {
 		if r.owns() {
@@ -121,10 +121,10 @@ func references(b *sqltext.Builder, t sqltext.Alias, s *selection) {
 // root reads the first level of a call. One row that does not fit ends in
 // call_too_large; otherwise a level that does not fit is cut.
 func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, s *selection, order []term) (*level, error) {
-	l := &level{reads: s, buf: buffer(), order: order}
+	l := &level{reads: s, buf: getBuffer(), order: order}
 	err := e.read(ctx, q, b, l, false, e.limit())
 	if err == nil && l.cut && len(l.rows) == 0 {
-		err = tooLarge(s.entity)
+		err = tooLargeFault(s.entity)
 	}
 	if err != nil {
 		l.release()
@@ -161,9 +161,9 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 	return rows.Err()
 }
 
-// longPlace stands for the values of a row in an order that take more bytes than a cursor
+// oversizedValue stands for the values of a row in an order that take more bytes than a cursor
 // may have: how many.
-type longPlace int
+type oversizedValue int
 
 // keepPlace keeps the values of a row in the order. Most rows of a page are not the last
 // one, so what no cursor could name is not kept.
@@ -173,13 +173,13 @@ func (l *level) keepPlace(values []*any) {
 		switch v := (*v).(type) {
 		case string:
 			size += len(v)
-		case blob:
+		case keyBytes:
 			size += len(v)
 		}
 	}
 	for _, v := range values {
 		if size > MaxCursor {
-			l.places = append(l.places, longPlace(size))
+			l.places = append(l.places, oversizedValue(size))
 			continue
 		}
 		l.places = append(l.places, *v)
@@ -198,9 +198,9 @@ const maxPooled = 1 << 20
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
-func buffer() []byte { return (*buffers.Get().(*[]byte))[:0] }
+func getBuffer() []byte { return (*buffers.Get().(*[]byte))[:0] }
 
-func giveBack(b []byte) {
+func putBuffer(b []byte) {
 	if cap(b) > 0 && cap(b) <= maxPooled {
 		buffers.Put(&b)
 	}
@@ -209,7 +209,7 @@ func giveBack(b []byte) {
 // release gives the memory of a level and all below it back. Nothing of it may
 // be used afterwards.
 func (l *level) release() {
-	giveBack(l.buf)
+	putBuffer(l.buf)
 	l.buf = nil
 	for _, c := range l.children {
 		if c != nil {

@@ -73,7 +73,7 @@ func TestSmallRowsOfRelationsAreCounted(t *testing.T) {
 
 // Inputs decide about the shapes of statements: neither many nor long ones stay.
 func TestTextsAreBounded(t *testing.T) {
-	var all texts
+	var all statementTexts
 	long := bytes.Repeat([]byte("?,"), maxText)
 	require.Equal(t, string(long), all.intern(long))
 	require.Empty(t, all.known)

@@ -15,8 +15,8 @@ import (
 // one of each two megabytes of them, and to count them it reads them again and again.
 const MaxValue = 4 << 10
 
-// unbounded reports whether nothing keeps the values of a field within so many bytes.
-func unbounded(f *catalog.Field, c *descriptor.Column, most int) bool {
+// isUnbounded reports whether nothing keeps the values of a field within so many bytes.
+func isUnbounded(f *catalog.Field, c *descriptor.Column, most int) bool {
 	switch c.Storage {
 	case descriptor.Text, descriptor.Bytes, descriptor.Held:
 		return f == nil || len(f.Enum) == 0 && (f.MaxLength == nil || *f.MaxLength*utf8.UTFMax > most)
@@ -31,15 +31,15 @@ const longMark = "koan too long "
 
 var tooLong = regexp.MustCompile(longMark + `(\d+) (\d+)`)
 
-// bound appends an expression that is 0, and ends the statement where a value of a column
+// boundLength appends an expression that is 0, and ends the statement where a value of a column
 // takes more than so many bytes; longValue knows the error by the column's number.
-func bound(b *sqltext.Builder, t sqltext.Alias, c *descriptor.Column, most, number int) {
+func boundLength(b *sqltext.Builder, t sqltext.Alias, c *descriptor.Column, most, number int) {
 	value := func(b *sqltext.Builder) { b.Column(t, c.Name) }
 	b.Dialect.Bound(b, value, c.Storage == descriptor.Bytes, most, longMark+strconv.Itoa(number)+" ")
 }
 
-// longValue returns the number of the column and the length of a value that bound refused.
-func longValue(err error) (number, size int, ok bool) {
+// boundError returns the number of the column and the length of a value that bound refused.
+func boundError(err error) (number, size int, ok bool) {
 	found := tooLong.FindStringSubmatch(err.Error())
 	if found == nil {
 		return 0, 0, false

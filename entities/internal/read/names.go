@@ -22,7 +22,7 @@ const maxNames = 1000
 func (in *input) names(v any, at, what string) []named {
 	var out []named
 	tooMany := func() []named {
-		in.wrong(at, what+" are at most "+strconv.Itoa(maxNames)+" names", "list", v)
+		in.wrong(at, what+" must be at most "+strconv.Itoa(maxNames)+" names", "list", v)
 		return nil
 	}
 	switch v := v.(type) {
@@ -41,17 +41,17 @@ func (in *input) names(v any, at, what string) []named {
 			here := at + "/" + strconv.Itoa(i)
 			s, ok := item.(string)
 			if !ok {
-				in.wrong(here, what+" are named by strings", "string", item)
+				in.wrong(here, what+" must be named by strings", "string", item)
 				continue
 			}
 			out = append(out, named{strings.TrimSpace(s), here})
 		}
 	default:
-		in.wrong(at, what+" are a string such as \"a,b\", or an array", "string or array of strings", v)
+		in.wrong(at, what+" must be a string such as \"a,b\", or an array", "string or array of strings", v)
 		return nil
 	}
 	if len(out) == 0 {
-		in.wrong(at, "at least one name is needed", "non-empty list", v)
+		in.wrong(at, "at least one name is required", "non-empty list", v)
 	}
 	return out
 }
@@ -75,7 +75,7 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 				continue
 			}
 			if taken[name] {
-				in.fail(n.at, filter.Quote(name)+" is in the sort twice")
+				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")
 			}
 			taken[name] = true
 			out = append(out, term{column: c, descending: descending})
@@ -94,11 +94,11 @@ func (in *input) sortable(e *descriptor.Entity, name, at string) *descriptor.Col
 		return nil
 	}
 	if f.Opaque {
-		in.fail(at, filter.Quote(name)+" has no order: it is kept in a form of its own")
+		in.fail(at, filter.Quote(name)+" cannot be sorted: it is stored in a format of its own")
 		return nil
 	}
 	if f.Type == catalog.TypeJSON || f.Type == catalog.TypeBytes {
-		in.fail(at, filter.Quote(name)+" of type "+string(f.Type)+" has no order")
+		in.fail(at, filter.Quote(name)+" of type "+string(f.Type)+" cannot be sorted")
 		return nil
 	}
 	return e.Column(name)
@@ -122,7 +122,7 @@ func (in *input) selection(e *descriptor.Entity, m map[string]any, at string, de
 // related to, which is read as well; a relationship that `with` does not name has
 // only the fields that are named here.
 func (in *input) fields(s *selection, v any, at string, depth int) {
-	s.choose()
+	s.restrict()
 	narrowed := map[*selection]bool{s: true}
 	for _, n := range in.names(v, at, "fields") {
 		here, level, path := s, depth, strings.Split(n.name, ".")
@@ -134,7 +134,7 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 				break
 			}
 			if len(here.relations) > before { // not in `with`: only what is named
-				r.reads.choose()
+				r.reads.restrict()
 				narrowed[r.reads] = true
 			}
 			here, level = r.reads, level+1
@@ -147,7 +147,7 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 			continue
 		}
 		if !narrowed[here] {
-			here.choose()
+			here.restrict()
 			narrowed[here] = true
 		}
 		here.chosen[name] = true
@@ -157,14 +157,14 @@ func (in *input) fields(s *selection, v any, at string, depth int) {
 	}
 }
 
-// choose makes a selection one of named fields.
-func (s *selection) choose() {
+// restrict makes a selection one of named fields.
+func (s *selection) restrict() {
 	if s.chosen == nil {
 		s.chosen = map[string]bool{}
 	}
 }
 
-// readable reports a name that is no field.
+// readable reports a name that is not a field.
 func (in *input) readable(e *descriptor.Entity, name, at string) bool {
 	if filter.Readable(e.Resource.Field(name)) {
 		return true

@@ -13,7 +13,7 @@ import (
 // doc is a value of a field of JSON: nil, string, float64, bool, a list or a map.
 type doc struct {
 	v   any
-	bad bool // text that is no JSON: not null, and nothing is in it
+	bad bool // text that is not JSON: not null, and nothing is in it
 }
 
 func document(text *string) doc {

@@ -40,8 +40,8 @@ func (t term) write(b *sqltext.Builder, a sqltext.Alias) {
 	filter.Column(b, a, t.column)
 }
 
-// pick appends what is selected to know a row's place in the sort.
-func (t term) pick(b *sqltext.Builder, a sqltext.Alias) {
+// appendPlace appends what is selected to know a row's place in the sort.
+func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 	switch {
 	case t.rank != nil:
 		t.rank.Rank(b, a)
@@ -63,7 +63,7 @@ func (t term) bind(b *sqltext.Builder, v any) {
 
 // native returns a value of a cursor as the column has it.
 func (t term) native(d sqltext.Dialect, v any) any {
-	if held, ok := v.(blob); ok {
+	if held, ok := v.(keyBytes); ok {
 		return []byte(held)
 	}
 	switch t.column.Storage {
@@ -103,7 +103,7 @@ func (t term) accepts(v any) bool {
 	_, isInt := v.(int64)
 	_, isFloat := v.(float64)
 	_, isBool := v.(bool)
-	if _, isBlob := v.(blob); isBlob || t.column.Form != nil { // whatever the app's type keeps
+	if _, isBlob := v.(keyBytes); isBlob || t.column.Form != nil { // whatever the app's type keeps
 		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
 	}
 	switch t.column.Storage {
@@ -143,23 +143,23 @@ func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
 	}
 }
 
-// behind appends the condition of the rows that come after a place in the sort,
+// appendAfter appends the condition of the rows that come after a place in the sort,
 // which ends with the key. Nulls are where the dialect's own order puts them.
-func behind(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
+func appendAfter(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
 	t, v := order[0], values[0]
 	if len(order) == 1 {
-		t.behind(b, a, v)
+		t.appendAfter(b, a, v)
 		return
 	}
 	b.Raw("(")
-	if v != nil && !t.nullsBehind(b.Dialect) { // what an index can start from
+	if v != nil && !t.nullsLast(b.Dialect) { // what an index can start from
 		t.write(b, a)
 		b.Raw(map[bool]string{false: ">=", true: "<="}[t.descending])
 		t.bind(b, v)
 		b.Raw(" AND ")
 	}
 	b.Raw("(")
-	t.behind(b, a, v)
+	t.appendAfter(b, a, v)
 	b.Raw(" OR ")
 	t.write(b, a)
 	if v == nil {
@@ -169,18 +169,18 @@ func behind(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
 		t.bind(b, v)
 	}
 	b.Raw(" AND ")
-	behind(b, a, order[1:], values[1:])
+	appendAfter(b, a, order[1:], values[1:])
 	b.Raw("))")
 }
 
-// nullsBehind reports whether nulls of the term come after its values.
-func (t term) nullsBehind(d sqltext.Dialect) bool {
+// nullsLast reports whether nulls of the term come after its values.
+func (t term) nullsLast(d sqltext.Dialect) bool {
 	return t.nullable() && d.NullsFirst() == t.descending
 }
 
-// behind appends the condition of the rows whose value of the term comes after v.
-func (t term) behind(b *sqltext.Builder, a sqltext.Alias, v any) {
-	nulls := t.nullsBehind(b.Dialect)
+// appendAfter appends the condition of the rows whose value of the term comes after v.
+func (t term) appendAfter(b *sqltext.Builder, a sqltext.Alias, v any) {
+	nulls := t.nullsLast(b.Dialect)
 	switch {
 	case v == nil && nulls:
 		b.Raw("1=0")
@@ -202,8 +202,8 @@ func (t term) behind(b *sqltext.Builder, a sqltext.Alias, v any) {
 	}
 }
 
-// beside returns the terms that a layout does not select anyway.
-func (l *layout) beside(order []term) []term {
+// missingTerms returns the terms that a layout does not select anyway.
+func (l *layout) missingTerms(order []term) []term {
 	var out []term
 	for _, t := range order {
 		if l.index(t) < 0 {

@@ -28,7 +28,7 @@ type Collection struct {
 
 	given any // the filter as it was given; nil for none
 	order []term
-	after *tagged // nil without a cursor
+	after *parsedCursor // nil without a cursor
 	reads *selection
 }
 

@@ -37,7 +37,7 @@ var (
 	_ Querier = (*sql.Tx)(nil)
 )
 
-// MaxBytes is how much JSON one call gives unless Engine.MaxBytes says else.
+// MaxBytes is how much JSON one call returns unless Engine.MaxBytes is set.
 const MaxBytes = 4 << 20
 
 // Engine reads entities from databases of one dialect. It is safe for concurrent
@@ -51,7 +51,7 @@ type Engine struct {
 	Indexed bool
 
 	dialect sqltext.Dialect
-	texts   texts
+	texts   statementTexts
 	memory  sync.Pool // *sqltext.Builder
 }
 
@@ -67,7 +67,7 @@ func New(d sqltext.Dialect) *Engine {
 // for; nextCursor is null when nothing follows. It ends in invalid_payload for a
 // cursor of another query.
 func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]byte, error) {
-	if err := c.resume(); err != nil {
+	if err := c.checkCursor(); err != nil {
 		return nil, err
 	}
 	root, err := e.page(ctx, q, c)
@@ -83,7 +83,7 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 			return nil, err
 		}
 	}
-	a := assembly{limit: e.limit(), out: buffer()}
+	a := assembly{limit: e.limit(), out: getBuffer()}
 	a.out = append(a.out, `{"items":[`...)
 	items, err := e.items(ctx, q, &a, root)
 	if err != nil {
@@ -96,12 +96,12 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 			return nil, err
 		}
 	}
-	a.tail(c, total, next, more && items < c.PageSize)
-	return a.done(), nil
+	a.appendTail(c, total, next, more && items < c.PageSize)
+	return a.bytes(), nil
 }
 
-// tail appends what follows the items of a page. total may be -1, next "".
-func (a *assembly) tail(c *Collection, total int, next string, truncated bool) {
+// appendTail appends what follows the items of a page. total may be -1, next "".
+func (a *assembly) appendTail(c *Collection, total int, next string, truncated bool) {
 	a.out = append(a.out, `],"page":`...)
 	a.out = strconv.AppendInt(a.out, int64(c.Page), 10)
 	a.out = append(a.out, `,"pageSize":`...)
@@ -121,15 +121,15 @@ func (a *assembly) tail(c *Collection, total int, next string, truncated bool) {
 }
 
 // page reads the rows of a page without their relations, and one more, which
-// tells that there is a next page.
+// shows that there is a next page.
 func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, error) {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
 	references(b, t, c.reads)
-	for _, term := range c.reads.layout.beside(c.order) {
+	for _, term := range c.reads.layout.missingTerms(c.order) {
 		b.Raw(",")
-		term.pick(b, t)
+		term.appendPlace(b, t)
 	}
 	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
 	where(b, t, c)
@@ -141,7 +141,7 @@ func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, er
 	return e.root(ctx, q, b, c.reads, c.order)
 }
 
-// total counts all matches; the last page tells it by itself.
+// total counts all matches; the last page needs no count.
 func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, more bool) (int, error) {
 	if !more && c.after == nil && (rows > 0 || c.Page == 1) {
 		return (c.Page-1)*c.PageSize + rows, nil
@@ -199,13 +199,13 @@ func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entit
 	t := b.NewAlias()
 	b.Raw("SELECT count(*) FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
-	obey(b, t, rule)
+	appendRule(b, t, rule)
 	n, err := e.number(ctx, q, b)
 	return n > 0, err
 }
 
-// obey appends a rule to the conditions of a statement.
-func obey(b *sqltext.Builder, t sqltext.Alias, rule *filter.Rule) {
+// appendRule appends a rule to the conditions of a statement.
+func appendRule(b *sqltext.Builder, t sqltext.Alias, rule *filter.Rule) {
 	if rule != nil {
 		b.Raw(" AND ")
 		rule.Where(b, t)
@@ -221,7 +221,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	references(b, t, s)
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
-	obey(b, t, rule)
+	appendRule(b, t, rule)
 	root, err := e.root(ctx, q, b, s, nil)
 	if err != nil {
 		return nil, err
@@ -230,15 +230,15 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	if len(root.rows) == 0 {
 		return nil, nil
 	}
-	a := assembly{limit: e.limit(), out: buffer()}
+	a := assembly{limit: e.limit(), out: getBuffer()}
 	if _, err := e.items(ctx, q, &a, root); err != nil {
 		return nil, err
 	}
-	return a.done(), nil
+	return a.bytes(), nil
 }
 
-func tooLarge(e *descriptor.Entity) error {
-	return fault.Newf(fault.CallTooLarge, "one %s with what was asked for is larger than a call may be", e.Resource.Name).
+func tooLargeFault(e *descriptor.Entity) error {
+	return fault.Newf(fault.CallTooLarge, "one %s with everything that was requested exceeds the size limit of a call", e.Resource.Name).
 		WithHint("Ask for less: use `fields`, and `limit` within `with`.")
 }
 
@@ -288,5 +288,5 @@ func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
 	}
 	condition(!c.Filter.Empty(), func() { c.Filter.Where(b, t) })
 	condition(!c.Words.Empty(), func() { c.Words.Where(b, t) })
-	condition(c.after != nil, func() { behind(b, t, c.order, c.after.values) })
+	condition(c.after != nil, func() { appendAfter(b, t, c.order, c.after.values) })
 }

@@ -13,7 +13,7 @@ import (
 // bound arguments stay below what SQLite takes (32,766).
 const maxParents = 4096
 
-// errOverflow tells that the relations of so many rows do not fit.
+// errOverflow reports that the relations of so many rows do not fit.
 var errOverflow = errors.New("read: the relations pass the limit of a call")
 
 // children are the rows of one relation, found by their parent.
@@ -32,21 +32,21 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 		if r.owns() {
 			ref, own = own, own+1
 		}
-		c := &children{level: &level{reads: r.reads, buf: buffer()}}
+		c := &children{level: &level{reads: r.reads, buf: getBuffer()}}
 		l.children = append(l.children, c)
 		parents := l.parents(n, ref)
 		for len(parents) > 0 {
 			some := parents[:min(len(parents), maxParents)]
 			parents = parents[len(some):]
-			if err := e.read(ctx, q, e.related(r, some), c.level, true, *budget); err != nil {
-				return r.trouble(err)
+			if err := e.read(ctx, q, e.relatedRows(r, some), c.level, true, *budget); err != nil {
+				return r.dataFault(err)
 			}
 			if c.level.cut {
 				return errOverflow
 			}
 		}
 		*budget -= c.level.size()
-		c.link()
+		c.chain()
 		if err := e.relate(ctx, q, c.level, len(c.level.rows), budget); err != nil {
 			return err
 		}
@@ -54,9 +54,9 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 	return nil
 }
 
-// trouble names what data can do to a relation: values that are too long to be put in order.
-func (r *relation) trouble(err error) error {
-	i, size, ok := longValue(err)
+// dataFault names what data can do to a relation: values that are too long to be put in order.
+func (r *relation) dataFault(err error) error {
+	i, size, ok := boundError(err)
 	if !ok {
 		return err
 	}
@@ -93,11 +93,11 @@ func (l *level) value(i, ref int) any {
 	if ref < 0 {
 		return l.rows[i].key
 	}
-	return l.refs[i*owned(l.reads)+ref]
+	return l.refs[i*countOwned(l.reads)+ref]
 }
 
-// link chains the rows of each parent in the order in which they were read.
-func (c *children) link() {
+// chain chains the rows of each parent in the order in which they were read.
+func (c *children) chain() {
 	rows := c.level.rows
 	c.heads = make(map[any]int32, len(rows))
 	c.next = make([]int32, len(rows))
@@ -111,15 +111,15 @@ func (c *children) link() {
 	}
 }
 
-// related is the statement for one relation of many parents.
-func (e *Engine) related(r *relation, parents []any) *sqltext.Builder {
+// relatedRows is the statement for one relation of many parents.
+func (e *Engine) relatedRows(r *relation, parents []any) *sqltext.Builder {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(r.reads.layout.list(e.dialect))
 	references(b, t, r.reads)
 	if r.limit > 0 {
-		ranked(b, t, r, parents)
-		return e.bounded(b)
+		writeRanked(b, t, r, parents)
+		return e.limitRows(b)
 	}
 	j := t
 	if r.edge.JoinTable != "" {
@@ -128,19 +128,19 @@ func (e *Engine) related(r *relation, parents []any) *sqltext.Builder {
 	b.Raw(",").Column(j, r.parentColumn())
 	r.from(b, t, j, parents)
 	orderBy(b, t, r.order)
-	return e.bounded(b)
+	return e.limitRows(b)
 }
 
-// bounded ends a statement for a relation: more rows would not fit a call anyway. SQLite
+// limitRows ends a statement for a relation: more rows would not fit a call anyway. SQLite
 // keeps what it sorts in a tree that goes to a file where there is a limit; without one it
 // merges runs, and holds a row of each of them.
-func (e *Engine) bounded(b *sqltext.Builder) *sqltext.Builder {
+func (e *Engine) limitRows(b *sqltext.Builder) *sqltext.Builder {
 	return b.Raw(" LIMIT ").Arg(int64(relationsFactor*e.limit()/rowBytes + 1))
 }
 
-// ranked reads at most limit rows per parent: ranks by key first, so that the
+// writeRanked reads at most limit rows per parent: ranks by key first, so that the
 // sorter carries keys instead of rows.
-func ranked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
+func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
 	inner, w := b.NewAlias(), b.NewAlias()
 	j := inner
 	if r.edge.JoinTable != "" {
@@ -150,9 +150,9 @@ func ranked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
 	b.Column(j, r.parentColumn()).Raw(" AS p,row_number() OVER (PARTITION BY ").Column(j, r.parentColumn())
 	orderBy(b, inner, r.order)
 	for i, o := range r.order { // whose values stand beside each other, as in groups
-		if c := o.column; c != nil && unbounded(r.reads.entity.Resource.Field(c.Field), c, MaxCursor) {
+		if c := o.column; c != nil && isUnbounded(r.reads.entity.Resource.Field(c.Field), c, MaxCursor) {
 			b.Raw(",")
-			bound(b, inner, c, MaxCursor, i)
+			boundLength(b, inner, c, MaxCursor, i)
 		}
 	}
 	b.Raw(") AS n")

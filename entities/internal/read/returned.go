@@ -18,17 +18,17 @@ func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
 // Returned ends a writing statement on an entity's table with what it gives back,
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its
-// JSON as Image gives it. The JSON is valid until each returns. A row whose JSON is
+// JSON as Image returns it. The JSON is valid until each returns. A row whose JSON is
 // larger than a call may be ends in call_too_large.
 func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
-	return e.eachRow(ctx, q, s, b, e.checked(entity, each))
+	return e.eachRow(ctx, q, s, b, e.checkReadable(entity, each))
 }
 
-// Stored reads rows that were just written, as Returned gives them, in no order.
+// Stored reads rows that were just written, as Returned returns them, in no order.
 func (e *Engine) Stored(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
-	return e.Images(ctx, q, entity, keys, e.checked(entity, each))
+	return e.Images(ctx, q, entity, keys, e.checkReadable(entity, each))
 }
 
 // Readable ends in call_too_large for a row of so many bytes that nobody could read.
@@ -36,12 +36,12 @@ func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
 	if n <= e.limit() {
 		return nil
 	}
-	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes, and nobody could read it again", entity.Resource.Name, e.limit()).
+	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes and could not be read back", entity.Resource.Name, e.limit()).
 		WithHint("Store less in one row.")
 }
 
-// checked refuses rows that are not Readable.
-func (e *Engine) checked(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
+// checkReadable refuses rows that are not Readable.
+func (e *Engine) checkReadable(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
 	return func(key any, row []byte) error {
 		if err := e.Readable(entity, len(row)); err != nil {
 			return err
@@ -70,14 +70,14 @@ func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entit
 	return nil
 }
 
-// eachRow runs a statement that gives a layout's columns.
+// eachRow runs a statement that selects a layout's columns.
 func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	l := &level{reads: s, buf: buffer()}
+	l := &level{reads: s, buf: getBuffer()}
 	defer l.release()
 	r := newReader(l, false)
 	defer r.release()
@@ -88,7 +88,7 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 			return err
 		}
 		l.buf = append(l.buf, '}')
-		if held, ok := r.key.(blob); ok {
+		if held, ok := r.key.(keyBytes); ok {
 			r.key = []byte(held)
 		}
 		if err := each(r.key, l.buf); err != nil {
@@ -110,7 +110,7 @@ func Own(row []byte) []byte {
 	return bytes.Clone(row)
 }
 
-// ReturnedKeys ends and runs a writing statement as Returned does, and gives only
+// ReturnedKeys ends and runs a writing statement as Returned does, and returns only
 // the keys of what was written.
 func (e *Engine) ReturnedKeys(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder) (out []any, err error) {
 	b.Raw(" RETURNING ").Name(entity.Key.Name)

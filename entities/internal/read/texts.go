@@ -10,15 +10,15 @@ const (
 	maxTextBytes = 4 << 20
 )
 
-// texts keeps one string per statement shape, so that a known shape costs no
+// statementTexts keeps one string per statement shape, so that a known shape costs no
 // memory and drivers find their prepared statement by it.
-type texts struct {
+type statementTexts struct {
 	mu    sync.RWMutex
 	known map[string]string
 	bytes int
 }
 
-func (t *texts) intern(text []byte) string {
+func (t *statementTexts) intern(text []byte) string {
 	t.mu.RLock()
 	s, ok := t.known[string(text)]
 	t.mu.RUnlock()

@@ -40,7 +40,7 @@ func (in *input) with(s *selection, v any, at string, depth int) {
 	}
 }
 
-// relation finds or adds an edge of a selection; nil where there is none.
+// relation finds or adds an edge of a selection; nil if there is none.
 func (in *input) relation(s *selection, name, at string, depth int) *relation {
 	edge, target := filter.Related(s.entity, in.graph, name)
 	if edge == nil {
@@ -88,7 +88,7 @@ func (in *input) option(s *selection, name string, v any, at string, depth int) 
 	if l, ok := m["limit"]; ok {
 		n, ok := filter.Integer(l)
 		if !ok || n < 1 || n > MaxEdgeLimit {
-			in.wrong(at+"/limit", "limit is from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
+			in.wrong(at+"/limit", "limit must be from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
 		}
 		r.limit = int(n)
 	}

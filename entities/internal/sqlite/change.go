@@ -21,40 +21,40 @@ const longest = 10 * time.Minute
 
 // Look implements backend.Backend.
 func (f *Folder) Look(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
-	if err := f.known(set); err != nil {
+	if err := f.mustExist(set); err != nil {
 		return err
 	}
-	return f.trouble(set, connected(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error {
-		if err := f.ours(ctx, set, c); err != nil {
+	return f.openFault(set, withConnection(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error {
+		if err := f.checkOurs(ctx, set, c); err != nil {
 			return err
 		}
-		return fn(ctx, over(c))
+		return fn(ctx, singleConnDriver(c))
 	}))
 }
 
 // Change implements backend.Backend. The set's lock is the write lock of its file.
 func (f *Folder) Change(ctx context.Context, set string, fn func(ctx context.Context, drv dialect.Driver) error) error {
-	if err := f.known(set); err != nil {
+	if err := f.mustExist(set); err != nil {
 		return err
 	}
-	return f.trouble(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
-		if err := f.ours(ctx, set, c); err != nil {
+	return f.openFault(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
+		if err := f.checkOurs(ctx, set, c); err != nil {
 			return err
 		}
-		return fn(ctx, over(c))
+		return fn(ctx, singleConnDriver(c))
 	}))
 }
 
 // Scratch implements backend.Backend.
 func (f *Folder) Scratch(ctx context.Context, fn func(ctx context.Context, drv dialect.Driver) error) error {
-	return connected(ctx, "file::memory:?_foreign_keys=0", func(c *sql.Conn) error { return fn(ctx, over(c)) })
+	return withConnection(ctx, "file::memory:?_foreign_keys=0", func(c *sql.Conn) error { return fn(ctx, singleConnDriver(c)) })
 }
 
-// known refuses a set that has no file.
-func (f *Folder) known(set string) error {
+// mustExist refuses a set that has no file.
+func (f *Folder) mustExist(set string) error {
 	there, err := f.exists(set)
 	if err != nil {
-		return f.trouble(set, err)
+		return f.openFault(set, err)
 	}
 	if !there {
 		return fault.Newf(fault.UnknownSet, "the set %q has no data", set)
@@ -62,8 +62,8 @@ func (f *Folder) known(set string) error {
 	return nil
 }
 
-// over gives ent one connection; what it begins takes part in what is open there.
-func over(c *sql.Conn) dialect.Driver {
+// singleConnDriver gives ent one connection; what it begins takes part in what is open there.
+func singleConnDriver(c *sql.Conn) dialect.Driver {
 	return joined{entsql.NewDriver(dialect.SQLite, entsql.Conn{ExecQuerier: inUTC{c}})}
 }
 
@@ -71,8 +71,8 @@ type joined struct{ *entsql.Driver }
 
 func (j joined) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(j), nil }
 
-// connected runs fn on a connection of its own.
-func connected(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err error) {
+// withConnection runs fn on a connection of its own.
+func withConnection(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err error) {
 	db, err := sql.Open("sqlite3", dsn)
 	if err != nil {
 		return err
@@ -90,11 +90,11 @@ func connected(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err
 // version. Foreign keys are off, since a table that is rebuilt is dropped in
 // between; what they say is checked before the commit.
 func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn) error) error {
-	return connected(ctx, dsn(file, busyStep), func(c *sql.Conn) (err error) {
+	return withConnection(ctx, dsn(file, busyStep), func(c *sql.Conn) (err error) {
 		if _, err := c.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
 			return err
 		}
-		if err := seize(ctx, c, longest); err != nil {
+		if err := lockFileForWriting(ctx, c, longest); err != nil {
 			return err
 		}
 		defer func() {
@@ -114,7 +114,7 @@ func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn
 			return err
 		}
 		if before != after {
-			if err := whole(ctx, c); err != nil {
+			if err := checkForeignKeys(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -126,8 +126,8 @@ func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn
 	})
 }
 
-// seize takes a file's write lock, in steps between which a cancel is heard.
-func seize(ctx context.Context, c *sql.Conn, patience time.Duration) error {
+// lockFileForWriting takes a file's write lock, in steps between which a cancel is heard.
+func lockFileForWriting(ctx context.Context, c *sql.Conn, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; {
 		_, err := c.ExecContext(ctx, "BEGIN IMMEDIATE")
 		if !Stale(err) || time.Now().After(deadline) {
@@ -148,8 +148,8 @@ func fingerprint(ctx context.Context, c *sql.Conn) (out [2]int64, err error) {
 	return out, err
 }
 
-// whole fails where a row refers to one that is not there.
-func whole(ctx context.Context, c *sql.Conn) error {
+// checkForeignKeys fails where a row refers to one that is not there.
+func checkForeignKeys(ctx context.Context, c *sql.Conn) error {
 	var table, parent string
 	var row, key any
 	err := c.QueryRowContext(ctx, "PRAGMA foreign_key_check").Scan(&table, &row, &parent, &key)
@@ -162,13 +162,13 @@ func whole(ctx context.Context, c *sql.Conn) error {
 	return fmt.Errorf("rows of %s would refer to rows of %s that do not exist", table, parent)
 }
 
-// alone runs fn while no other process creates the same set. The lock's file goes
+// withCreateLock runs fn while no other process creates the same set. The lock's file goes
 // when the set is there: whoever waited for it finds the set. Where fn fails the
 // file stays, so that all who wait keep waiting for the same one.
-func (f *Folder) alone(ctx context.Context, set string, fn func() error) error {
+func (f *Folder) withCreateLock(ctx context.Context, set string, fn func() error) error {
 	lock := filepath.Join(f.path, ".creating-"+set+".lock")
-	return connected(ctx, "file:"+lock+"?_busy_timeout=200&_journal_mode=OFF", func(c *sql.Conn) error {
-		if err := seize(ctx, c, longest); err != nil {
+	return withConnection(ctx, "file:"+lock+"?_busy_timeout=200&_journal_mode=OFF", func(c *sql.Conn) error {
+		if err := lockFileForWriting(ctx, c, longest); err != nil {
 			return err
 		}
 		defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()

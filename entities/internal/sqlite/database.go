@@ -37,7 +37,7 @@ const (
 // Database is one open set. It is safe for concurrent use.
 type Database struct {
 	set   string
-	db    *sql.DB // for what is no part of a run
+	db    *sql.DB // for what is not part of a run
 	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
 	queue queue   // of this process's writers
 	turns turns   // of all processes'
@@ -96,9 +96,9 @@ func Stale(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
 }
 
-// patiently repeats fn while somebody outside of the host's queue holds the file,
+// retryWhileLocked repeats fn while somebody outside of the host's queue holds the file,
 // in steps between which a cancel is heard.
-func patiently(ctx context.Context, fn func() error) error {
+func retryWhileLocked(ctx context.Context, fn func() error) error {
 	for deadline := time.Now().Add(busyTimeout); ; {
 		err := fn()
 		if !Stale(err) || ctx.Err() != nil || time.Now().After(deadline) {
@@ -115,9 +115,9 @@ func (d *Database) lock(ctx context.Context) error {
 		return err
 	}
 	in, err := d.turns.wait(ctx, until)
-	err = d.turnless(err)
+	err = d.lockFileFault(err)
 	if err == nil && !in {
-		err = fault.Newf(fault.SetBusy, "other processes write to the set %q, and it was not free within %s", d.set, patience)
+		err = fault.Newf(fault.SetBusy, "other processes are writing to the set %q, and it was not free within %s", d.set, patience)
 	}
 	if err != nil {
 		d.queue.unlock()
@@ -125,14 +125,14 @@ func (d *Database) lock(ctx context.Context) error {
 	return err
 }
 
-// try takes the host's write lock where nobody has it or waits for it, and else gives
+// tryLock takes the host's write lock where nobody has it or waits for it, and otherwise returns
 // run.ErrStale.
-func (d *Database) try() error {
+func (d *Database) tryLock() error {
 	if !d.queue.try() {
 		return run.ErrStale
 	}
 	in, err := d.turns.try()
-	err = d.turnless(err)
+	err = d.lockFileFault(err)
 	if err == nil && !in {
 		err = run.ErrStale
 	}
@@ -142,15 +142,15 @@ func (d *Database) try() error {
 	return err
 }
 
-// turnless turns what stands between a set and the files of its turns into the fault
+// lockFileFault turns what stands between a set and the files of its turns into the fault
 // that it is.
-func (d *Database) turnless(err error) error {
+func (d *Database) lockFileFault(err error) error {
 	var path *fs.PathError
 	if !errors.As(err, &path) {
 		return err
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be written: %v", d.set, path.Err).
-		WithHint("See that files can be made in the data folder, and how many a process may have open.").Because(err)
+		WithHint("Check that files can be created in the data folder, and the limit of open files of the process.").Because(err)
 }
 
 func (d *Database) unlock() {
@@ -158,17 +158,17 @@ func (d *Database) unlock() {
 	d.queue.unlock()
 }
 
-// busy turns SQLITE_BUSY into the fault that it is.
-func (d *Database) busy(err error) error {
+// busyFault turns SQLITE_BUSY into the fault that it is.
+func (d *Database) busyFault(err error) error {
 	if Stale(err) {
-		return fault.Newf(fault.SetBusy, "another process holds the set %q for writing", d.set).Because(err)
+		return fault.Newf(fault.SetBusy, "another process has locked the set %q for writing", d.set).Because(err)
 	}
 	return err
 }
 
 // Begin implements backend.Database. With write it takes the write lock at once.
 func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
-	if err := d.moved(); err != nil {
+	if err := d.checkSameFile(); err != nil {
 		return nil, err
 	}
 	t := &Tx{d: d, careful: a == nil || a.Number() > 1}

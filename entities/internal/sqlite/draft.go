@@ -43,14 +43,14 @@ func (f *Folder) Draft(ctx context.Context, set string) (d backend.Draft, attach
 	}
 	there, err := f.exists(set)
 	if err != nil {
-		return nil, nil, nil, f.trouble(set, err)
+		return nil, nil, nil, f.openFault(set, err)
 	}
 	if there {
 		return nil, nil, nil, nil
 	}
 	draft, err := f.newDraft(ctx, set)
 	if err != nil {
-		return nil, nil, nil, f.trouble(set, err)
+		return nil, nil, nil, f.openFault(set, err)
 	}
 	return draft, draft.attached, draft.release, nil
 }
@@ -61,12 +61,12 @@ func (f *Folder) newDraft(ctx context.Context, set string) (*Draft, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, set+suffix)
-	if err := f.compose(ctx, set, file); err != nil {
+	if err := f.writeNewSet(ctx, set, file); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	d := &Draft{Database: open(file, set, ""), folder: f, dir: dir}
 	d.draft = d
-	if d.attached, err = f.attach(d.Database); err != nil {
+	if d.attached, err = f.migrateOpened(d.Database); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return d, nil
@@ -86,11 +86,11 @@ func (d *Draft) move(ctx context.Context) error {
 	}
 	from := *d.file.Load()
 	if err := d.disconnect(from); err != nil {
-		return d.folder.trouble(d.set, err)
+		return d.folder.openFault(d.set, err)
 	}
 	to := d.folder.file(d.set)
 	stale := false
-	err := d.folder.alone(ctx, d.set, func() error {
+	err := d.folder.withCreateLock(ctx, d.set, func() error {
 		there, err := d.folder.exists(d.set)
 		if stale = there; err != nil || there {
 			return err
@@ -99,7 +99,7 @@ func (d *Draft) move(ctx context.Context) error {
 	})
 	switch {
 	case err != nil:
-		return d.folder.trouble(d.set, err)
+		return d.folder.openFault(d.set, err)
 	case stale:
 		return run.ErrStale
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 )
 
-// UTC gives times in UTC, since SQLite compares them as text. The arguments of
+// UTC returns times in UTC, since SQLite compares them as text. The arguments of
 // the caller stay as they are.
 func UTC(args []any) []any {
 	out := args

@@ -46,15 +46,15 @@ var templates sync.Map // int32 -> *[]byte
 func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 	returnLargeBlocks()
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, unwritable(path, err)
+		return nil, unwritableFault(path, err)
 	}
 	probe, err := os.CreateTemp(path, ".probe-*")
 	if err != nil {
-		return nil, unwritable(path, err)
+		return nil, unwritableFault(path, err)
 	}
 	_ = probe.Close()
 	if err := os.Remove(probe.Name()); err != nil {
-		return nil, unwritable(path, err)
+		return nil, unwritableFault(path, err)
 	}
 	f := &Folder{path: path, schema: schema}
 	f.removeAbandoned()
@@ -62,7 +62,7 @@ func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 	return f, nil
 }
 
-func unwritable(path string, err error) error {
+func unwritableFault(path string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
@@ -84,7 +84,7 @@ func (f *Folder) SpansSets() bool { return false }
 func (f *Folder) Sets(context.Context) ([]string, error) {
 	files, err := os.ReadDir(f.path)
 	if err != nil {
-		return nil, plainly("the data folder cannot be read", err)
+		return nil, faultOr("the data folder cannot be read", err)
 	}
 	var out []string
 	for _, file := range files {
@@ -110,10 +110,10 @@ func (f *Folder) draft(set string) string { return filepath.Join(f.path, ".creat
 
 func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, error) {
 	if err := f.prepare(ctx, set); err != nil {
-		return nil, nil, f.trouble(set, err)
+		return nil, nil, f.openFault(set, err)
 	}
 	d := open(f.file(set), set, f.turns(set))
-	attached, err := f.attach(d)
+	attached, err := f.migrateOpened(d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,9 +123,9 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 // turns is where the processes that write to a set take turns.
 func (f *Folder) turns(set string) string { return filepath.Join(f.path, "."+set) }
 
-// attach makes what the schema keeps with an open set, which is closed where that
+// migrateOpened makes what the schema keeps with an open set, which is closed where that
 // fails.
-func (f *Folder) attach(d *Database) (any, error) {
+func (f *Folder) migrateOpened(d *Database) (any, error) {
 	if f.schema.Attach == nil {
 		return nil, nil
 	}
@@ -136,14 +136,14 @@ func (f *Folder) attach(d *Database) (any, error) {
 	return attached, err
 }
 
-// trouble says what stands in the way of opening a set.
-func (f *Folder) trouble(set string, err error) error {
+// openFault says what stands in the way of opening a set.
+func (f *Folder) openFault(set string, err error) error {
 	var known *fault.Fault
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
 	at := fmt.Errorf("%s: %w", f.file(set), err)
-	if as := unusable(named(set), at); errors.As(as, &known) {
+	if as := fileFault(setName(set), at); errors.As(as, &known) {
 		return as
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).WithHint(look).Because(at)
@@ -154,9 +154,9 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 	if there, err := f.exists(set); err != nil {
 		return err
 	} else if !there {
-		return f.alone(ctx, set, func() error { return f.create(ctx, set) })
+		return f.withCreateLock(ctx, set, func() error { return f.create(ctx, set) })
 	}
-	marked, err := f.marked(ctx, set)
+	marked, err := f.isCurrent(ctx, set)
 	if err != nil || marked {
 		return err
 	}
@@ -164,18 +164,18 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 		if v, err := version(ctx, c); err != nil || v == f.schema.Version {
 			return err // somebody was faster
 		}
-		if err := f.ours(ctx, set, c); err != nil {
+		if err := f.checkOurs(ctx, set, c); err != nil {
 			return err
 		}
-		return f.schema.Migrate(ctx, set, over(c))
+		return f.schema.Migrate(ctx, set, singleConnDriver(c))
 	})
 }
 
 // exists reports whether a set has a file. A file that cannot be a set's is a fault.
-func (f *Folder) exists(set string) (bool, error) { return present(f.file(set), named(set)) }
+func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set), setName(set)) }
 
-// marked reports whether a set's file carries the schema's version.
-func (f *Folder) marked(ctx context.Context, set string) (bool, error) {
+// isCurrent reports whether a set's file carries the schema's version.
+func (f *Folder) isCurrent(ctx context.Context, set string) (bool, error) {
 	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
 	if err != nil {
 		return false, err
@@ -206,15 +206,15 @@ func (f *Folder) create(ctx context.Context, set string) error {
 			return err
 		}
 	}
-	if err := f.compose(ctx, set, draft); err != nil {
+	if err := f.writeNewSet(ctx, set, draft); err != nil {
 		_ = os.Remove(draft)
 		return err
 	}
 	return os.Rename(draft, f.file(set))
 }
 
-// compose writes a new set's file, with the app's first data in it.
-func (f *Folder) compose(ctx context.Context, set, file string) error {
+// writeNewSet writes a new set's file, with the app's first data in it.
+func (f *Folder) writeNewSet(ctx context.Context, set, file string) error {
 	empty, err := f.empty(ctx)
 	if err != nil {
 		return err
@@ -227,13 +227,13 @@ func (f *Folder) compose(ctx context.Context, set, file string) error {
 			return err
 		}
 	}
-	return logged(ctx, file)
+	return enableWAL(ctx, file)
 }
 
-// logged marks a file as ours and puts it into WAL mode for good. Connections that found
+// enableWAL marks a file as ours and puts it into WAL mode for good. Connections that found
 // it in another mode would each try to change it, which SQLite refuses to all but one
 // without waiting.
-func logged(ctx context.Context, file string) error {
+func enableWAL(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func logged(ctx context.Context, file string) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("%s stays in journal mode %s: its file system cannot share memory", file, mode)
+		return fmt.Errorf("%s stays in journal mode %s: its file system does not support shared memory", file, mode)
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (f *Folder) empty(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "template"+suffix)
-	if err := change(ctx, file, f.schema.Version, func(c *sql.Conn) error { return f.schema.Create(ctx, over(c)) }); err != nil {
+	if err := change(ctx, file, f.schema.Version, func(c *sql.Conn) error { return f.schema.Create(ctx, singleConnDriver(c)) }); err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(file)

@@ -26,13 +26,13 @@ const (
 	headerIDFrom = 68
 )
 
-// present reports whether a file is there. One that is there and cannot be a database
-// of ours ends in service_unavailable: it is never filled anew, since what was in it
+// fileExists reports whether a file is there. One that is there and cannot be a database
+// of ours ends in service_unavailable: it is never filled again, since what was in it
 // may be wanted back. owner is named(set), or ledgerName.
-func present(path, owner string) (bool, error) {
+func fileExists(path, owner string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return orphaned(path, owner)
+		return checkOrphanedLog(path, owner)
 	}
 	if err != nil {
 		return true, err
@@ -44,14 +44,14 @@ func present(path, owner string) (bool, error) {
 		return true, err
 	}
 	if why := wrongHeader(header[:n]); why != "" {
-		return true, damaged(path, owner, why)
+		return true, damagedFault(path, owner, why)
 	}
 	return true, nil
 }
 
-// orphaned reports of a file that is not there whether its log is: SQLite would play it
+// checkOrphanedLog reports of a file that is not there whether its log is: SQLite would play it
 // into any file that came to this place, and damage that.
-func orphaned(path, owner string) (bool, error) {
+func checkOrphanedLog(path, owner string) (bool, error) {
 	log := path + "-wal"
 	info, err := os.Stat(log)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -63,9 +63,9 @@ func orphaned(path, owner string) (bool, error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return true, err // another process has just made it
 	}
-	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is gone, and the log that belongs to it is there", owner).
-		WithHint("Put %[1]s back. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away as well, and it is made anew.", filepath.Base(path)).
-		Because(fmt.Errorf("there is %s, and no %s", log, path))
+	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is missing, but its log is there", owner).
+		WithHint("Restore %[1]s. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away, and a new file is created.", filepath.Base(path)).
+		Because(fmt.Errorf("%s exists without %s", log, path))
 }
 
 // wrongHeader says why the beginning of a file is not that of a database of ours, ""
@@ -73,7 +73,7 @@ func orphaned(path, owner string) (bool, error) {
 func wrongHeader(header []byte) string {
 	switch {
 	case len(header) == 0:
-		return "is empty: something has cut it off"
+		return "is empty: something truncated it"
 	case len(header) < headerSize, string(header[:len(magic)]) != magic:
 		return "is not a SQLite database"
 	}
@@ -83,19 +83,19 @@ func wrongHeader(header []byte) string {
 	return ""
 }
 
-func damaged(path, owner, why string) error {
+func damagedFault(path, owner, why string) error {
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s", owner, why).
-		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and put a backup there. Without one it is made anew.", filepath.Base(path)).
+		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and restore a backup. Without one, a new file is created.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }
 
 // receipts is the table that every set has.
 const receipts = "koan_receipts"
 
-// ours refuses a database that has none of the tables that a set of the app has. One of
+// checkOurs refuses a database that has none of the tables that a set of the app has. One of
 // an earlier version may have few of them, and one that the app made without us has no
 // receipts.
-func (f *Folder) ours(ctx context.Context, set string, c *sql.Conn) error {
+func (f *Folder) checkOurs(ctx context.Context, set string, c *sql.Conn) error {
 	rows, err := c.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
 	if err != nil {
 		return err
@@ -113,24 +113,24 @@ func (f *Folder) ours(ctx context.Context, set string, c *sql.Conn) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	return damaged(f.file(set), named(set), "belongs to another program: it has none of the app's tables")
+	return damagedFault(f.file(set), setName(set), "belongs to another program: it has none of the app's tables")
 }
 
-// moved refuses to work with a set whose file was taken away, or replaced by another,
+// checkSameFile refuses to work with a set whose file was taken away, or replaced by another,
 // while it is open: what was written to the open one would be lost.
-func (d *Database) moved() error {
+func (d *Database) checkSameFile() error {
 	path := *d.file.Load()
 	now, err := os.Stat(path)
 	if d.identity == nil || err == nil && os.SameFile(d.identity, now) {
 		return nil
 	}
-	why := "was replaced by another one"
+	why := "was replaced by another file"
 	if errors.Is(err, fs.ErrNotExist) {
 		why = "is gone"
 	} else if err != nil {
-		return plainly("the file of "+named(d.set)+" cannot be used", err)
+		return faultOr("the file of "+setName(d.set)+" cannot be used", err)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", named(d.set), why).
-		WithHint("Put the same file back, or stop the app, move %[1]s-wal and %[1]s-shm away, and start it anew.", filepath.Base(path)).
+	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", setName(d.set), why).
+		WithHint("Restore the same file; or stop the app, move %[1]s-wal and %[1]s-shm away, and start it again.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }

@@ -28,20 +28,20 @@ var _ backend.Owner = (*Folder)(nil)
 func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
 	file := filepath.Join(f.path, ownFile)
 	f.owned.Store(true)
-	there, err := present(file, ledgerName)
+	there, err := fileExists(file, ledgerName)
 	if err == nil && !there {
-		err = f.alone(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
+		err = f.withCreateLock(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
 	}
 	if err != nil {
-		return nil, unusable(ledgerName, err)
+		return nil, fileFault(ledgerName, err)
 	}
 	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	if err := executed(ctx, db, statements); err != nil {
-		return nil, errors.Join(unusable(ledgerName, err), db.Close())
+	if err := execStatements(ctx, db, statements); err != nil {
+		return nil, errors.Join(fileFault(ledgerName, err), db.Close())
 	}
 	return db, nil
 }
@@ -62,7 +62,7 @@ func (f *Folder) OwnPlace() string { return filepath.Join(f.path, ownFile) }
 
 // createOwn makes the file beside its place, in the mode that it stays in.
 func (f *Folder) createOwn(ctx context.Context, file string) error {
-	if there, err := present(file, ledgerName); err != nil || there {
+	if there, err := fileExists(file, ledgerName); err != nil || there {
 		return err // somebody was faster
 	}
 	draft := f.draft(ownFile)
@@ -74,22 +74,22 @@ func (f *Folder) createOwn(ctx context.Context, file string) error {
 	if err := os.WriteFile(draft, nil, 0o600); err != nil {
 		return err
 	}
-	if err := logged(ctx, draft); err != nil {
+	if err := enableWAL(ctx, draft); err != nil {
 		_ = os.Remove(draft)
 		return err
 	}
 	return os.Rename(draft, file)
 }
 
-// executed runs statements in one transaction. A column that is to be added and there, or
-// to be dropped and gone, is no error: SQLite has no condition for either.
-func executed(ctx context.Context, db *sql.DB, statements []string) error {
+// execStatements runs statements in one transaction. A column that is to be added and there, or
+// to be dropped and gone, is not an error: SQLite has no condition for either.
+func execStatements(ctx context.Context, db *sql.DB, statements []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	for _, s := range statements {
-		if _, err := tx.ExecContext(ctx, s); err != nil && !changedAlready(s, err) {
+		if _, err := tx.ExecContext(ctx, s); err != nil && !isAlreadyDone(s, err) {
 			_ = tx.Rollback()
 			return err
 		}
@@ -97,8 +97,8 @@ func executed(ctx context.Context, db *sql.DB, statements []string) error {
 	return tx.Commit()
 }
 
-// changedAlready reports whether a statement failed since the table is as it makes it.
-func changedAlready(statement string, err error) bool {
+// isAlreadyDone reports whether a statement failed since the table is as it makes it.
+func isAlreadyDone(statement string, err error) bool {
 	return strings.HasPrefix(statement, "ALTER TABLE ") &&
 		(strings.HasPrefix(err.Error(), "duplicate column name: ") || strings.HasPrefix(err.Error(), "no such column: "))
 }

@@ -42,7 +42,7 @@ func (q *queue) lock(ctx context.Context, set string) error {
 	}
 	if q.waiters.Len() >= q.max {
 		q.mu.Unlock()
-		return fault.Newf(fault.SetBusy, "%d writers already wait for the set %q", q.max, set)
+		return fault.Newf(fault.SetBusy, "%d writers are already waiting for the set %q", q.max, set)
 	}
 	turn := make(chan struct{})
 	e := q.waiters.PushBack(turn)

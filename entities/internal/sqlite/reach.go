@@ -30,13 +30,13 @@ const defaultSet = "default"
 func (f *Folder) Reach(ctx context.Context) error {
 	var problems []error
 	if err := f.writable(); err != nil {
-		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", reason(err)).Because(err))
+		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", withoutPaths(err)).Because(err))
 	}
 	if err := f.defaultUsable(); err != nil {
-		problems = append(problems, plainly("the file of "+named(defaultSet)+" cannot be used", err))
+		problems = append(problems, faultOr("the file of "+setName(defaultSet)+" cannot be used", err))
 	}
 	if err := f.ownReadable(ctx); err != nil {
-		problems = append(problems, plainly("the ledger cannot be used", err))
+		problems = append(problems, faultOr("the ledger cannot be used", err))
 	}
 	return errors.Join(problems...)
 }
@@ -49,7 +49,7 @@ func (f *Folder) defaultUsable() error {
 		return err
 	}
 	if d, _ := f.opened.Database(defaultSet).(*Database); d != nil {
-		if err := d.moved(); err != nil {
+		if err := d.checkSameFile(); err != nil {
 			return err
 		}
 	}
@@ -63,17 +63,17 @@ func (f *Folder) defaultUsable() error {
 	return file.Close()
 }
 
-// plainly is a fault as it is, or else what with the reason.
-func plainly(what string, err error) error {
+// faultOr is a fault as it is, or else what with the reason.
+func faultOr(what string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return known
 	}
-	return fault.Newf(fault.ServiceUnavailable, "%s: %s", what, reason(err)).Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "%s: %s", what, withoutPaths(err)).Because(err)
 }
 
-// reason is an error without the paths that it came along.
-func reason(err error) string {
+// withoutPaths is an error without the paths that it came along.
+func withoutPaths(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err.Error()
@@ -98,19 +98,19 @@ func (f *Folder) ownReadable(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(f.path, ownFile)
-	there, err := present(path, ledgerName)
+	there, err := fileExists(path, ledgerName)
 	if err != nil {
 		return err
 	}
 	if !there {
-		return fault.Newf(fault.ServiceUnavailable, "the file of %s is gone", ledgerName).
-			WithHint("Put it back, and start the app anew: what it writes there now is lost.").Because(fmt.Errorf("%s is gone", path))
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is missing", ledgerName).
+			WithHint("Restore it and restart the app: what the app writes now is lost.").Because(fmt.Errorf("%s is gone", path))
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	return connected(ctx, dsn(path, busyTimeout, "mode=rw"), func(c *sql.Conn) error {
+	return withConnection(ctx, dsn(path, busyTimeout, "mode=rw"), func(c *sql.Conn) error {
 		if info.Size() <= wholly {
 			return quickCheck(ctx, c)
 		}
@@ -128,7 +128,7 @@ func quickCheck(ctx context.Context, c *sql.Conn) error {
 		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", ledgerName).
 			WithHint(restore).Because(errors.New(strings.ReplaceAll(found, "\n", " ")))
 	}
-	return writes(ctx, c)
+	return canWrite(ctx, c)
 }
 
 // firstPages reads the first page of each table.
@@ -156,12 +156,12 @@ func firstPages(ctx context.Context, c *sql.Conn) error {
 			return err
 		}
 	}
-	return writes(ctx, c)
+	return canWrite(ctx, c)
 }
 
-// writes takes the write lock and gives it back. Where somebody else has it, it can be
+// canWrite takes the write lock and gives it back. Where somebody else has it, it can be
 // had.
-func writes(ctx context.Context, c *sql.Conn) error {
+func canWrite(ctx context.Context, c *sql.Conn) error {
 	if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK"); err != nil && !Stale(err) {
 		return err
 	}

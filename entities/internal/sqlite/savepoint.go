@@ -30,7 +30,7 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error,
 	t.saves = append(t.saves, savepoint{})
 	depth := len(t.saves)
 	if t.careful {
-		if err := t.guard(ctx); err != nil {
+		if err := t.openPendingSavepoints(ctx); err != nil {
 			t.saves = t.saves[:depth-1]
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func (t *Tx) leave(ctx context.Context, s savepoint, name string, ok bool) error
 	return nil
 }
 
-// guard opens the savepoints that wait.
-func (t *Tx) guard(ctx context.Context) error {
+// openPendingSavepoints opens the savepoints that wait.
+func (t *Tx) openPendingSavepoints(ctx context.Context) error {
 	for i := range t.saves {
 		if s := &t.saves[i]; !s.open {
 			if _, err := t.conn.ExecContext(context.WithoutCancel(ctx), "SAVEPOINT "+name(i+1)); err != nil {
@@ -74,31 +74,31 @@ func (t *Tx) guard(ctx context.Context) error {
 	return nil
 }
 
-// guarded opens the savepoints that wait before a statement, unless it only reads
+// guardStatement opens the savepoints that wait before a statement, unless it only reads
 // or is alone.
-func (t *Tx) guarded(ctx context.Context, query string) error {
+func (t *Tx) guardStatement(ctx context.Context, query string) error {
 	if t.alone || len(t.saves) == 0 || strings.HasPrefix(query, "SELECT ") {
 		return nil
 	}
-	return t.guard(ctx)
+	return t.openPendingSavepoints(ctx)
 }
 
-// Alone implements backend.Tx. It spares the savepoint around a call, and none that
+// Alone implements backend.Tx. It omits the savepoint around a call, and none that
 // is inside of it.
 func (t *Tx) Alone(statement func() (wrote bool, err error)) error {
 	t.alone = len(t.saves) == 1 && !t.saves[0].open
 	defer func() { t.alone = false }()
 	wrote, err := statement()
-	if t.alone && (err == nil && wrote || err != nil && !undone(err)) {
+	if t.alone && (err == nil && wrote || err != nil && !hasUndoneItself(err)) {
 		t.saves[0].bare = true
 	}
 	return err
 }
 
-// undone reports whether a statement of one row that ended in an error has undone
+// hasUndoneItself reports whether a statement of one row that ended in an error has undone
 // itself, as it does where it breaks a constraint. A trigger may end it half way; and
 // what could not be read of the row was written.
-func undone(err error) bool {
+func hasUndoneItself(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrConstraint && e.ExtendedCode != sqlite3.ErrConstraintTrigger
 }

@@ -35,25 +35,25 @@ func Trouble(set string, err error) (as error, mine bool) {
 	case sqlite3.ErrMismatch:
 		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err), true
 	}
-	return unusable(named(set), err), true
+	return fileFault(setName(set), err), true
 }
 
-// named is how messages name a set.
-func named(set string) string { return fmt.Sprintf("the set %q", set) }
+// setName is how messages name a set.
+func setName(set string) string { return fmt.Sprintf("the set %q", set) }
 
 // Hints for files that cannot be used.
 const (
-	look    = "Look at the server's log, and whether the data folder can be read and written."
-	restore = "Stop the app, move the file away with those that have its name and -wal or -shm, and put a backup there."
+	look    = "Check the server's log, and that the data folder can be read and written."
+	restore = "Stop the app, move the file and its -wal and -shm files away, and restore a backup."
 )
 
-// unusable turns what stands between the owner of a file and its disk into the fault
+// fileFault turns what stands between the owner of a file and its disk into the fault
 // that it is: a full disk, a file that cannot be read or written or is damaged. Other
 // errors stay as they are. owner is named(set), or ledgerName.
-func unusable(owner string, err error) error {
-	if full(err) {
+func fileFault(owner string, err error) error {
+	if isFull(err) {
 		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).
-			WithHint("Make room where the data folder lies.").Because(err)
+			WithHint("Free space on the disk of the data folder.").Because(err)
 	}
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -67,18 +67,18 @@ func unusable(owner string, err error) error {
 	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
 		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used", owner).WithHint(look).Because(err)
 	case sqlite3.ErrNomem:
-		return fault.Newf(fault.ServiceUnavailable, "there is no memory left for %s", owner).Because(err)
+		return fault.Newf(fault.ServiceUnavailable, "out of memory for %s", owner).Because(err)
 	}
 	if Incomplete(err) {
-		return fault.Newf(fault.ServiceUnavailable, "the tables of %s are gone or incomplete", owner).
+		return fault.Newf(fault.ServiceUnavailable, "the tables of %s are missing or incomplete", owner).
 			WithHint("Restore the file, or restart the app to migrate it.").Because(err)
 	}
 	return err
 }
 
-// full reports whether an error means that there is no room on a disk, or no more
+// isFull reports whether an error means that there is no room on a disk, or no more
 // of it for this user.
-func full(err error) bool {
+func isFull(err error) bool {
 	var e sqlite3.Error
 	if errors.As(err, &e) {
 		if e.Code == sqlite3.ErrFull {

@@ -29,7 +29,7 @@ func newTurns(path string) turns {
 	return turns{fileLock{path: path + ".line"}, fileLock{path: path + ".turn"}}
 }
 
-// wait waits for the turn. It gives false when until is over.
+// wait waits for the turn. It returns false when until is over.
 func (t *turns) wait(ctx context.Context, until time.Time) (bool, error) {
 	in, err := t.line.wait(ctx, until)
 	if err != nil || !in {

@@ -125,7 +125,7 @@ func TestTurnsAreBoundedAndEndWithTheirProcess(t *testing.T) {
 	}
 	d := &Database{set: "s", queue: queue{max: 1, patience: time.Minute}, turns: lost}
 	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.lock(t.Context())))
-	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.try()))
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.tryLock()))
 	require.True(t, d.queue.try())
 	require.NotEqual(t, fault.SetBusy, fault.CodeOf(d.lock(canceled())))
 }

@@ -41,7 +41,7 @@ func (t *Tx) Writing() bool { return t.state == writing }
 // Ended reports whether the transaction is over.
 func (t *Tx) Ended() bool { return t.state == ended }
 
-// Single spares the transaction for a run that makes one statement only: what it
+// Single avoids the transaction for a run that makes one statement only: what it
 // reads is one snapshot anyway.
 func (t *Tx) Single() {
 	if t.state == idle {
@@ -86,7 +86,7 @@ func (t *Tx) Write(ctx context.Context) error {
 	case ended:
 		return errEnded
 	case reading:
-		if err := t.d.try(); err != nil {
+		if err := t.d.tryLock(); err != nil {
 			return err
 		}
 		// Any statement that could write asks for the lock, even where it finds
@@ -105,13 +105,13 @@ func (t *Tx) Write(ctx context.Context) error {
 		if err := t.d.lock(ctx); err != nil {
 			return err
 		}
-		err := patiently(ctx, func() error {
+		err := retryWhileLocked(ctx, func() error {
 			_, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 			return err
 		})
 		if err != nil {
 			t.d.unlock()
-			return t.d.busy(err)
+			return t.d.busyFault(err)
 		}
 	}
 	t.state, t.queued = writing, true
@@ -132,7 +132,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if t.conn == nil { // one statement, without a transaction
 		return t.d.runs.QueryContext(ctx, query, UTC(args)...)
 	}
-	if err := t.guarded(ctx, query); err != nil {
+	if err := t.guardStatement(ctx, query); err != nil {
 		return nil, err
 	}
 	return t.conn.QueryContext(ctx, query, UTC(args)...)
@@ -146,7 +146,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 	if t.conn == nil {
 		return t.d.runs.ExecContext(ctx, query, UTC(args)...)
 	}
-	if err := t.guarded(ctx, query); err != nil {
+	if err := t.guardStatement(ctx, query); err != nil {
 		return nil, err
 	}
 	return t.conn.ExecContext(ctx, query, UTC(args)...)
@@ -172,13 +172,13 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	var err error
 	if t.state == reading || t.state == writing {
 		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
-			return backend.At(*t.d.file.Load(), err, unusable(named(t.d.set), t.d.busy(err)))
+			return backend.At(*t.d.file.Load(), err, fileFault(setName(t.d.set), t.d.busyFault(err)))
 		}
 	}
 	committed := err == nil && statement == "COMMIT" && t.state == writing
 	t.state = ended
 	if t.conn != nil {
-		if err != nil && !autocommit(t.conn) {
+		if err != nil && !inAutocommit(t.conn) {
 			// Whatever state it is in, nobody else must get it.
 			_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
@@ -194,9 +194,9 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	return nil
 }
 
-// autocommit reports whether a connection has no transaction open: an interrupted
+// inAutocommit reports whether a connection has no transaction open: an interrupted
 // statement may have rolled it back by itself.
-func autocommit(c *sql.Conn) bool {
+func inAutocommit(c *sql.Conn) bool {
 	free := false
 	_ = c.Raw(func(raw any) error {
 		if s, ok := raw.(interface{ AutoCommit() bool }); ok {

@@ -19,7 +19,7 @@ type WordIndex struct {
 // IndexPrefix is what names of word indexes begin with, and no name of an app's.
 const IndexPrefix = "koan_words_"
 
-// indexForm changes with what the index is made of, so that older ones are made anew.
+// indexForm changes with what the index is made of, so that older ones are rebuilt.
 const indexForm = "1"
 
 // Name identifies the index in a database, with what it is made of.
@@ -46,7 +46,7 @@ type run struct {
 func cases(r rune) [3]rune { return [3]rune{unicode.ToLower(r), unicode.ToUpper(r), r} }
 
 // runs returns what must be among the words of a text for a word to stand in it.
-// known tells whether the index knows the cases of a letter; what it does not know
+// known reports whether the index knows the cases of a letter; what it does not know
 // ends a run, and so does a character that is a letter in one case only.
 func runs(word string, known func(cases [3]rune) bool) []run {
 	var out []run

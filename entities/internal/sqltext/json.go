@@ -18,7 +18,7 @@ const (
 )
 
 // Looker writes how a dialect looks into columns that hold JSON. A column may hold
-// NULL, and text that is no JSON: such a column has nothing at any place.
+// NULL, and text that is not JSON: such a column has nothing at any place.
 type Looker interface {
 	// JSON appends an expression for what stands at a path, which is null where it
 	// is of another type.
@@ -27,7 +27,7 @@ type Looker interface {
 	// that has a value as an element; else it is false or null.
 	JSONHas(b *Builder, column func(*Builder), path []Step, v any, as JSONType)
 	// JSONNull appends a condition that is true where null or nothing stands at a
-	// path; it is never null itself. With no path, text that is no JSON is
+	// path; it is never null itself. With no path, text that is not JSON is
 	// something.
 	JSONNull(b *Builder, column func(*Builder), path []Step)
 }

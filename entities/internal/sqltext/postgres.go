@@ -36,7 +36,7 @@ func (PostgreSQL) Typed(b []byte, v any) []byte {
 // Time implements Dialect. The server keeps microseconds, rounding none up.
 func (PostgreSQL) Time(t time.Time) any { return t.UTC() }
 
-// TimeText implements Dialect: the driver gives times as they are.
+// TimeText implements Dialect: the driver returns times as they are.
 func (PostgreSQL) TimeText() (before, after string) { return "", "" }
 
 // TimesAreTexts implements Dialect.
@@ -77,7 +77,7 @@ func (PostgreSQL) Computed() []string { return postgresComputed }
 // Integers implements Dialect: they are summed as numerics, and read as integers.
 func (PostgreSQL) Integers() []string { return []string{"sum(", ")"} }
 
-// Bound implements Dialect: what is no integer ends the statement.
+// Bound implements Dialect: what is not an integer ends the statement.
 func (PostgreSQL) Bound(b *Builder, value func(*Builder), binary bool, most int, mark string) {
 	length := func() {
 		b.Raw("octet_length(")

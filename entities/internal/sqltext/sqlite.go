@@ -64,7 +64,7 @@ func sqliteBucket(before, after string, length int, rest string) []string {
 }
 
 // sqliteComputed are the pieces of Computed: 15 digits are true. Integers are
-// exact, and infinity is no decimal.
+// exact, and infinity is not a decimal.
 var sqliteComputed = []string{
 	"CASE WHEN typeof(", ")='integer' THEN ", " WHEN abs(", ")<1e300 THEN CAST(printf('%.15g',", ") AS NUMERIC) END",
 }
@@ -90,7 +90,7 @@ func (SQLite) Computed() []string { return sqliteComputed }
 func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
 
 // Bound implements Dialect. The length stands in the header of a row, so that the value
-// is not read; what is no path of JSON ends the statement.
+// is not read; what is not a JSON path ends the statement.
 func (SQLite) Bound(b *Builder, value func(*Builder), _ bool, most int, mark string) {
 	b.Raw("CASE WHEN octet_length(")
 	value(b)

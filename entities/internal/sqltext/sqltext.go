@@ -54,7 +54,7 @@ type Dialect interface {
 	Integers() []string
 	// Bound appends an expression that is 0, and that ends the statement where a value
 	// takes more than so many bytes. The error names mark and, behind it, how many bytes
-	// there are; binary says that the value is no text.
+	// there are; binary says that the value is not text.
 	Bound(b *Builder, value func(*Builder), binary bool, most int, mark string)
 	// NullsFirst reports whether an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.

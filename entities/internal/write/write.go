@@ -135,7 +135,7 @@ func columns(b *sqltext.Builder, r Row) {
 }
 
 // Update changes the row with a key, where version is nil or the row's version,
-// and gives its JSON; nil where there is no such row.
+// and returns its JSON; nil where there is no such row.
 func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entity, key any, r Row, version *int64) (out []byte, err error) {
 	b := w.reader.Statement()
 	w.set(b, e, r)
@@ -204,7 +204,7 @@ func (w *Writer) set(b *sqltext.Builder, e *descriptor.Entity, r Row) {
 	}
 }
 
-// UpdateMany changes all rows with one of the keys, and gives the keys of those
+// UpdateMany changes all rows with one of the keys, and returns the keys of those
 // that were there.
 func (w *Writer) UpdateMany(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any, r Row) ([]any, error) {
 	return w.portions(keys, func(some []any) ([]any, error) {
@@ -215,7 +215,7 @@ func (w *Writer) UpdateMany(ctx context.Context, q read.Querier, e *descriptor.E
 	})
 }
 
-// DeleteMany deletes all rows with one of the keys, and gives the keys of those
+// DeleteMany deletes all rows with one of the keys, and returns the keys of those
 // that were there.
 func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any) ([]any, error) {
 	return w.portions(keys, func(some []any) ([]any, error) {

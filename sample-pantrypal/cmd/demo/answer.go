@@ -35,7 +35,7 @@ func showAnswer(w io.Writer, raw json.RawMessage, p palette) {
 	if json.Unmarshal(raw, &a) != nil || a.Summary == "" {
 		var pretty bytes.Buffer
 		if json.Indent(&pretty, raw, "  ", "  ") != nil {
-			pretty.WriteString("the script gave no answer")
+			pretty.WriteString("the script returned no answer")
 		}
 		fmt.Fprintf(w, "\n  %s\n", pretty.String())
 		return

@@ -142,7 +142,7 @@ func TestMergeMakesOneChangeOfOneEntity(t *testing.T) {
 }
 
 func TestShowAnswerOfAnyOtherScript(t *testing.T) {
-	for raw, want := range map[string]string{`{"dinner":"Dal"}`: `"dinner": "Dal"`, `"a text"`: `"a text"`, ``: "gave no answer"} {
+	for raw, want := range map[string]string{`{"dinner":"Dal"}`: `"dinner": "Dal"`, `"a text"`: `"a text"`, ``: "returned no answer"} {
 		var out bytes.Buffer
 		showAnswer(&out, json.RawMessage(raw), false)
 		require.Contains(t, out.String(), want)

@@ -68,7 +68,7 @@ func demo(ctx context.Context, o options, out, steps io.Writer) (err error) {
 	}
 	data, err := os.MkdirTemp("", "pantrypal-demo-")
 	if err != nil {
-		return fmt.Errorf("no data folder can be made: %w", err)
+		return fmt.Errorf("the data folder cannot be created: %w", err)
 	}
 	if o.keep {
 		defer fmt.Fprintln(steps, "the data is kept in", data)

@@ -128,7 +128,7 @@ func (s *session) execute(ctx context.Context, code string, args map[string]any)
 	}
 	r := &report{Took: took}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("%s gave something that is not its result: %w\n%s", executeTool, err, text)
+		return nil, fmt.Errorf("%s returned something that is not its result: %w\n%s", executeTool, err, text)
 	}
 	if r.Error != nil {
 		r.Error.committed = r.Committed
@@ -166,7 +166,7 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	said := strings.TrimSpace(t.buf.String())
 	if said == "" {
-		return "  (it said nothing)"
+		return "  (no output)"
 	}
-	return "  it said:\n    " + strings.ReplaceAll(said, "\n", "\n    ")
+	return "  its output:\n    " + strings.ReplaceAll(said, "\n", "\n    ")
 }

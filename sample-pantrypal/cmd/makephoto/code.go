@@ -14,7 +14,7 @@ var parity = [10]string{"oooooo", "ooeoee", "ooeeoe", "ooeeeo", "oeooee", "oeeoo
 // modules returns a code's bars, 1 is dark.
 func modules(code string) (string, error) {
 	if strings.Trim(code, "0123456789") != "" {
-		return "", fmt.Errorf("the code %q has other characters than digits", code)
+		return "", fmt.Errorf("the code %q has characters other than digits", code)
 	}
 	switch len(code) {
 	case 8, 12, 13:

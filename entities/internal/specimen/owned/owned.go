@@ -161,7 +161,7 @@ func (id *ID) Scan(src any) error {
 	}
 	b, ok := src.([]byte)
 	if !ok || len(b) != len(id) {
-		return fmt.Errorf("a %T is no id", src)
+		return fmt.Errorf("a %T is not an id", src)
 	}
 	copy(id[:], b)
 	return nil

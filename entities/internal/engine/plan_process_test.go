@@ -92,7 +92,7 @@ func (o *desk) runWithin(ctx context.Context, person ask.Client, name string) (s
 	return string(out), outcome, err
 }
 
-// plan runs a job that needs somebody's yes, with nobody to ask, and gives its plan.
+// plan runs a job that needs somebody's yes, with nobody to ask, and returns its plan.
 func (o *desk) plan(name string) string {
 	o.Helper()
 	_, outcome, err := o.run(nil, name)

@@ -21,16 +21,16 @@ type link struct {
 	seen  bool // and its caller may read the other side
 }
 
-// named are the many-to-many edges that a mutation writes. They are columns of no
-// row, so a change shows them as lists of ids beside the row's own fields.
-func (t *tx) named(k *kind, m ent.Mutation) []*edge {
-	return t.many(k, func(name string) bool {
+// writtenLinks returns the many-to-many edges that a mutation writes. No row has them
+// as columns, so a change shows them as lists of ids beside the row's own fields.
+func (t *tx) writtenLinks(k *kind, m ent.Mutation) []*edge {
+	return t.manyToMany(k, func(name string) bool {
 		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
 	})
 }
 
-// many are the many-to-many edges of a kind that a run which records shows.
-func (t *tx) many(k *kind, take func(name string) bool) (out []*edge) {
+// manyToMany returns the many-to-many edges of a kind that a recording run shows.
+func (t *tx) manyToMany(k *kind, take func(name string) bool) (out []*edge) {
 	if !t.attempt.Records() {
 		return nil
 	}
@@ -43,10 +43,10 @@ func (t *tx) many(k *kind, take func(name string) bool) (out []*edge) {
 	return out
 }
 
-func every(string) bool { return true }
+func everyName(string) bool { return true }
 
-// noteLinks keeps for the links that rows have now whether the transaction found
-// them: was, of those that nothing was known of.
+// noteLinks notes the links that rows have now. was says whether the transaction found
+// those of which nothing is known yet.
 func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
@@ -65,8 +65,8 @@ func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, w
 	return nil
 }
 
-// noteAdded keeps that links which a mutation is about to add were not there,
-// unless they were.
+// noteAdded notes that the links which a mutation is about to add did not exist, unless
+// they did.
 func (t *tx) noteAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
 	for _, e := range links {
 		for _, id := range ids {
@@ -95,10 +95,10 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 			return err
 		}
 		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
-		was := was && !t.newborn(k, id) && !t.newborn(e.target, other) && !t.listed[own] && !t.listed[far]
+		was := was && !t.createdHere(k, id) && !t.createdHere(e.target, other) && !t.listed[own] && !t.listed[far]
 		t.noteLink(own, far.id, link{other, was, seen[other]})
 		t.noteLink(far, own.id, link{id, was, len(self) > 0})
-		if k.mutual(e) { // ent keeps one row for each direction
+		if k.isMutual(e) { // ent keeps one row for each direction
 			own.column, far.column = far.column, own.column
 			t.noteLink(own, far.id, link{other, was, seen[other]})
 			t.noteLink(far, own.id, link{id, was, len(self) > 0})
@@ -107,16 +107,16 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 	return nil
 }
 
-// list keeps that all links of rows are noted, which are about to be deleted: one that
-// is found later, at a row that was created again, was made since.
-func (t *tx) list(k *kind, ids []any, links []*edge) {
+// markListed records that all links of rows which are about to be deleted are noted. A
+// link that is found later, at a row that was created again, is therefore new.
+func (t *tx) markListed(k *kind, ids []any, links []*edge) {
 	for _, e := range links {
 		for _, id := range ids {
 			if t.listed == nil {
 				t.listed = map[side]bool{}
 			}
 			t.listed[side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}] = true
-			if k.mutual(e) {
+			if k.isMutual(e) {
 				t.listed[side{e.column.JoinTable, e.column.JoinTarget, k.FormatID(id)}] = true
 			}
 		}
@@ -135,8 +135,8 @@ func (t *tx) noteLink(from side, to string, l link) {
 	}
 }
 
-// mutual reports whether an edge leads from a kind to itself and is its own inverse.
-func (k *kind) mutual(e *edge) bool {
+// isMutual reports whether an edge leads from a kind to itself and is its own inverse.
+func (k *kind) isMutual(e *edge) bool {
 	return e.target == k && !slices.ContainsFunc(k.edges, func(o edge) bool {
 		return o.column.JoinTable == e.column.JoinTable && o.column.JoinOwn == e.column.JoinTarget
 	})
@@ -144,7 +144,7 @@ func (k *kind) mutual(e *edge) bool {
 
 // joined adds to what became of a row the ids at the other side of edges, where
 // they are others than before: those that the caller may read.
-func (t *tx) joined(ctx context.Context, r *net) error {
+func (t *tx) joined(ctx context.Context, r *netChange) error {
 	for _, e := range r.links {
 		now, err := t.related(ctx, r.kind, e.target, e.column, r.native)
 		if err == nil && t.caller != nil {
@@ -166,19 +166,19 @@ func (t *tx) joined(ctx context.Context, r *net) error {
 				before = append(before, l.other)
 			}
 		}
-		from, to := e.target.listed(before), e.target.listed(now)
+		from, to := e.target.showIDs(before), e.target.showIDs(now)
 		if !slices.Equal(from, to) {
 			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.from) + len(r.to)); err != nil { // they are copied
 				return err
 			}
-			r.from, r.to = beside(r.from, e.json.Name, from), beside(r.to, e.json.Name, to)
+			r.from, r.to = appendMember(r.from, e.json.Name, from), appendMember(r.to, e.json.Name, to)
 		}
 	}
 	return nil
 }
 
-// listed returns ids as callers see them, in their order.
-func (k *kind) listed(ids []any) []string {
+// showIDs returns ids as callers see them, in their order.
+func (k *kind) showIDs(ids []any) []string {
 	slices.SortFunc(ids, func(a, b any) int {
 		return cmp.Or(compareIDs(a, b), strings.Compare(k.FormatID(a), k.FormatID(b)))
 	})
@@ -189,8 +189,8 @@ func (k *kind) listed(ids []any) []string {
 	return out
 }
 
-// beside adds a member to an image, if there is one.
-func beside(image []byte, name string, value []string) []byte {
+// appendMember adds a member to an image, if there is one.
+func appendMember(image []byte, name string, value []string) []byte {
 	if image == nil {
 		return nil
 	}

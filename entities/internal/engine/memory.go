@@ -28,11 +28,11 @@ func (t *tx) holdNotes(n int) error {
 	return t.attempt.Hold(n * each)
 }
 
-// releaseNotes takes notes off the count that a savepoint has undone.
+// releaseNotes releases the memory counted for notes that a savepoint has undone.
 func (t *tx) releaseNotes(n int) { t.attempt.Release(n * noteBytes) }
 
-// pass counts what is kept until the call ends.
-func (t *tx) pass(n int) error {
+// holdUntilCallEnds counts memory that is kept until the call ends.
+func (t *tx) holdUntilCallEnds(n int) error {
 	if err := t.attempt.Hold(n); err != nil {
 		return err
 	}
@@ -40,26 +40,27 @@ func (t *tx) pass(n int) error {
 	return nil
 }
 
-// passKey is pass for an id that was read. It ends early where the context does.
-func (t *tx) passKey(ctx context.Context) read.Admit {
+// holdKey is holdUntilCallEnds for an id that was read. It fails when the context is
+// done.
+func (t *tx) holdKey(ctx context.Context) read.Admit {
 	return func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return t.pass(keyBytes)
+		return t.holdUntilCallEnds(keyBytes)
 	}
 }
 
-// passed takes what a call has counted by pass off the count; before is what calls
-// around it have.
+// passed releases what a call has counted with holdUntilCallEnds; before is what was
+// counted by the calls around it.
 func (t *tx) passed(before int) {
 	t.attempt.Release(t.passing - before)
 	t.passing = before
 }
 
-// foresee counts, where the run records, that a row which was written takes n bytes now,
-// so that a run which cannot keep what it changes ends before it has changed everything.
-func (t *tx) foresee(k *kind, id any, n int) error {
+// holdImage counts, if the run records, that a written row takes n bytes now, so that a
+// run which cannot keep its changes ends before it has made all of them.
+func (t *tx) holdImage(k *kind, id any, n int) error {
 	if !t.attempt.Records() {
 		return nil
 	}

@@ -34,7 +34,7 @@ var (
 )
 
 // Ledger implements run.LedgerKeeper. An app that opens its databases itself has no
-// place for what is no set's.
+// place for data outside the sets.
 func (p *Provider) Ledger() run.Ledger {
 	if p.keys == nil {
 		return nil
@@ -89,7 +89,7 @@ func (k *keys) Claim(ctx context.Context, c run.Claim) (standing run.Standing, e
 		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
 			return err
 		}
-		k.tidy(l, c.Retention)
+		k.forgetOldSometimes(l, c.Retention)
 		standing, err = l.Claim(ctx, c)
 		return err
 	})
@@ -103,8 +103,9 @@ const (
 	tidyMost  = 200
 )
 
-// tidy forgets what is older than the retention, now and then, beside the runs.
-func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
+// forgetOldSometimes removes what is older than the retention, now and then, in the
+// background.
+func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if time.Since(k.tidied) < tidyEvery {
@@ -118,13 +119,13 @@ func (k *keys) tidy(l *ledger.Keys, retention time.Duration) {
 	k.stop = stop
 	k.tidying.Go(func() {
 		if err := k.forget(ctx, l, retention, tidyMost, nil); err != nil && ctx.Err() == nil {
-			k.log.WarnContext(ctx, "results of old runs are still kept", "error", err)
+			k.log.WarnContext(ctx, "expired results of runs could not be removed", "error", err)
 		}
 	})
 }
 
-// forget takes out runs that nobody has touched for the retention: first what their
-// sets keep of them, so that nothing is left without a name.
+// forget removes runs that nobody has touched for the retention: first what their sets
+// keep of them, so that no reply is left without a key.
 func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *run.Claim) error {
 	stale, err := l.Stale(ctx, retention, most, only)
 	if err != nil {
@@ -161,7 +162,7 @@ func (k *keys) forgetReply(ctx context.Context, set, id string) error {
 	return tx.Commit(ctx)
 }
 
-// use returns a set that was written to once. gone tells that it is not there any
+// use returns a set that was written to once. gone reports that it does not exist any
 // more: looking for a receipt makes no set.
 func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
 	sets, err := k.store.backend.Sets(ctx)

@@ -21,7 +21,7 @@ func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
+	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), rule)
 }
 
 // readable returns those of some ids whose rows the caller may read.
@@ -35,7 +35,7 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		there, err := t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bound(id), rule)
+		there, err := t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), rule)
 		if err != nil {
 			return nil, err
 		}
@@ -46,27 +46,27 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 	return out, nil
 }
 
-// shown reads a row as the caller may see it; nil where there is none for him.
-func (t *tx) shown(ctx context.Context, k *kind, id any) ([]byte, error) {
+// readVisible reads a row as the caller may see it; nil if there is none for the caller.
+func (t *tx) readVisible(ctx context.Context, k *kind, id any) ([]byte, error) {
 	rule, err := t.caller.ruleOrNothing(k)
 	if err != nil || !t.caller.shows(k) {
 		return nil, err
 	}
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bound(id), rule)
+	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bindID(id), rule)
 }
 
-// show returns an image that was just read as the caller may see it.
-func (t *tx) show(ctx context.Context, k *kind, id any, image []byte) ([]byte, error) {
-	if image == nil || t.caller == nil || !t.caller.narrows(k) {
+// visibleImage returns an image that was just read as the caller may see it.
+func (t *tx) visibleImage(ctx context.Context, k *kind, id any, image []byte) ([]byte, error) {
+	if image == nil || t.caller == nil || !t.caller.mayHide(k) {
 		return image, nil
 	}
-	return t.shown(ctx, k, id)
+	return t.readVisible(ctx, k, id)
 }
 
-// reachable refuses a model that refers to rows which the caller may not read, in
-// the words for those that are not there. id is of the entity that the model
+// checkReferences refuses a model that refers to rows which the caller may not read,
+// with the message for rows that do not exist. id is of the entity that the model
 // changes, nil for a new one.
-func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
+func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) error {
 	var details []fault.Detail
 	moved := false
 	look := func(target *kind, id any, at string) error {
@@ -76,7 +76,7 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 			there, err = t.exists(ctx, target, id)
 		}
 		if err == nil && !there {
-			details = append(details, dangles(t, target, id, at))
+			details = append(details, danglingReference(t, target, id, at))
 		}
 		return err
 	}
@@ -89,7 +89,7 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 				return err
 			}
 		}
-		if err := t.displaces(ctx, k, id, &ed, m.at); err != nil {
+		if err := t.checkDisplaced(ctx, k, id, &ed, m.at); err != nil {
 			return err
 		}
 		moved = moved || ed.edge.TargetKey != ""
@@ -116,13 +116,13 @@ func (t *tx) reachable(ctx context.Context, k *kind, id any, m *model) error {
 	if id == nil {
 		id = m.id
 	}
-	return t.moves(ctx, k, id, m)
+	return t.checkMovedRows(ctx, k, id, m)
 }
 
-// moves refuses a model whose edges change rows of another entity, since these have
-// the column, where that entity's policy keeps the caller from changing them: ent
-// itself asks the policies of what is written by its own builder alone.
-func (t *tx) moves(ctx context.Context, k *kind, id any, m *model) error {
+// checkMovedRows refuses a model whose edges change rows of another entity (which has
+// the column) if that entity's policy forbids the change: ent itself asks only the
+// policy of the entity whose builder writes.
+func (t *tx) checkMovedRows(ctx context.Context, k *kind, id any, m *model) error {
 	for i := range m.edges {
 		ed := &m.edges[i]
 		if ed.edge.TargetKey == "" || ed.target.Permits == nil {
@@ -131,30 +131,30 @@ func (t *tx) moves(ctx context.Context, k *kind, id any, m *model) error {
 		at := m.at + "/" + filter.Escape(ed.json.Name)
 		off := ed.unlink
 		if ed.clear && id != nil {
-			now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+			now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
 			if err != nil {
 				return err
 			}
-			off = append(slices.Clone(off), without(now, ed.link)...)
+			off = append(slices.Clone(off), difference(now, ed.link)...)
 		}
-		err := t.permitted(ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.refer(w, ed.edge.TargetKey, nil) })
+		err := t.checkPolicy(ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.setReference(w, ed.edge.TargetKey, nil) })
 		if err == nil {
-			err = t.permitted(ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
+			err = t.checkPolicy(ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
 				if id == nil { // of a row that is not there yet
 					return nil
 				}
-				return ed.target.refer(w, ed.edge.TargetKey, id)
+				return ed.target.setReference(w, ed.edge.TargetKey, id)
 			})
 		}
 		if err != nil {
-			return placed(err, at)
+			return withPath(err, at)
 		}
 	}
 	return nil
 }
 
-// placed names where in the input a fault belongs.
-func placed(err error, at string) error {
+// withPath sets the path of a fault in the input.
+func withPath(err error, at string) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return err
@@ -162,9 +162,9 @@ func placed(err error, at string) error {
 	return f.WithPath(at)
 }
 
-// refer sets the reference that a column of a kind is, or clears it for a nil id. A
+// setReference sets the reference that a column of a kind is, or clears it for a nil id. A
 // reference that nothing but the other side of its edge knows is left as it is.
-func (k *kind) refer(w ent.Mutation, column string, id any) error {
+func (k *kind) setReference(w ent.Mutation, column string, id any) error {
 	for i := range k.edges {
 		e := &k.edges[i]
 		if e.column.OwnKey != column {
@@ -178,8 +178,8 @@ func (k *kind) refer(w ent.Mutation, column string, id any) error {
 	return nil
 }
 
-// permitted refuses what the policy of a kind does not let the caller do to rows.
-func (t *tx) permitted(k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+// checkPolicy refuses what the policy of a kind does not let the caller do to rows.
+func (t *tx) checkPolicy(k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
 	if k.Permits == nil || len(ids) == 0 {
 		return nil
 	}
@@ -200,18 +200,18 @@ func (t *tx) permitted(k *kind, op ent.Op, ids []any, change func(ent.Mutation) 
 		return t.verdict(err)
 	case len(permitted) < len(ids):
 		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.name(), done).
-			WithHint("Somebody with other rights has to do this.")
+			WithHint("Somebody with other rights must do this.")
 	}
 	return nil
 }
 
-// displaces refuses to take the other side of a one-to-one edge off a row that the
-// caller may not read: its column would be written.
-func (t *tx) displaces(ctx context.Context, k *kind, id any, ed *edgeValue, at string) error {
+// checkDisplaced refuses to unlink the other side of a one-to-one edge from a row that
+// the caller may not read, since its column would be written.
+func (t *tx) checkDisplaced(ctx context.Context, k *kind, id any, ed *edgeValue, at string) error {
 	if id == nil || ed.json.Many || ed.edge.TargetKey == "" {
 		return nil
 	}
-	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bound(id))
+	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
 	if err != nil {
 		return err
 	}
@@ -219,24 +219,24 @@ func (t *tx) displaces(ctx context.Context, k *kind, id any, ed *edgeValue, at s
 	if err != nil || len(seen) == len(now) {
 		return err
 	}
-	return unseen(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
+	return unseenFault(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
 }
 
-// kept is the fault for a row that the caller may read, and that a policy keeps
-// from being written.
-func kept(k *kind, what string) error {
+// keptByPolicy is the fault for a row that the caller may read, and whose policy
+// forbids the write.
+func keptByPolicy(k *kind, what string) error {
 	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.name(), what).
-		WithHint("Somebody with other rights has to do this.")
+		WithHint("Somebody with other rights must do this.")
 }
 
-// native returns the id that a reference field has, as ParseID gives it.
+// native returns the id that a reference field has, as ParseID returns it.
 func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
 
-// dangles is the problem of a reference that leads nowhere. It does not name an entity
-// that the caller does not know of.
-func dangles(t *tx, target *kind, id any, at string) fault.Detail {
+// danglingReference is the problem of a reference to something that does not exist. It
+// does not name an entity that the caller does not know of.
+func danglingReference(t *tx, target *kind, id any, at string) fault.Detail {
 	if !t.caller.knows(target) {
-		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to nothing that is in the set %q", t.set)}
+		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", t.set)}
 	}
 	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)}
 }

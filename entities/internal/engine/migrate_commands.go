@@ -24,20 +24,20 @@ func (p *Provider) Commands() []*catalog.Command {
 		return nil
 	}
 	return []*catalog.Command{{
-		Name: "migrate", Short: "Plan migrations of the schema, apply them to the sets, say where the sets are",
+		Name: "migrate", Short: "Plan schema migrations, apply them to sets, show the state of sets",
 		Sub: []*catalog.Command{
 			{
-				Name: "plan", Args: []string{"NAME"}, Short: "Write a migration file from what the schema has changed since the last one",
+				Name: "plan", Args: []string{"NAME"}, Short: "Write a migration file with the schema's changes since the last one",
 				Long: "Compares the app's schema with what the files in `migrations.dir` lead to, and writes the difference as\n" +
 					"a new file, in Atlas' format with its atlas.sum. Review and commit both. The sets are not touched; the\n" +
-					"files are run on a scratch place of the same kind of database. What may lose data is listed.",
+					"files are run on a scratch copy, in the same kind of database. What may lose data is listed.",
 				Example: "migrate plan add_due_date", Run: p.planMigration,
 			},
 			{
 				Name: "apply", Short: "Bring all sets, or one, to this build's schema",
 				Long: "Each set is migrated under its own lock and in one transaction: as a whole or not at all. Sets that are\n" +
-					"there already are left alone, so an apply that was interrupted is simply run again.\n\n" +
-					"With `migrations.mode` versioned the files in `migrations.dir` are run; with auto what is missing is added.",
+					"current already are left alone, so an interrupted apply can simply be run again.\n\n" +
+					"With `migrations.mode` versioned the files in `migrations.dir` are run; with auto, whatever is missing is added.",
 				Example: "migrate apply --set default",
 				Flags: []catalog.CommandFlag{
 					{Name: "set", Default: "", Help: "only this set"},
@@ -46,22 +46,22 @@ func (p *Provider) Commands() []*catalog.Command {
 				Run: p.applyMigrations,
 			},
 			{
-				Name: "status", Short: "Say for each set where it is and what to do",
-				Long:  "Nothing is changed. The exit status is 1 where a set is not current.",
+				Name: "status", Short: "Show the state of each set and what to do",
+				Long:  "Changes nothing. The exit status is 1 if a set is not current.",
 				Flags: []catalog.CommandFlag{{Name: "json", Default: false, Help: "one line of JSON"}},
 				Run:   p.migrationStatus,
 			},
 			{
-				Name: "hash", Short: "Sum the migration files up anew, after one was edited",
-				Long: "Runs the files on a scratch place, as a new set would, and writes atlas.sum. A file that a set has run\n" +
-					"already must not be edited any more.",
+				Name: "hash", Short: "Update atlas.sum after a migration file was edited",
+				Long: "Runs the files on a scratch copy, as a new set would, and writes atlas.sum. A file that a set has already\n" +
+					"run must not be edited any more.",
 				Run: p.hashMigrations,
 			},
 		},
 	}}
 }
 
-// at opens the data for a command, which uses no set.
+// at opens the data for a command; it opens no set.
 func (p *Provider) at(host catalog.Host, w migrate.Way) (backend.Backend, error) {
 	s := &store{app: p.app, engine: p.engine, way: w}
 	if err := s.open(opener(host.Settings().String(settingDatabase), host.App())); err != nil {
@@ -106,10 +106,10 @@ func (p *Provider) planMigration(ctx context.Context, host catalog.Host, in *cat
 		in.Out.Printf("  %s\n", s)
 	}
 	for _, loss := range plan.Losses {
-		in.Err.Printf("it %s: a renamed field looks the same; edit the file if that was meant\n", loss)
+		in.Err.Printf("it %s: renaming a field looks the same; edit the file if you meant a rename\n", loss)
 	}
 	for _, block := range plan.Blocks {
-		in.Err.Printf("%s: edit the file before it meets data\n", block)
+		in.Err.Printf("%s: edit the file before you apply it to data\n", block)
 	}
 	in.Err.Printf("Review the file and %s, and commit both. After an edit: `%s hash`.\n", filepath.Join(m.path, "atlas.sum"), m.command)
 	return nil
@@ -157,7 +157,7 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 		}
 	}
 	if len(sets) == 0 {
-		in.Out.Printf("there are no sets in %s yet; each is made by what is written to it first\n", b.Place())
+		in.Out.Printf("there are no sets in %s yet; a set is created by the first write to it\n", b.Place())
 	}
 	broken := 0
 	for _, set := range sets {
@@ -167,12 +167,12 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 			return err
 		})
 		if err != nil && (ctx.Err() != nil || in.Strings["set"] != "") {
-			return plainly(set, err)
+			return withDatabaseMessage(set, err)
 		}
 		if err != nil {
 			// One set that cannot be migrated does not keep the others from it.
 			broken++
-			err = plainly(set, err)
+			err = withDatabaseMessage(set, err)
 			in.Err.Printf("%s: %v\n  hint: %s\n", set, err, fault.From(err).Hint)
 			continue
 		}
@@ -185,8 +185,9 @@ func (p *Provider) applyMigrations(ctx context.Context, host catalog.Host, in *c
 	return nil
 }
 
-// plainly says what the database said: whoever migrates has to know.
-func plainly(set string, err error) error {
+// withDatabaseMessage adds the database's own message to a fault: whoever migrates
+// needs it.
+func withDatabaseMessage(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) && (errors.Unwrap(known) == nil || strings.Contains(known.Message, errors.Unwrap(known).Error())) {
 		return err
@@ -194,11 +195,11 @@ func plainly(set string, err error) error {
 	if known != nil {
 		return fault.Newf(known.Code, "%s (%v)", known.Message, errors.Unwrap(known)).WithHint("%s", known.Hint)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the set %q was left as it was: %v", set, err).
-		WithHint("Mend the data or the schema, and apply again.").Because(err)
+	return fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
+		WithHint("Fix the data or the schema, and apply again.").Because(err)
 }
 
-// standing is where a set is, for `migrate status`, doctor and the boot report.
+// standing is the state of a set, for `migrate status`, doctor and the boot report.
 type standing struct {
 	Set      string        `json:"set"`
 	State    migrate.State `json:"state"`
@@ -210,8 +211,8 @@ type standing struct {
 	Do       string        `json:"do,omitempty"`
 }
 
-// look finds out where the sets are, without changing them.
-func look(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]standing, error) {
+// setStandings finds out the state of sets without changing them.
+func setStandings(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]standing, error) {
 	var out []standing
 	for _, set := range sets {
 		err := b.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
@@ -223,21 +224,21 @@ func look(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) 
 			if err != nil {
 				return err
 			}
-			out = append(out, standing{set, v.State, v.At, moment(s.Made), moment(s.Migrated()), v.Pending, v.Why, v.Do})
+			out = append(out, standing{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Why, v.Do})
 			return nil
 		})
 		if err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 		if err != nil {
-			f := fault.From(plainly(set, err))
+			f := fault.From(withDatabaseMessage(set, err))
 			out = append(out, standing{Set: set, State: migrate.Apart, At: "unknown", Why: f.Message, Do: f.Hint})
 		}
 	}
 	return out, nil
 }
 
-func moment(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -259,7 +260,7 @@ func (p *Provider) migrationStatus(ctx context.Context, host catalog.Host, in *c
 	if err != nil {
 		return err
 	}
-	standings, err := look(ctx, b, w, sets)
+	standings, err := setStandings(ctx, b, w, sets)
 	if err != nil {
 		return err
 	}
@@ -289,13 +290,13 @@ func (p *Provider) migrationStatus(ctx context.Context, host catalog.Host, in *c
 var moods = map[migrate.State]catalog.Mood{migrate.Current: catalog.Good, migrate.Behind: catalog.Bad, migrate.Ahead: catalog.Bad, migrate.Apart: catalog.Bad}
 
 func printStandings(out catalog.Printer, place, mode string, standings []standing) {
-	out.Printf("%s, migrations %s, %s\n", place, mode, counted(len(standings)))
+	out.Printf("%s, migrations %s, %s\n", place, mode, countSets(len(standings)))
 	if len(standings) == 0 {
 		return
 	}
 	rows := [][]catalog.Cell{{{Text: "SET", Mood: catalog.Faint}, {Text: "STATE", Mood: catalog.Faint}, {Text: "AT", Mood: catalog.Faint}, {Text: "MADE", Mood: catalog.Faint}, {Text: "MIGRATED", Mood: catalog.Faint}}}
 	for _, s := range standings {
-		rows = append(rows, []catalog.Cell{{Text: s.Set}, {Text: string(s.State), Mood: moods[s.State]}, {Text: s.At}, {Text: dash(s.Made)}, {Text: dash(s.Migrated)}})
+		rows = append(rows, []catalog.Cell{{Text: s.Set}, {Text: string(s.State), Mood: moods[s.State]}, {Text: s.At}, {Text: orDash(s.Made)}, {Text: orDash(s.Migrated)}})
 	}
 	out.Table(rows)
 	// What holds for many sets is said once.
@@ -312,19 +313,19 @@ func printStandings(out catalog.Printer, place, mode string, standings []standin
 		same[text] = append(same[text], s.Set)
 	}
 	for _, text := range order {
-		out.Printf("\n%s: %s\n", few(same[text]), text)
+		out.Printf("\n%s: %s\n", listSome(same[text]), text)
 	}
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-// few names some of many sets.
-func few(sets []string) string {
+// listSome lists the first of many sets.
+func listSome(sets []string) string {
 	const most = 5
 	if len(sets) <= most {
 		return strings.Join(sets, ", ")
@@ -332,7 +333,7 @@ func few(sets []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(sets[:most], ", "), len(sets)-most)
 }
 
-func counted(n int) string {
+func countSets(n int) string {
 	if n == 1 {
 		return "1 set"
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// trouble turns an error of a write into the fault that a caller can use. m is
+// writeFault turns an error of a write into the fault that a caller can use. m is
 // what was written, nil for a deletion.
-func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err error) error {
+func (e *engine) writeFault(ctx context.Context, t *tx, k *kind, m *model, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -39,7 +39,7 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
 	if broken := t.store.backend.Violation(err); broken != nil {
-		return e.violation(ctx, t, k, m, broken).Because(err)
+		return e.violationFault(ctx, t, k, m, broken).Because(err)
 	}
 	trait := e.app.Trait(err)
 	switch {
@@ -47,17 +47,17 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		return fault.Invalid(e.refusals(t.ent, k, m, at, err)...)
 	case trait.Constraint:
 		if m != nil {
-			if details := e.dangling(ctx, t, k, m); len(details) > 0 {
+			if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
 				return fault.Invalid(details...).Because(err)
 			}
 		}
-		if f := m.taken(k); f != nil {
+		if f := m.rowTaken(k); f != nil {
 			return f.Because(err)
 		}
-		return fault.New(fault.Conflict, reason(err)).WithPath(at).
-			WithRetry(fault.Fix).WithHint("Choose values that fit what is stored already.").Because(err)
+		return fault.New(fault.Conflict, lastPart(err)).WithPath(at).
+			WithRetry(fault.Fix).WithHint("Choose values that fit what is already stored.").Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
-		return kept(k, "changed")
+		return keptByPolicy(k, "changed")
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.name()).Because(err)
 	}
@@ -73,9 +73,9 @@ func (e *engine) trouble(ctx context.Context, t *tx, k *kind, m *model, err erro
 		WithHint("A rule of the app refused the change; its message says why.").Because(err)
 }
 
-// taken says that a to-many edge names a row of somebody else's; nil where the
-// model has no such edge.
-func (m *model) taken(k *kind) *fault.Fault {
+// rowTaken is the fault for a to-many edge that names a row which already belongs to
+// another; nil if the model has no such edge.
+func (m *model) rowTaken(k *kind) *fault.Fault {
 	if m == nil {
 		return nil
 	}
@@ -89,8 +89,8 @@ func (m *model) taken(k *kind) *fault.Fault {
 	return nil
 }
 
-// refusals are what ent's validators say of a model. ent stops at the first of them;
-// the others are asked about one field at a time.
+// refusals returns what ent's validators report about a model. ent stops at the first
+// of them; the others are found by trying one field at a time.
 func (e *engine) refusals(tx shim.Tx, k *kind, m *model, at string, first error) []fault.Detail {
 	out := []fault.Detail{e.refusedField(tx, k, m, at, first)}
 	if m == nil || !k.Plain { // a hook may change what is refused before it is checked
@@ -107,33 +107,33 @@ func (e *engine) refusals(tx shim.Tx, k *kind, m *model, at string, first error)
 
 // refusal says why a validator refused a field, as what follows the field's name.
 func (e *engine) refusal(tx shim.Tx, k *kind, m *model, name string, err error) string {
-	why := reason(err)
+	why := lastPart(err)
 	if m == nil {
 		return ": " + why
 	}
 	if name == k.key().Name && why == tooLong {
-		if words := e.idBound(tx, k, m); words != "" {
+		if words := e.explainIDLimit(tx, k, m); words != "" {
 			return " " + words
 		}
-		return fmt.Sprintf(": is longer than an id of %s may be, with %d bytes of UTF-8", k.name(), len(m.shown))
+		return fmt.Sprintf(" is too long for an id of %s: it has %d bytes of UTF-8", k.name(), len(m.shown))
 	}
 	i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == name })
 	if i < 0 {
 		return ": " + why
 	}
 	f := &m.fields[i]
-	if words := e.bound(tx, k, m, f, why); words != "" {
+	if words := e.explainLimit(tx, k, m, f, why); words != "" {
 		return " " + words
 	}
 	if why == doesNotMatch {
 		return " does not match the pattern that the app checks"
 	}
-	return ": " + discreet(f.field, f.value, why)
+	return ": " + hideValue(f.field, f.value, why)
 }
 
-// discreet takes the value of a sensitive field out of what the app's code says about
+// hideValue removes the value of a sensitive field from what the app's code says about
 // it.
-func discreet(f *catalog.Field, value any, text string) string {
+func hideValue(f *catalog.Field, value any, text string) string {
 	shown := fmt.Sprint(value)
 	if !f.Sensitive || shown == "" {
 		return text
@@ -142,8 +142,8 @@ func discreet(f *catalog.Field, value any, text string) string {
 	return strings.ReplaceAll(text, shown, journal.Redacted)
 }
 
-// reason is the end of one of ent's messages, without where ent found it.
-func reason(err error) string {
+// lastPart returns the end of one of ent's messages, without where ent found it.
+func lastPart(err error) string {
 	s := err.Error()
 	if i := strings.LastIndex(s, ": "); i >= 0 {
 		return s[i+2:]
