@@ -58,7 +58,7 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	}
 	var wrong config.Problems
 	for n, r := range rules {
-		if problem := i.unguarded(r); problem != "" {
+		if problem := i.ruleProblem(r); problem != "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s rule %d: %s", c.Place(keyApprovalRules), keyApprovalRules, n+1, problem))
 		}
 	}
@@ -68,10 +68,10 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	return nil
 }
 
-// unguarded says of a rule that it is about nothing that the app has. A misspelt one
+// ruleProblem says of a rule that it is about nothing that the app has. A misspelt one
 // would guard nothing, and nobody would notice. What plugins and servers offer may come
 // later: of that the log tells.
-func (i *Instance) unguarded(r approval.Rule) string {
+func (i *Instance) ruleProblem(r approval.Rule) string {
 	snapshot := i.Snapshot()
 	if r.Entity != "" && snapshot.Resource(r.Entity) == nil {
 		var known []string

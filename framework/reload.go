@@ -66,7 +66,7 @@ func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 			asked = append(asked, r.Reload)
 		}
 	}
-	problems := []error{i.servable(i.mode(next)), i.checkApprovals(next)}
+	problems := []error{i.checkServable(i.mode(next)), i.checkApprovals(next)}
 	for _, ask := range asked {
 		apply, err := ask(next)
 		problems = append(problems, err)

@@ -13,11 +13,11 @@ func askSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "server.askTimeoutMs", Default: 600000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long a client may take to answer what a call asks it"},
 		{Key: "server.replicas", Default: 1, Min: 1, Max: 10000, Help: "processes that serve behind one address; more than one need a server.secret that they share"},
-		{Key: "server.secret", Default: []string{}, Check: secrets, Help: "closes what clients keep between a question and its answer: at least 32 random characters; the first one closes, further ones open too. Empty: one that ends with the process"},
+		{Key: "server.secret", Default: []string{}, Check: checkSecrets, Help: "closes what clients keep between a question and its answer: at least 32 random characters; the first one closes, further ones open too. Empty: one that ends with the process"},
 	}
 }
 
-func secrets(value any) error {
+func checkSecrets(value any) error {
 	for _, s := range value.([]string) {
 		if len(s) < seal.MinSecret {
 			return fmt.Errorf("has a secret of %d characters; it must have at least %d (openssl rand -base64 32)", len(s), seal.MinSecret)

@@ -96,7 +96,7 @@ func (p *process) ready() bool {
 	case <-p.gone:
 		return false
 	default:
-		return p.conn.Conn.GetState() == connectivity.Ready && !p.child.over()
+		return p.conn.Conn.GetState() == connectivity.Ready && !p.child.hasExited()
 	}
 }
 
@@ -249,8 +249,8 @@ func (c *child) Kill(context.Context) error {
 	return nil
 }
 
-// over reports whether the process has ended, also before Wait has noticed.
-func (c *child) over() bool {
+// hasExited reports whether the process has ended, also before Wait has noticed.
+func (c *child) hasExited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reaped || ended(c.pid)

@@ -62,7 +62,7 @@ func Once(text []byte) error {
 type scanner struct {
 	text     []byte
 	at       int
-	way      []string // to where it is
+	path     []string // to where it is
 	repeated []string // the way to the first name that stands twice
 }
 
@@ -98,9 +98,9 @@ func (s *scanner) value() {
 
 // step passes a member's value or an element, and the comma behind it.
 func (s *scanner) step(name string) {
-	s.way = append(s.way, name)
+	s.path = append(s.path, name)
 	s.value()
-	s.way = s.way[:len(s.way)-1]
+	s.path = s.path[:len(s.path)-1]
 	if s.next() == ',' {
 		s.at++
 	}
@@ -111,7 +111,7 @@ func (s *scanner) object() {
 	for s.at++; s.next() != '}'; {
 		name := s.string()
 		if seen.add(name) && s.repeated == nil {
-			s.repeated = append(append([]string(nil), s.way...), name)
+			s.repeated = append(append([]string(nil), s.path...), name)
 		}
 		s.next()
 		s.at++ // the colon

@@ -204,7 +204,7 @@ func Within(ctx context.Context, store Store, set string, write bool, fn func(co
 }
 
 func (a *Attempt) within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
-	if err := a.enter(ctx, set); err != nil {
+	if err := a.enterSet(ctx, set); err != nil {
 		return err
 	}
 	j, err := a.join(ctx, store, set)

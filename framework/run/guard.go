@@ -54,8 +54,8 @@ type guard struct {
 	held   int64         // bytes that are counted for kept
 }
 
-// guarded makes the run's guard, nil where nobody will be asked whatever it does.
-func (r *Run) guarded() *guard {
+// newGuard makes the run's guard, nil where nobody will be asked whatever it does.
+func (r *Run) newGuard() *guard {
 	policy := r.engine.approvals().Policy
 	reads := r.op.ID.Kind != catalog.KindCode && r.op.Effects.ReadOnly
 	if r.request.plan == nil && (reads || r.spec.DryRun || policy.Silent(r.principal.Subject, r.spec.Approval)) {
@@ -96,8 +96,8 @@ func isPause(err error) bool {
 	return ok
 }
 
-// on reports whether a tape has what came of the call.
-func (c PlannedCall) on(t Tape) bool {
+// isRecorded reports whether a tape has what came of the call.
+func (c PlannedCall) isRecorded(t Tape) bool {
 	digest, err := Intent{Digest: c.Digest}.digest()
 	if err != nil {
 		return false
@@ -106,8 +106,8 @@ func (c PlannedCall) on(t Tape) bool {
 	return made
 }
 
-// goesOn tells of an attempt's end that another attempt may follow.
-func goesOn(err error) bool { return isRestart(err) || isPause(err) }
+// allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
+func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
 
 // rowDeeds are changes as the policy sees them.
 func rowDeeds(changes []Change) []approval.Deed {
@@ -168,9 +168,9 @@ func (a *Attempt) noteDeed(op *catalog.Operation) {
 	}
 }
 
-// ruled reports whether a rule names an operation that is declared to have no effect
+// hasRule reports whether a rule names an operation that is declared to have no effect
 // outside, and not to read only either: what a rule asks about is asked before.
-func (r *Run) ruled(op *catalog.Operation) bool {
+func (r *Run) hasRule(op *catalog.Operation) bool {
 	return r.guard != nil && !op.Effects.ReadOnly && r.guard.policy.Names(op.ID.String())
 }
 

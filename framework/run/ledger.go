@@ -100,9 +100,9 @@ type Standing struct {
 	Fault *fault.Fault
 }
 
-// heard are the sets that what the run returned may come from. An earlier version kept
+// replySets are the sets that what the run returned may come from. An earlier version kept
 // those of the receipt alone.
-func (s Standing) heard() []string {
+func (s Standing) replySets() []string {
 	if s.Scope == nil {
 		return s.Sets
 	}

@@ -28,20 +28,20 @@ const planOperation = "plan"
 // form is what a person answers with.
 var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes keeps these changes, no drops them.","default":false}},"required":["approve"]}`)
 
-// consult asks somebody about a pause. Nothing is locked or held meanwhile but the
+// askApproval asks somebody about a pause. Nothing is locked or held meanwhile but the
 // run's key, if it has one. nil lets the next attempt begin.
-func (r *Run) consult(ctx context.Context, a *Attempt, p *pause) error {
+func (r *Run) askApproval(ctx context.Context, a *Attempt, p *pause) error {
 	plan, err := r.plan(p)
 	if err != nil {
 		return err
 	}
-	a.drop() // what it held is in the plan
+	a.dropShare() // what it held is in the plan
 	r.holdPlan(plan)
 	if err := r.engine.keepPlan(ctx, plan); err != nil {
 		if errors.Is(err, ErrPlanOver) {
 			return cmp.Or(r.admitYes(ctx, plan.Replaces), error(r.busy()))
 		}
-		return unplanned(err)
+		return plansFault(err)
 	}
 	r.guard.kept, r.guard.last = plan, r.shape(p.changes)
 	return r.ask(ctx, plan)
@@ -67,7 +67,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, err
 	}
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
-	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.on(r.tape) })
+	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.isRecorded(r.tape) })
 	is := r.shape(p.changes)
 	plan := &Plan{
 		ID: newRunID(), Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
@@ -116,8 +116,8 @@ func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 	return e.plans.KeepPlan(ctx, p, e.approvals().Life)
 }
 
-// unplanned says that plans cannot be kept or read.
-func unplanned(err error) error {
+// plansFault says that plans cannot be kept or read.
+func plansFault(err error) error {
 	if errors.Is(err, ErrManyPlans) {
 		return fault.Newf(fault.RateLimited, "%d plans of this caller wait already", MaxWaiting).WithHint("Have them approved or denied first.")
 	}
@@ -162,14 +162,14 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return ctx.Err()
 	default:
-		return r.unasked(ctx, p, err)
+		return r.leaveUndecided(ctx, p, err)
 	}
 	f, err := ask.DecodeForm(answers[0], form)
 	if err != nil {
-		return r.unasked(ctx, p, err)
+		return r.leaveUndecided(ctx, p, err)
 	}
 	switch {
-	case !saysYes(f):
+	case !isApproval(f):
 		return r.deny(ctx, p, "")
 	case r.late(ctx, p, q):
 		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
@@ -183,16 +183,16 @@ func (r *Run) undecided(p *Plan, why string) error {
 	return r.required(p, why)
 }
 
-// saysYes reports whether an answer agrees: by the one member that was asked for, not
+// isApproval reports whether an answer agrees: by the one member that was asked for, not
 // by one that is like it.
-func saysYes(f ask.Form) bool {
+func isApproval(f ask.Form) bool {
 	given, err := exact.Members(f.Content)
 	return f.Action == ask.Accept && err == nil && string(given["approve"]) == "true"
 }
 
-// unasked is what becomes of a run whose client cannot be asked, or that answers with
-// an error or with what is no answer: the plan waits for somebody else.
-func (r *Run) unasked(ctx context.Context, p *Plan, err error) error {
+// leaveUndecided ends a run whose client cannot be asked, or returned an error or an
+// invalid answer: the plan waits for somebody else.
+func (r *Run) leaveUndecided(ctx context.Context, p *Plan, err error) error {
 	_, unable := ask.IsUnable(err)
 	switch fault.CodeOf(err) {
 	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
@@ -254,7 +254,7 @@ func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (moved
 	defer cancel()
 	moved, err = r.engine.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
 	if err != nil || moved {
-		return moved, unplanned(err)
+		return moved, plansFault(err)
 	}
 	err = r.admitYes(ctx, p.ID)
 	if err == nil && to == PlanDenied {
@@ -291,9 +291,9 @@ func (r *Run) confirm(ctx context.Context) error {
 	return err
 }
 
-// concluded notes in the ledger how the applying of a plan ended. A failure leaves
+// recordConclusion notes in the ledger how the applying of a plan ended. A failure leaves
 // it to be approved again; what has been done of it its key and its receipt know.
-func (r *Run) concluded(ctx context.Context, err error) {
+func (r *Run) recordConclusion(ctx context.Context, err error) {
 	if !r.agreed() || r.guard.kept == nil {
 		return
 	}

@@ -39,7 +39,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	t := planText{redact: redact, bounds: bounds}
 	p.writeRequest(&t)
 	t.WriteString("\n")
-	changes := called(p.Changes, unnamed)
+	changes := renameHidden(p.Changes, hiddenEntityName)
 	counts := Counts(changes)
 	if deleted := countKinds(counts, func(c ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
 		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
@@ -53,7 +53,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 
 // Summary says in a few words what the plan asks for: deletions and calls first.
 func (p *Plan) Summary() string {
-	counts := Counts(called(p.Changes, unnamed))
+	counts := Counts(renameHidden(p.Changes, hiddenEntityName))
 	var parts []string
 	add := func(verb string, of func(ChangeCount) int) {
 		if kinds := countKinds(counts, of); len(kinds) > 0 {

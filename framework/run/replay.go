@@ -89,7 +89,7 @@ func replaying(ctx context.Context) *again {
 // Replay executes a kept run again and says whether it goes the same way. It ends in
 // not_found where the run is not kept.
 func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, error) {
-	k, err := e.kept(ctx, req.Run)
+	k, err := e.keptRun(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, erro
 	out.Run, out.Data, out.Identical = k.Run, req.Data, out.Difference == nil
 	out.Recorded = Made{At: k.Started, ToolVersion: k.ToolVersion, CatalogVersion: k.CatalogVersion, Outcome: k.Outcome}
 	out.Now = Made{At: time.Now().UTC().Truncate(time.Millisecond), ToolVersion: e.opts.ToolVersion, CatalogVersion: view.Snapshot().Version()}
-	out.Notes = append(changed(out.Recorded, out.Now, req.Data), out.Notes...)
+	out.Notes = append(changesSince(out.Recorded, out.Now, req.Data), out.Notes...)
 	return out, nil
 }
 
@@ -133,8 +133,8 @@ func (e *Engine) replay(ctx context.Context, req ReplayRequest, k *KeptRun, id c
 	return nil, fault.Newf(fault.CapabilityUnsupported, "this app has nothing that can execute a run of %s again", k.Operation)
 }
 
-// changed says what is not as it was when a run was kept.
-func changed(then, now Made, data bool) []string {
+// changesSince says what is not as it was when a run was kept.
+func changesSince(then, now Made, data bool) []string {
 	notes := []string{}
 	if then.ToolVersion != now.ToolVersion {
 		notes = append(notes, fmt.Sprintf("the run was made by version %s, this is %s: a difference may be the runtime's", then.ToolVersion, now.ToolVersion))
@@ -145,8 +145,8 @@ func changed(then, now Made, data bool) []string {
 	return notes
 }
 
-// kept returns a run from the shelf.
-func (e *Engine) kept(ctx context.Context, run string) (*KeptRun, error) {
+// keptRun returns a run from the shelf.
+func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
 	if e.shelf == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has no place of its own where runs are kept for a replay").
 			WithHint("An app that opens its databases itself keeps none.")
@@ -154,7 +154,7 @@ func (e *Engine) kept(ctx context.Context, run string) (*KeptRun, error) {
 	t, err := e.shelf.Get(ctx, run)
 	switch {
 	case err != nil:
-		return nil, unkept(err)
+		return nil, ledgerFault(err)
 	case t == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", shortened(run)).
 			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never came to the script are not kept either.", e.opts.Tapes.Keep)
@@ -207,7 +207,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 // CompareCalls returns the difference between what a call gave then and gives now, nil
 // for none. Of faults code, message and path count.
 func CompareCalls(number int, operation string, then json.RawMessage, thenErr error, now json.RawMessage, nowErr error) *Difference {
-	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: shown(then, thenErr), Now: shown(now, nowErr)}
+	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: outcomeText(then, thenErr), Now: outcomeText(now, nowErr)}
 	if (thenErr == nil) != (nowErr == nil) {
 		return d
 	}
@@ -221,19 +221,19 @@ func CompareCalls(number int, operation string, then json.RawMessage, thenErr er
 	if bytes.Equal(then, now) {
 		return nil
 	}
-	d.Recorded, d.Now = Apart(string(then), string(now))
+	d.Recorded, d.Now = Excerpts(string(then), string(now))
 	return d
 }
 
-func shown(out json.RawMessage, err error) string {
+func outcomeText(out json.RawMessage, err error) string {
 	if err != nil {
 		return shortened(fault.From(err).Error())
 	}
 	return shortened(string(out))
 }
 
-// Apart shortens two texts around the place where they part.
-func Apart(a, b string) (string, string) {
+// Excerpts shortens two texts around the place where they part.
+func Excerpts(a, b string) (string, string) {
 	const before = 60
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

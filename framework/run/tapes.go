@@ -74,7 +74,7 @@ type Shelf interface {
 	Bound(retention time.Duration, most int64)
 	// Take has a tape written beside the runs. It neither waits nor fails: what comes
 	// while too much waits already is left out, and said in the log.
-	Take(t *Taken)
+	Take(t *PendingTape)
 	// Get returns the tape of a run that was taken before, nil where there is none.
 	Get(ctx context.Context, run string) (*KeptTape, error)
 }
@@ -128,7 +128,7 @@ type Packer struct{ flate *flate.Writer }
 
 // body returns a run as it is kept, and how large it was.
 func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
-	raw, err := written(k)
+	raw, err := encodeJSON(k)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -224,5 +224,5 @@ func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 		k.Output = out
 		kept.size = len(out)
 	}
-	e.shelf.Take(newTaken(k, r.tape, kept, r.failure, e.opts))
+	e.shelf.Take(newPendingTape(k, r.tape, kept, r.failure, e.opts))
 }

@@ -149,8 +149,8 @@ func (p *plan) report(out io.Writer, then string) {
 		}
 	}
 	list("Exposed", p.graph.exposed)
-	list("Not exposed, so agents will not know of them", p.graph.open)
-	if len(p.graph.open) > 0 {
+	list("Not exposed, so agents will not know of them", p.graph.exposable)
+	if len(p.graph.exposable) > 0 {
 		fmt.Fprintf(out, "  To expose some: koan add %s --expose NAME,NAME (or all)\n", p.Dir)
 	}
 	if len(p.graph.refused) > 0 {
@@ -183,7 +183,7 @@ func (p *plan) next() []string {
 	if p.mod.vendored {
 		out = append(out, "go mod vendor")
 	}
-	out = append(out, p.gen.typed(p))
+	out = append(out, p.gen.userCommand(p))
 	if len(p.mod.serving) > 0 {
 		return append(out, "go build ./...")
 	}

@@ -61,8 +61,8 @@ func TestSchemasGetTheAnnotation(t *testing.T) {
 		for _, f := range in.Files {
 			require.NoError(t, os.WriteFile(filepath.Join(p.schemas, strings.TrimPrefix(f.Name, "in/")), f.Data, 0o644))
 		}
-		p.graph.open = schemasIn(t, p.schemas)
-		for _, name := range p.graph.open {
+		p.graph.exposable = schemasIn(t, p.schemas)
+		for _, name := range p.graph.exposable {
 			if strings.Contains(string(in.Comment), name) {
 				p.Expose = append(p.Expose, name)
 			}

@@ -55,7 +55,7 @@ func (p *plan) annotate() error {
 			continue
 		}
 		p.graph.exposed = append(p.graph.exposed, name)
-		p.graph.open = slices.DeleteFunc(p.graph.open, func(o string) bool { return o == name })
+		p.graph.exposable = slices.DeleteFunc(p.graph.exposable, func(o string) bool { return o == name })
 	}
 	sorted(p.graph.exposed)
 	for _, f := range pkg.files {
@@ -189,7 +189,7 @@ func (pkg *schemaPackage) declare(name string, t *declared) {
 		value = fmt.Sprintf("append(%s{}.Annotations(), %s.Entity{})", base, expose)
 	}
 	text := fmt.Sprintf("\n// Annotations of the %s.\nfunc (%s) Annotations() []%s.Annotation {\n\treturn %s\n}\n", name, name, schema, value)
-	t.in.edits = append(t.in.edits, below(t.in.was, t.in.tf.Offset(t.decl.End()), text))
+	t.in.edits = append(t.in.edits, linesBelow(t.in.was, t.in.tf.Offset(t.decl.End()), text))
 }
 
 // maxDepth is how deep types embed each other, in code that compiles.

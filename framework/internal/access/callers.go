@@ -53,8 +53,8 @@ func (c Config) Callers(app App) (*Callers, error) {
 	return out, nil
 }
 
-// reserved is the subject of the person at the machine.
-var reserved = auth.Local().Subject
+// localSubject is the subject of the person at the machine.
+var localSubject = auth.Local().Subject
 
 // Authenticate returns the principal of a request: first by the static tokens, then by
 // the issuer. Its error is unauthorized and has a Challenge, or service_unavailable.
@@ -84,7 +84,7 @@ func (c *Callers) Authenticate(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{}, err
 	}
 	// Plans, keys and limits go by the subject: two callers must not have the same.
-	if p.Subject == reserved || static != nil && static.Has(p.Subject) {
+	if p.Subject == localSubject || static != nil && static.Has(p.Subject) {
 		c.log.Warn("an access token is refused: its subject is that of another caller of this server", "subject", p.Subject)
 		return auth.Principal{}, c.refusal(fault.New(fault.Unauthorized, "the access token is refused: its sub is taken here"), invalid)
 	}

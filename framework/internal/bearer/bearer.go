@@ -42,8 +42,8 @@ type file struct {
 	} `yaml:"tokens"`
 }
 
-// inGo is what the decoder says of Go types, and with them of values.
-var inGo = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
+// goTypeError is what the decoder says of Go types, and with them of values.
+var goTypeError = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
 
 // maxFile bounds a file of tokens, in bytes.
 const maxFile = 1 << 20
@@ -82,7 +82,7 @@ func parse(raw []byte) (*Tokens, error) {
 	switch err := d.Decode(&f); {
 	case errors.As(err, &wrong):
 		for i, e := range wrong.Errors {
-			wrong.Errors[i] = inGo.ReplaceAllString(e, " is no part of this file: a token has subject, sha256, scopes and sets, below `tokens`")
+			wrong.Errors[i] = goTypeError.ReplaceAllString(e, " is no part of this file: a token has subject, sha256, scopes and sets, below `tokens`")
 		}
 		return nil, errors.New(strings.Join(wrong.Errors, "; "))
 	case err != nil && !errors.Is(err, io.EOF): // an empty file has no tokens

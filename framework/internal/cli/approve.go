@@ -43,9 +43,9 @@ func (c *command) approve() *cobra.Command {
 		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.list {
-				return exactly(0)(cmd, args)
+				return exactArgs(0)(cmd, args)
 			}
-			return exactly(1)(cmd, args)
+			return exactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -53,7 +53,7 @@ func (c *command) approve() *cobra.Command {
 				return usage(errors.New("--yes and --deny together"))
 			case f.list:
 				return c.listPlans(cmd.Context())
-			case !f.yes && !f.deny && !c.asksHere():
+			case !f.yes && !f.deny && !c.canAsk():
 				return usage(errors.New("standard input is no terminal; say --yes or --deny"))
 			}
 			return c.decide(cmd.Context(), args[0], f)
@@ -72,18 +72,18 @@ func approver() auth.Principal {
 	return p
 }
 
-// asksHere reports whether a question can be answered on standard input.
-func (c *command) asksHere() bool { return onTerminal(c.app.Stdin) }
+// canAsk reports whether a question can be answered on standard input.
+func (c *command) canAsk() bool { return onTerminal(c.app.Stdin) }
 
 func (c *command) listPlans(ctx context.Context) error {
-	i, stop, err := c.once(ctx)
+	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	plans, err := i.Engine().WaitingPlans(ctx, approver())
 	if err != nil {
-		return failed(hinted(err))
+		return failed(withCauseAndHint(err))
 	}
 	if len(plans) == 0 {
 		fmt.Fprintln(c.app.Stderr, "no plan waits")
@@ -104,7 +104,7 @@ func (c *command) listPlans(ctx context.Context) error {
 }
 
 func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
-	i, stop, err := c.once(ctx)
+	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 		return failed(err)
 	}
 	l.ToolName = plan.Request.Tool
-	l.name(plan)
+	l.namePlan(plan)
 	switch {
 	case l.ApprovalState != notRequired:
 	case callErr == nil, o != nil && o.Approved:

@@ -24,13 +24,13 @@ func (c *command) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE|-",
 		Short: "Check a script without running it",
-		Args:  exactly(1),
+		Args:  exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := c.readScript(args[0])
 			if err != nil {
 				return err
 			}
-			i, stop, err := c.once(cmd.Context())
+			i, stop, err := c.startOnce(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (c *command) sdk() *cobra.Command {
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
 		Args:  cobra.NoArgs,
-		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
+		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
 			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
 			view := i.View(auth.Local(), exposure.Understands)
@@ -95,7 +95,7 @@ func (c *command) tools() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			i, stop, err := c.once(cmd.Context())
+			i, stop, err := c.startOnce(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (c *command) doctor() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
 			if err != nil {
-				return unstarted(err)
+				return startFailure(err)
 			}
 			return c.printChecks(checks)
 		},
@@ -188,15 +188,15 @@ func explain(err error) error {
 	return errors.New(f.Error() + "\n  hint: " + f.Hint)
 }
 
-// hinted puts a fault's cause and hint behind an error that has one in its chain.
+// withCauseAndHint puts a fault's cause and hint behind an error that has one in its chain.
 // Callers never see a cause; whoever starts the app has nowhere else to read it.
-func hinted(err error) error {
+func withCauseAndHint(err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return err
 	}
 	more := ""
-	if cause := f.Unwrap(); cause != nil && !said(err.Error(), cause.Error()) {
+	if cause := f.Unwrap(); cause != nil && !endsWithCause(err.Error(), cause.Error()) {
 		more += "\n  because: " + cause.Error()
 	}
 	if f.Hint != "" {
@@ -205,9 +205,9 @@ func hinted(err error) error {
 	return fmt.Errorf("%w%s", err, more)
 }
 
-// said reports whether a message has the end of its cause in it already: what comes
+// endsWithCause reports whether a message has the end of its cause in it already: what comes
 // before is the way that the cause took.
-func said(message, cause string) bool {
+func endsWithCause(message, cause string) bool {
 	cause = strings.TrimSpace(cause)
 	last := strings.TrimSpace(cause[strings.LastIndexByte(cause, '\n')+1:])
 	return strings.Contains(message, last)

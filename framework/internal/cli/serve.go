@@ -67,7 +67,7 @@ func (c *command) serveStdio(ctx context.Context, i Instance, out io.Writer) err
 	if err != nil {
 		return failed(err)
 	}
-	defer c.follow(ctx, i)()
+	defer c.watchConfig(ctx, i)()
 	c.report(i)
 	if err := server.ServeStdio(ctx, c.app.Stdin, out); err != nil && ctx.Err() == nil {
 		return failed(err)

@@ -57,7 +57,7 @@ func block(p peer, c catalog.Content) (any, error) {
 		return embedded{"resource", contentsOf(c.URI, c.MIME, []byte(c.Text))}, nil
 	case len(c.Data) == 0:
 		return textContent{"text", strings.ToValidUTF8(c.Text, "\uFFFD")}, nil
-	case kind == "audio" && !p.hears():
+	case kind == "audio" && !p.supportsAudio():
 		return textContent{"text", fmt.Sprintf("(%s, %d bytes)", c.MIME, len(c.Data))}, nil
 	case kind == "image" || kind == "audio":
 		return mediaContent{kind, base64.StdEncoding.EncodeToString(c.Data), c.MIME}, nil

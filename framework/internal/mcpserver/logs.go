@@ -76,8 +76,8 @@ func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	return &logs{least: least, send: to.offer, logger: s.server.opts.Name}
 }
 
-// hearer is what a call tells its messages to, nil where nobody listens.
-func (l *logs) hearer() func(slog.Level, string) {
+// logFunc returns the function that takes a call's messages, nil where nobody listens.
+func (l *logs) logFunc() func(slog.Level, string) {
 	if l == nil {
 		return nil
 	}

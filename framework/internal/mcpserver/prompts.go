@@ -46,7 +46,7 @@ func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcEr
 	if bad != nil {
 		return nil, bad
 	}
-	return promptsResult{envelope: s.server.envelope(p, true), Prompts: raws(page), NextCursor: next}, nil
+	return promptsResult{envelope: s.server.envelope(p, true), Prompts: rawRows(page), NextCursor: next}, nil
 }
 
 type promptMessage struct {
@@ -77,14 +77,14 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
-	ctx, unread := s.asking(ctx, ex, one.Name, arguments)
+	ctx, unread := s.withClient(ctx, ex, one.Name, arguments)
 	if unread != nil {
 		return nil, unread
 	}
 	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
-	if result, failed, ok := s.unanswered(ex, err); ok {
+	if result, failed, ok := s.inputOutcome(ex, err); ok {
 		return result, failed
 	}
 	if err != nil {

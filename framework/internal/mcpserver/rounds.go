@@ -131,7 +131,7 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/requestState", Message: "the state is no text", Expected: "string"}))
 	}
-	answers, bad := answersIn(params.Answers)
+	answers, bad := parseAnswers(params.Answers)
 	if bad != nil {
 		return nil, protocolError(bad)
 	}
@@ -144,8 +144,8 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 	return r, nil
 }
 
-// answersIn reads inputResponses.
-func answersIn(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault) {
+// parseAnswers reads inputResponses.
+func parseAnswers(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault) {
 	var answers map[string]json.RawMessage
 	if len(raw) > 0 && json.Unmarshal(raw, &answers) != nil {
 		return nil, fault.Invalid(fault.Detail{Path: "/inputResponses", Message: "the answers are no object", Expected: "object"})

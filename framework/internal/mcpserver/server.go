@@ -134,7 +134,7 @@ type Server struct {
 	library *server.MCPServer
 	info    json.RawMessage // who answers, as results of the modern era say it
 
-	acquaintances acquaintances
+	peers peerCache
 
 	live     atomic.Pointer[Live]
 	mu       sync.Mutex
@@ -169,7 +169,7 @@ func (s *Server) CatalogChanged() {
 	}
 	s.mu.Unlock()
 	for _, ss := range open {
-		ss.listsChanged()
+		ss.notifyListsChanged()
 	}
 }
 

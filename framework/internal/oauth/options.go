@@ -108,7 +108,7 @@ func (o *Options) fill() {
 		o.Scopes = func() []string { return nil }
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: fetchTime, CheckRedirect: sameSafety}
+		o.Client = &http.Client{Timeout: fetchTime, CheckRedirect: checkRedirect}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -118,8 +118,8 @@ func (o *Options) fill() {
 	}
 }
 
-// sameSafety follows redirects of the issuer to where it might be itself.
-func sameSafety(r *http.Request, via []*http.Request) error {
+// checkRedirect follows redirects of the issuer to where it might be itself.
+func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 {
 		return errors.New("too many redirects")
 	}

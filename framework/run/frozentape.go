@@ -41,7 +41,7 @@ type frozen struct {
 type frozenValue struct {
 	At   Position `json:"at"`
 	Slot string   `json:"slot"`
-	kept
+	keptValue
 }
 
 // frozenOutside is a call that no transaction covers. Those of one position stand in
@@ -77,7 +77,7 @@ func freeze(t Tape, calls bool) ([]byte, error) {
 	if !calls {
 		f.Outside = []frozenOutside{}
 	}
-	b, err := written(f)
+	b, err := encodeJSON(f)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
@@ -112,15 +112,15 @@ func (t *memoryTape) freeze() (*frozen, error) {
 	f := &frozen{Version: tapeVersion, Now: t.now, Seed: t.seed, Values: []frozenValue{}, Outside: []frozenOutside{}}
 	for key, v := range t.values {
 		at, slot, _ := strings.Cut(key, "\x00")
-		k, ok := v.(*kept)
+		k, ok := v.(*keptValue)
 		if !ok {
 			var err error
-			if k, err = keep(v); err != nil {
+			if k, err = encodeValue(v); err != nil {
 				return nil, fault.Newf(fault.CapabilityUnsupported, "what was generated for %s cannot be kept", slot).
 					WithHint("Give the type %T a JSON form, or Value and Scan, from which all of it comes back.", v).Because(err)
 			}
 		}
-		f.Values = append(f.Values, frozenValue{At: Position(at), Slot: slot, kept: *k})
+		f.Values = append(f.Values, frozenValue{At: Position(at), Slot: slot, keptValue: *k})
 	}
 	slices.SortFunc(f.Values, func(a, b frozenValue) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Slot, b.Slot)) })
 	for at, entries := range t.outside {
@@ -206,7 +206,7 @@ func (t *memoryTape) thawValue(v frozenValue) error {
 	case ok:
 		t.values[key] = plain
 	default:
-		t.values[key] = &v.kept
+		t.values[key] = &v.keptValue
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 		Run:         h.Run, Holder: h.Holder, Now: r.tape.Now(), Seed: r.tape.Seed(), Lease: o.KeyLease, Retention: o.KeyRetention,
 	})
 	if err != nil {
-		return true, unkept(err)
+		return true, ledgerFault(err)
 	}
 	switch st.State {
 	case Other:
@@ -64,13 +64,13 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 			WithRetry(fault.Fix).WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
 	case Running:
 		if r.agreed() && r.guard.noted && st.Run != r.ID { // the key's run is not the plan's
-			r.concluded(ctx, ErrLost)
+			r.recordConclusion(ctx, ErrLost)
 		}
 		out.Run, r.ID = st.Run, st.Run
 		return true, r.busy().WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
 	case Ended:
-		if err := r.admitHearing(st.heard()); err != nil {
-			r.concluded(ctx, err)
+		if err := r.admitReader(st.replySets()); err != nil {
+			r.recordConclusion(ctx, err)
 			return true, err
 		}
 		out.Run, r.ID = st.Run, st.Run
@@ -110,7 +110,7 @@ func repeat(out *Outcome, reply json.RawMessage, f *fault.Fault) error {
 func (r *Run) recall(ctx context.Context, l Ledger, sets []string, out *Outcome) error {
 	receipts, err := l.Receipts(ctx, r.ID, sets)
 	if err != nil {
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
@@ -132,13 +132,13 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	}
 	receipts, err := h.ledger.Receipts(ctx, r.ID, st.Sets)
 	if err != nil {
-		return giveUp(unkept(err))
+		return giveUp(ledgerFault(err))
 	}
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
 			h.giveUp(ctx, Ending{Fate: Keep})
-			if err := r.admitHearing(st.heard()); err != nil {
-				r.concluded(ctx, err)
+			if err := r.admitReader(st.replySets()); err != nil {
+				r.recordConclusion(ctx, err)
 				return true, err
 			}
 			return true, repeat(out, receipt.Reply, nil)
@@ -166,7 +166,7 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
 			tape.Occurrence(i.Position, digest)
 			continue
-		case i.Closed && i.Kept && undone(i, st.Intents):
+		case i.Closed && i.Kept && mustRepeat(i, st.Intents):
 			continue
 		case i.Closed && i.Kept:
 			var failed error
@@ -176,26 +176,26 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			tape.RecordOutside(i.Position, digest, i.Output, failed)
 			h.effects++
 		case i.Closed || !r.repeatable(i.Operation):
-			r.left(r.traced(i))
-			return giveUp(h.unknown(i, "the run with this key was cut off in the middle of a call outside"))
+			r.noteOutsideEffect(r.earlierCall(i))
+			return giveUp(h.outcomeUnknown(i, "the run with this key was cut off in the middle of a call outside"))
 		default:
 			tape.Occurrence(i.Position, digest)
 		}
 		h.before[i.Position] = i
-		r.left(r.traced(i))
+		r.noteOutsideEffect(r.earlierCall(i))
 	}
 	if tape != r.tape {
-		r.use(tape)
+		r.useTape(tape)
 	}
 	h.earlier, h.noted = st.Sets, slices.Clone(st.Sets)
 	return false, nil
 }
 
-// undone tells of a call that ended in a fault that may be gone by now, and that says that
+// mustRepeat tells of a call that ended in a fault that may be gone by now, and that says that
 // nothing happened: it is made again, or the run would end in the same fault for as long as
 // its key is kept. Where another call was made since, the run knew of the fault and went on
 // with it, so that it stays what it was.
-func undone(i Intent, all []Intent) bool {
+func mustRepeat(i Intent, all []Intent) bool {
 	return i.Fault != nil && i.Fault.Retry == fault.Safe && !slices.ContainsFunc(all, func(o Intent) bool {
 		return o.Position != i.Position && !o.At.Before(i.At)
 	})
@@ -211,8 +211,8 @@ func (i Intent) digest() (out [32]byte, err error) {
 	return out, err
 }
 
-// traced is a holder's call before as the run's result lists it.
-func (r *Run) traced(i Intent) CallRecord {
+// earlierCall is a holder's call before as the run's result lists it.
+func (r *Run) earlierCall(i Intent) CallRecord {
 	rec := CallRecord{ToolName: i.Operation, OK: i.Closed && i.Fault == nil}
 	if id, err := catalog.ParseID(i.Operation); err == nil {
 		rec.ServerID = catalog.ServerID(id)
@@ -239,8 +239,8 @@ func (r *Run) repeatable(id string) bool {
 	return op != nil && op.Effects.Idempotent
 }
 
-// unknown names the call of which nobody knows what became.
-func (h *hold) unknown(i Intent, why string) *fault.Fault {
+// outcomeUnknown names the call of which nobody knows what became.
+func (h *hold) outcomeUnknown(i Intent, why string) *fault.Fault {
 	return fault.Newf(fault.OutcomeUnknown, "%s: %s", why, i.Operation).
 		WithHint("Check outside whether the call took effect, do what is missing, and take a new key.").
 		WithDetails(map[string]any{"runId": h.Run, "call": map[string]any{
@@ -248,7 +248,7 @@ func (h *hold) unknown(i Intent, why string) *fault.Fault {
 		}})
 }
 
-// keep renews the lease until stop. The context it gives ends with the hold.
+// keep renews the lease until stop. The context it returns ends with the hold.
 func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -284,14 +284,14 @@ func (h *hold) intend(ctx context.Context, c *call, digest [32]byte) error {
 	i := Intent{Position: c.position, Operation: c.op.ID.String(), Digest: hex.EncodeToString(digest[:])}
 	if b, ok := h.before[c.position]; ok {
 		if b.Digest != i.Digest {
-			return h.unknown(b, "the run with this key was cut off, and now takes another way than after the call")
+			return h.outcomeUnknown(b, "the run with this key was cut off, and now takes another way than after the call")
 		}
 		h.visit(c.position)
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
 	if err := h.ledger.Intend(ctx, h.Hold, i); err != nil {
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	h.mu.Lock()
 	h.effects++
@@ -354,32 +354,32 @@ func (h *hold) commits(ctx context.Context, sets []string) error {
 		if errors.Is(err, ErrLost) {
 			return err
 		}
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	return nil
 }
 
-// whole reports whether the run came by all that holders before did outside.
-func (h *hold) whole() error {
+// checkAllVisited returns an outcome_unknown fault unless the run came by all that holders before did outside.
+func (h *hold) checkAllVisited() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for at, i := range h.before {
 		if !h.visited[at] {
-			return h.unknown(i, "the run with this key was cut off, and now ends without the call that was made then")
+			return h.outcomeUnknown(i, "the run with this key was cut off, and now ends without the call that was made then")
 		}
 	}
 	return nil
 }
 
-// superseded turns the news that somebody else has the run, or has committed it,
+// takenOver turns the news that somebody else has the run, or has committed it,
 // into what the caller gets.
-func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
+func (h *hold) takenOver(ctx context.Context, out *Outcome, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	if !errors.Is(err, ErrCommitted) && !errors.Is(err, ErrLost) {
 		return err
 	}
-	if p := h.run.request.plan; p != nil && !p.own(h.run.request.approver) {
+	if p := h.run.request.plan; p != nil && !p.isOwnedBy(h.run.request.approver) {
 		h.unsure = true
 		return h.run.busy() // the other may have come to other sets: the next call finds out
 	}
@@ -411,7 +411,7 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 			e.Reply, e.Scope = nil, nil
 		}
 		if err := h.giveUp(ctx, e); errors.Is(err, ErrLost) && e.Reply != nil {
-			return h.superseded(ctx, out, err)
+			return h.takenOver(ctx, out, err)
 		}
 		return nil
 	}
@@ -428,7 +428,7 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 
 // transient reports whether a run may end otherwise when it is gone on with.
 func (h *hold) transient(f *fault.Fault) bool {
-	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.hidden()
+	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.hiddenFromApprover()
 }
 
 // giveUp ends the hold. Where the ledger cannot be written, the lease runs out.
@@ -442,8 +442,8 @@ func (h *hold) giveUp(ctx context.Context, e Ending) error {
 	return err
 }
 
-// unkept says that the ledger cannot be asked.
-func unkept(err error) error {
+// ledgerFault says that the ledger cannot be asked.
+func ledgerFault(err error) error {
 	if isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
