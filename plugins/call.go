@@ -55,7 +55,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 
 // lateFault is the fault of a call whose own time is over.
 func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
-	f := fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
+	f := fault.Newf(fault.ToolTimeout, "%s.%s did not finish in %s", p.name, op.ID.Op, op.Timeout).
 		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
 	if repeatsEffect(op) {
 		f.Retry = fault.Never
@@ -151,5 +151,5 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
 			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(err)
 	}
-	return p.pluginFailure(op, "it broke off without an answer").Because(err)
+	return p.pluginFailure(op, "it ended the call without an answer").Because(err)
 }

@@ -24,8 +24,8 @@ const (
 	maxFaultDetails = 64 << 10
 )
 
-// receivedFault is the fault that a plugin sent. A fault that is none, or that is not its to
-// say, is a failure of the plugin.
+// receivedFault is the fault that a plugin sent. One that is malformed, or that a plugin
+// may not send, is a failure of the plugin.
 func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	var sent struct{ Code fault.Code }
 	if err := json.Unmarshal(raw, &sent); err != nil {
@@ -57,10 +57,11 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	return f
 }
 
-// pluginFailure blames the plugin for a call. What has an effect outside may have had it.
+// pluginFailure is the fault of a call that the plugin failed. An effect outside may have
+// happened.
 func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 	f := fault.Newf(fault.ExecutionError, "the plugin %s failed in %s: %s", p.name, op.ID.Op, why).
-		WithHint("Try again; if it stays, see the log of the plugin %s, and report it to its author.", p.name)
+		WithHint("Try again; if it keeps failing, see the log of the plugin %s, and report it to its author.", p.name)
 	if repeatsEffect(op) {
 		f.Retry = fault.Never
 		f.WithHint("The call may have taken effect: check outside before calling again. See the log of the plugin %s, and report it to its author.", p.name)

@@ -86,7 +86,7 @@ func (p *Provider) latest(name string) *plugin {
 	return p.current[name]
 }
 
-// startBeside starts a plugin beside the one that it is going to replace, if there is one.
+// startBeside starts a plugin beside the one that it replaces, if there is one.
 func (p *Provider) startBeside(pl *plugin) {
 	p.mu.Lock()
 	earlier := p.pending[pl.name]
@@ -96,7 +96,7 @@ func (p *Provider) startBeside(pl *plugin) {
 	if earlier != nil {
 		p.retire(earlier)
 	}
-	pl.log.Info("a plugin has come, or has changed", "path", pl.path, "replaces", replaces)
+	pl.log.Info("a plugin was added or changed", "path", pl.path, "replaces", replaces)
 	p.begin(pl)
 }
 
@@ -106,7 +106,7 @@ func (p *Provider) removed(gone []*plugin) {
 		return
 	}
 	for _, pl := range gone {
-		pl.log.Info("the plugin's file has gone; the plugin goes too", "path", pl.path)
+		pl.log.Info("the plugin's file was removed, so the plugin is removed", "path", pl.path)
 		p.retire(pl)
 	}
 	p.changed()

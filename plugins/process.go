@@ -258,7 +258,7 @@ func (c *child) hasExited() bool {
 
 // Diagnose adds what may be wrong with an executable that says nothing.
 func (c *child) Diagnose(context.Context) string {
-	return "(it is no Koan plugin, or was built for another system, or ended before the handshake)"
+	return "(it is not a Koan plugin, was built for another system, or exited before the handshake)"
 }
 
 // Stdout is the line of the handshake. What is printed there after it goes to the log.

@@ -189,7 +189,7 @@ func (p *Provider) begin(pl *plugin) {
 	})
 }
 
-// noteSkipped notes which files are no plugins, and tells the log of new ones.
+// noteSkipped notes which files are not plugins, and logs new ones.
 func (p *Provider) noteSkipped(skipped []string) {
 	p.mu.Lock()
 	before := p.skipped
@@ -307,7 +307,7 @@ func (p *Provider) retire(pl *plugin) {
 	}
 }
 
-// changed tells the app that Offer gives something new.
+// changed tells the app that Offer has something new.
 func (p *Provider) changed() {
 	p.mu.Lock()
 	tell := p.offered
@@ -376,7 +376,7 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	}
 	if len(skipped) > 0 {
 		folder.OK = false
-		folder.Detail += "; left alone: " + strings.Join(skipped, "; ")
+		folder.Detail += "; skipped: " + strings.Join(skipped, "; ")
 		folder.Hint = "Name plugin files in lower-case kebab and make them executable, or take them out of the folder."
 	}
 	checks := []catalog.Check{folder}
@@ -399,8 +399,8 @@ func (p *Provider) absent(checks []catalog.Check) []catalog.Check {
 	var out []catalog.Check
 	for _, name := range p.host.Settings().Strings(keyRequired) {
 		check := catalog.Check{
-			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, and there is no such plugin in %s", keyRequired, p.dir),
-			Hint: "Build it to that folder, or take it out of " + keyRequired + ".",
+			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, but there is no such plugin in %s", keyRequired, p.dir),
+			Hint: "Build it into that folder, or remove it from " + keyRequired + ".",
 		}
 		same := func(other catalog.Check) bool { return other.Name == check.Name }
 		if !slices.ContainsFunc(checks, same) && !slices.ContainsFunc(out, same) {

@@ -122,7 +122,7 @@ func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, e
 	}
 }
 
-// failed notes why a start failed, and tells whether another try makes sense.
+// failed notes why a start failed, and reports whether another try makes sense.
 func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) bool {
 	var r *refusal
 	var c *configurationError
@@ -135,7 +135,7 @@ func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) boo
 }
 
 // watch waits for the end of a process, or of ctx, and cleans up after it. It
-// gives how long the process lived.
+// returns how long the process lived.
 func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 	select {
 	case <-proc.gone:
@@ -171,7 +171,7 @@ func (p *plugin) start(ctx context.Context) (*process, error) {
 // explain makes a refusal out of a handshake that can never succeed.
 func explain(err error) error {
 	if strings.Contains(err.Error(), "ncompatible API version") {
-		return &refusal{fmt.Sprintf("refused: it speaks no contract version of this app, which speaks %d (%s)", wire.ContractVersion, oneLine(err))}
+		return &refusal{fmt.Sprintf("refused: it does not speak the contract version of this app, %d (%s)", wire.ContractVersion, oneLine(err))}
 	}
 	return errors.New(oneLine(err))
 }
@@ -183,7 +183,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	defer cancel()
 	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()})
 	if err != nil {
-		return fmt.Errorf("it does not describe itself: %w", err)
+		return fmt.Errorf("describing itself failed: %w", err)
 	}
 	if err := checkManifest(p.name, m); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	}
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
-		return fmt.Errorf("it does not take its settings: %w", err)
+		return fmt.Errorf("it rejected its settings: %w", err)
 	}
 	if len(answer.GetFault()) > 0 {
 		f, err := fault.Decode(answer.GetFault())
@@ -217,7 +217,7 @@ func (p *plugin) adopt(proc *process) {
 			s.manifest, s.operations, fresh = proc.manifest, operationsOf(p, proc.manifest), true
 		}
 	})
-	p.log.Info("the plugin runs", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
+	p.log.Info("the plugin is running", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
 	p.provider.putInPlace(p, fresh)
 }
 
@@ -294,7 +294,7 @@ func (p *plugin) check() catalog.Check {
 func (p *plugin) replacing(check catalog.Check) catalog.Check {
 	s := p.state()
 	check.OK = false
-	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and what is new does not run: %v", s.failure)
+	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and the new version does not run: %v", s.failure)
 	check.Hint = "See the log for what it wrote; rebuild it against this version, or put the earlier file back."
 	return check
 }

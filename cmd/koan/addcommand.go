@@ -67,7 +67,7 @@ Where no line and no program say how ent's code is generated, FLAGS are those of
 	c.Flags().StringVar(&source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	c.Flags().StringVar(&o.Program, "main", "cmd/agents", "the folder for the program that serves; \"\" writes none")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the changes and write nothing")
-	c.Flags().BoolVar(&o.Force, "force", false, "also change files that have changes which git does not have")
+	c.Flags().BoolVar(&o.Force, "force", false, "also change files with uncommitted changes")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
 	return c
 }

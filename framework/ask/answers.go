@@ -33,7 +33,7 @@ type Form struct {
 func FormQuestion(key, message string, form json.RawMessage) Question {
 	params, err := json.Marshal(map[string]any{"message": message, "requestedSchema": form})
 	if err != nil {
-		panic(fmt.Sprintf("ask: the form of %q is no JSON: %v", key, err))
+		panic(fmt.Sprintf("ask: the form of %q is not JSON: %v", key, err))
 	}
 	return Question{Key: key, Method: Elicitation, Params: params}
 }
@@ -64,7 +64,7 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 		return Form{Action: f.Action}, nil
 	case Accept:
 	default:
-		return Form{}, invalidAnswer(Elicitation, "/action", fmt.Sprintf("%q is no action; it must be accept, decline or cancel", shortened(string(f.Action))))
+		return Form{}, invalidAnswer(Elicitation, "/action", fmt.Sprintf("%q is not an action; it must be accept, decline or cancel", shortened(string(f.Action))))
 	}
 	if len(f.Content) == 0 || string(f.Content) == "null" {
 		f.Content = json.RawMessage("{}")
@@ -80,7 +80,7 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 }
 
 // Text asks the client's model to go on after a user's message, in at most tokens
-// tokens, and gives the text of its answer.
+// tokens, and returns the text of its answer.
 func Text(ctx context.Context, key, message string, tokens int) (string, error) {
 	got, err := All(ctx, TextQuestion(key, message, tokens))
 	if err != nil {
@@ -128,7 +128,7 @@ func DecodeText(answer json.RawMessage) (string, error) {
 		}
 	}
 	if !found {
-		return "", invalidAnswer(Sampling, "/content", "there is no text in it")
+		return "", invalidAnswer(Sampling, "/content", "it has no text")
 	}
 	return text.String(), nil
 }
@@ -172,7 +172,7 @@ func DecodeRoots(answer json.RawMessage) ([]Root, error) {
 
 func decode(method string, answer json.RawMessage, into any) error {
 	if answer = bytes.TrimSpace(answer); len(answer) == 0 || answer[0] != '{' {
-		return invalidAnswer(method, "", "it is no object")
+		return invalidAnswer(method, "", "it is not an object")
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return invalidAnswer(method, "", err.Error())
@@ -180,10 +180,10 @@ func decode(method string, answer json.RawMessage, into any) error {
 	return nil
 }
 
-// invalidAnswer is the fault of an answer that is none.
+// invalidAnswer is the fault of an answer that does not follow the protocol.
 func invalidAnswer(method, path, why string) error {
-	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not one: %s", method, why).
-		WithHint("The client has to answer as the protocol says.").WithPath(path)
+	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not valid: %s", method, why).
+		WithHint("The client must answer as the protocol specifies.").WithPath(path)
 }
 
 func shortened(s string) string {

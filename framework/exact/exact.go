@@ -28,7 +28,7 @@ var ErrNotObject = errors.New("it is not a JSON object")
 type Repeated struct{ Path string } // JSON Pointer of the member
 
 // Error implements error.
-func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " stands there twice" }
+func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " appears twice" }
 
 // Members returns the members of an object by their exact names, with their values as
 // they stand there. It ends in ErrNotObject, or in a *Repeated of any depth.

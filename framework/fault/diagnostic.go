@@ -28,7 +28,8 @@ const (
 	ClassLimit = classLimit
 )
 
-// runLevelCodes end a run that threw nothing: somebody has to agree to it, or has it already.
+// runLevelCodes are the codes of runs that threw nothing: they need approval, or another
+// caller holds them.
 var runLevelCodes = []Code{ApprovalRequired, ApprovalDenied, PlanStale, InProgress, OutcomeUnknown}
 
 // Diagnostic is the code's name among the diagnostics of codemode-run-spec: what

@@ -64,8 +64,8 @@ func swapped(a, b string) bool {
 
 var wordSeparators = strings.NewReplacer("_", "", "-", "", " ", "", "$", "")
 
-// distinctParts leaves out of two paths the steps that they share, which say nothing of
-// how near they are, and the signs between words.
+// distinctParts removes from two paths the steps that they share, which do not say how
+// near they are, and the separators between words.
 func distinctParts(a, b string) (string, string) {
 	shared := 0
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
@@ -84,8 +84,8 @@ func singular(word string) string {
 	return word
 }
 
-// DidYouMean gives `; did you mean "x"?` for the nearest candidate, "" without
-// one, to stand behind a message.
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, to append to
+// a message; "" without one.
 func DidYouMean(word string, candidates []string) string {
 	if n := Nearest(word, candidates); n != "" {
 		return `; did you mean "` + n + `"?`

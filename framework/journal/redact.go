@@ -63,7 +63,7 @@ type Redactor struct {
 
 // NewRedactor makes one that knows more patterns, as package regexp has them: what
 // matches is taken out, or the parts in groups where a pattern has groups. The error
-// names every pattern that is none, or that matches a text without anything in it.
+// names every pattern that is not valid, or that matches the empty string.
 func NewRedactor(patterns []string) (*Redactor, error) {
 	r := &Redactor{}
 	var wrong []string
@@ -71,9 +71,9 @@ func NewRedactor(patterns []string) (*Redactor, error) {
 		shape, err := regexp.Compile(p)
 		switch {
 		case err != nil:
-			wrong = append(wrong, fmt.Sprintf("%q is no regular expression: %v", p, err))
+			wrong = append(wrong, fmt.Sprintf("%q is not a regular expression: %v", p, err))
 		case shape.MatchString(""):
-			wrong = append(wrong, fmt.Sprintf("%q matches everywhere", p))
+			wrong = append(wrong, fmt.Sprintf("%q matches the empty string", p))
 		default:
 			r.own = append(r.own, shape)
 		}

@@ -72,8 +72,8 @@ func TestRedactWhatTheAppKnows(t *testing.T) {
 		require.Positive(t, n)
 	}
 	_, err = journal.NewRedactor([]string{"(", "a*", "fine"})
-	require.ErrorContains(t, err, `"(" is no regular expression`)
-	require.ErrorContains(t, err, `"a*" matches everywhere`)
+	require.ErrorContains(t, err, `"(" is not a regular expression`)
+	require.ErrorContains(t, err, `"a*" matches the empty string`)
 }
 
 func TestRedactJSON(t *testing.T) {

@@ -24,14 +24,14 @@ const ScopeApprove = "koan:approve"
 // mayApprove reports whether a principal may decide about plans.
 func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, ScopeApprove) }
 
-// KeepPlans gives the engine what keeps plans, before the first call.
+// KeepPlans sets the engine's keeper of plans, before the first call.
 func (e *Engine) KeepPlans(p Plans) { e.plans = p }
 
 // KeepsPlans reports whether runs can be approved here.
 func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
 
-// FindPlan returns a plan to somebody who may decide about it, and to who made it. For
-// others there is none.
+// FindPlan returns a plan to a principal who may decide on it or made it. For others
+// it does not exist.
 func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
 	if !e.KeepsPlans() {
 		return nil, noPlan(id)
@@ -120,7 +120,7 @@ func (e *Engine) Admit(ctx context.Context, v Verdict) error {
 func (e *Engine) admitYes(ctx context.Context, p *Plan, by auth.Principal) error {
 	switch p.State {
 	case PlanDenied:
-		return denied(p, "somebody refused this plan before")
+		return denied(p, "this plan was already denied")
 	case PlanReplaced:
 		return e.replacedFault(ctx, p, by)
 	}
@@ -130,7 +130,7 @@ func (e *Engine) admitYes(ctx context.Context, p *Plan, by auth.Principal) error
 // replacedFault is the fault of a decision about a plan in whose place another one stands. It
 // names that one to whoever may see it.
 func (e *Engine) replacedFault(ctx context.Context, p *Plan, by auth.Principal) error {
-	f := fault.Newf(fault.PlanStale, "plan %s is over: when it was applied, its run had something else to ask, or more", p.ID).
+	f := fault.Newf(fault.PlanStale, "plan %s is no longer valid: when it was applied, its run needed approval for something else, or for more", p.ID).
 		WithHint("Make the plan again.").WithDetails(map[string]any{"replaced": p.ID})
 	next, err := e.FindPlan(ctx, p.ReplacedBy, by)
 	switch {
@@ -139,7 +139,7 @@ func (e *Engine) replacedFault(ctx context.Context, p *Plan, by auth.Principal) 
 	case err != nil:
 		return err
 	}
-	return f.WithHint("Plan %s stands in its place: look at that one, and decide about it under its own id.", next.ID).
+	return f.WithHint("Plan %s has replaced it: review that plan, and decide on it under its own id.", next.ID).
 		WithDetails(map[string]any{"replaced": p.ID, "planId": next.ID, "state": next.State})
 }
 
@@ -171,7 +171,7 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) 
 	case now.State == PlanReplaced:
 		return "", e.replacedFault(ctx, now, v.By)
 	}
-	return "", fault.New(fault.Conflict, "this plan does not wait for an answer any more").
+	return "", fault.New(fault.Conflict, "this plan is no longer waiting for a decision").
 		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
 }
 
@@ -240,7 +240,7 @@ func (p *Plan) admitCatalog(now *catalog.Snapshot) error {
 	if p.Request.CatalogVersion == now.Version() {
 		return nil
 	}
-	return fault.New(fault.PlanStale, "the plan was made for another catalog: by another version of the app, or under other settings of what it offers").
+	return fault.New(fault.PlanStale, "the plan was made for a different catalog: by another version of the app, or with different settings of what it offers").
 		WithHint("Apply it with the build of the app and of its plugins that made it, and with the same codeMode.enabled, codeMode.faces, journal.expose and plugins.*; or make the plan again.").
 		WithDetails(map[string]any{"planId": p.ID, "madeFor": p.Request.CatalogVersion, "catalog": now.Version()})
 }
@@ -291,7 +291,7 @@ func (e *Engine) redactText(text string) string {
 func ApprovePlan(ctx context.Context, p *Plan) (json.RawMessage, *Outcome, error) {
 	c := currentCall(ctx)
 	if c == nil || c.attempt != nil || c.opened != nil {
-		return nil, nil, fault.New(fault.Internal, "only a code operation applies a plan, and no run of its own")
+		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run can apply a plan")
 	}
 	out, outcome, err := c.engine.Approve(ctx, Verdict{Plan: p, By: c.request.Principal, Surface: c.request.Surface, Snapshot: c.request.View.Snapshot()})
 	c.applied = outcome

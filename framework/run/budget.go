@@ -78,7 +78,7 @@ func runHoldsTooMuch(most int64) *fault.Fault {
 // serverHoldsTooMuch is not the run's own doing: the same run may succeed when others
 // have ended.
 func serverHoldsTooMuch(most int64) *fault.Fault {
-	return fault.Newf(fault.MemoryExceeded, "the server holds as much as it may for all runs together: %d bytes (run.maxTotalMb)", most).
+	return fault.Newf(fault.MemoryExceeded, "the server already holds the %d bytes that it may hold for all runs together (run.maxTotalMb)", most).
 		WithRetry(fault.Safe).WithHint("Try again when other runs have ended, or do less in one run.").
 		WithDetails(map[string]any{"limit": "server", "limitBytes": most})
 }
@@ -154,7 +154,7 @@ const (
 // large is how long an input or output must be to count for that, in bytes.
 const large = 256 << 10
 
-// noteGarbage notes that a call took and gave so many bytes. What a large text becomes on its
+// noteGarbage counts the bytes of a call's input and output. What a large text becomes on its
 // way to the database and back is several times its size, and garbage as soon as the call
 // is over: by itself Go would collect it only when the heap has doubled.
 func (b *budget) noteGarbage(n int) {

@@ -18,7 +18,7 @@ func contextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isContextEnd reports whether an error says no more than that ctx is over: what a handler
+// isContextEnd reports whether an error says only that ctx is over: what a handler
 // returns then may be anything, and is not a defect of it.
 func isContextEnd(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {

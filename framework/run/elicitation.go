@@ -96,6 +96,6 @@ func (r *Run) rejectRepeatedEffects(err error) error {
 	if len(r.outside) == 0 {
 		return err
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s had its effect outside, and would do that again when it calls with the answer", r.outside[0].ToolName).
+	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s took effect outside, and calling again with the answer would repeat that", r.outside[0].ToolName).
 		WithHint("Ask before anything has an effect outside, or send an idempotencyKey.")
 }

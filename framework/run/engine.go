@@ -113,7 +113,7 @@ func NewEngine(o Options) *Engine {
 	return e
 }
 
-// KeepKeys gives the engine the ledger of runs with an idempotency key, before the
+// KeepKeys sets the engine's ledger of runs with an idempotency key, before the
 // first call.
 func (e *Engine) KeepKeys(l Ledger) { e.ledger = l }
 
@@ -344,7 +344,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 }
 
 // authorize finds the operation of a call as its caller sees it. What is hidden on the
-// caller's surface is unknown; the app's own code is told of the scope that is missing.
+// caller's surface is unknown; the app's own code gets the scope that is missing.
 func (e *Engine) authorize(c *call, id catalog.ID) error {
 	r, view := c.attempt.run, c.request.View
 	op := view.Snapshot().Operation(id)
@@ -353,8 +353,8 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	}
 	c.op = op
 	if !r.permits(id) {
-		return fault.Newf(fault.ToolNotFound, "`only` leaves %s out of this run", view.Snapshot().ToolName(id)).
-			WithHint("Call what `only` names, or name more there.")
+		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
+			WithHint("Call only what `only` names, or add to it.")
 	}
 	if missing := r.principal.Missing(op.Needs()); missing != "" {
 		return forbidden(missing)

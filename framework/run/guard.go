@@ -70,7 +70,7 @@ func (e *Engine) admitApproval(r *Run) error {
 	case r.guard == nil:
 		return nil
 	case e.plans == nil || e.ledger == nil:
-		return fault.New(fault.CapabilityUnsupported, "this app has no place to keep plans in, so nothing can be approved").
+		return fault.New(fault.CapabilityUnsupported, "this app has nowhere to keep plans, so nothing can be approved").
 			WithHint("Leave `approval` out.").WithPath("/approval")
 	case !r.spec.Atomic && len(r.guard.policy.Asks(r.guard.subject, r.guard.floor, nil)) > 0:
 		return notAtomic().WithPath("/atomic")
@@ -79,7 +79,7 @@ func (e *Engine) admitApproval(r *Run) error {
 }
 
 func notAtomic() *fault.Fault {
-	return fault.New(fault.ApprovalRequired, "somebody has to agree to this run, and what commits call by call cannot be agreed to").
+	return fault.New(fault.ApprovalRequired, "this run needs approval, and a run that commits call by call cannot be approved").
 		WithHint("Leave `atomic: false` out.")
 }
 
@@ -89,7 +89,7 @@ type pause struct {
 	changes []Change
 }
 
-func (*pause) Error() string { return "somebody has to agree first" } // stands among the calls of the reply
+func (*pause) Error() string { return "approval is required first" } // stands among the calls of the reply
 
 func isPause(err error) bool {
 	_, ok := err.(*pause) //nolint:errorlint // never wrapped

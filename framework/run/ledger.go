@@ -69,7 +69,7 @@ type Claim struct {
 // State is how things stand with a key.
 type State string
 
-// The states. Held: the claim was granted. The others are only ever told.
+// The states. Held: the claim was granted. The others are only ever returned.
 const (
 	Held    State = "held"
 	Running State = "running" // somebody else holds it

@@ -41,12 +41,12 @@ type extendedDeadline struct {
 func (l extendedDeadline) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
 
 // awaitOutside waits for a call that no transaction covers. If it takes longer
-// than run.lockMs while a write transaction is open, the attempt gives way: the
+// than run.lockMs while a write transaction is open, the attempt yields: the
 // call goes on, its result goes on the tape, and the next attempt finds it
-// there. It gives way as well while a person is asked, and when the script that
+// there. It also yields while a person is asked, and when the script that
 // made the call ends before it: ctx is over, and the run is not.
 //
-// first tells that no other call was made at its place in an attempt before. The new
+// first reports that no other call was made at its place in an earlier attempt. The new
 // attempt then gets further than this one, and does not count.
 func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {

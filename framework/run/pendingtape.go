@@ -48,7 +48,7 @@ func (t *PendingTape) Size() int {
 func (t *PendingTape) Pack(p *Packer) KeptTape {
 	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Subject: t.kept.Subject, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}
 	if t.size > t.most {
-		out.Why = fmt.Sprintf("what it took and gave has more than replay.maxRunBytes (%d)", t.most)
+		out.Why = fmt.Sprintf("its inputs and outputs exceed replay.maxRunBytes (%d)", t.most)
 		return out
 	}
 	err := t.fill()
@@ -80,7 +80,7 @@ func (t *PendingTape) fill() (err error) {
 	return err
 }
 
-// KeepTapes gives the engine a shelf for what is kept of runs, before the first
+// KeepTapes sets the engine's shelf for what is kept of runs, before the first
 // call.
 func (e *Engine) KeepTapes(s Shelf) {
 	e.shelf = s

@@ -26,7 +26,7 @@ var errAgreed = errors.New("run: somebody agreed")
 const planOperation = "plan"
 
 // form is what a person answers with.
-var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes keeps these changes, no drops them.","default":false}},"required":["approve"]}`)
+var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes commits these changes, no discards them.","default":false}},"required":["approve"]}`)
 
 // askApproval asks somebody about a pause. Nothing is locked or held meanwhile but the
 // run's key, if it has one. nil lets the next attempt begin.
@@ -116,10 +116,10 @@ func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 	return e.plans.KeepPlan(ctx, p, e.approvals().Life)
 }
 
-// plansFault says that plans cannot be kept or read.
+// plansFault is the fault of plans that cannot be kept or read.
 func plansFault(err error) error {
 	if errors.Is(err, ErrManyPlans) {
-		return fault.Newf(fault.RateLimited, "%d plans of this caller wait already", MaxWaiting).WithHint("Have them approved or denied first.")
+		return fault.Newf(fault.RateLimited, "%d plans of this caller are already waiting", MaxWaiting).WithHint("Have them approved or denied first.")
 	}
 	if err == nil || isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -172,7 +172,7 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 	case !isApproval(f):
 		return r.deny(ctx, p, "")
 	case r.late(ctx, p, q):
-		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
+		return r.undecided(p, fmt.Sprintf("the approval took longer than %d ms", wait.Milliseconds()))
 	}
 	return r.agree(ctx, p, r.approver().Subject)
 }
@@ -258,7 +258,7 @@ func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (moved
 	}
 	err = r.admitYes(ctx, p.ID)
 	if err == nil && to == PlanDenied {
-		err = fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID})
+		err = fault.New(fault.Conflict, "somebody else has already approved this plan").WithDetails(map[string]any{"planId": p.ID})
 	}
 	return false, err // what was agreed to: its key says who applies it
 }
@@ -304,7 +304,7 @@ func (r *Run) recordConclusion(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept.ID, PlanApproved, to, r.approver().Subject); err != nil {
-		r.engine.opts.Log.WarnContext(ctx, "the end of a plan is not in the ledger", "plan", r.guard.kept.ID, "error", err)
+		r.engine.opts.Log.WarnContext(ctx, "the end of a plan could not be recorded in the ledger", "plan", r.guard.kept.ID, "error", err)
 	}
 }
 
@@ -321,18 +321,18 @@ var executeCode = catalog.CodeID("koan", "execute")
 // include koan.code.execute.
 func required(p *Plan, why string, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
-	message := "a person has to agree to what this run changes; nothing has been kept yet"
+	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
 		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
-		message = "a person has to agree to the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been kept yet"
+		message = "a person must approve the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been committed yet"
 	}
 	if p.Replaces != "" {
 		details["replaces"] = p.Replaces
-		message = "plan " + p.Replaces + " was agreed to, and this plan takes its place: " + message
+		message = "plan " + p.Replaces + " was approved, and this plan replaces it: " + message
 	}
 	if len(p.Differs) > 0 {
 		details["differs"] = p.Differs[:min(len(p.Differs), dialogBounds.differs)]
-		message = "the data has changed since plan " + p.Replaces + " was made, and its run would do something else now; this plan takes its place, and nothing has been kept yet"
+		message = "the data has changed since plan " + p.Replaces + " was made, and its run would now do something else; this plan replaces it, and nothing has been committed yet"
 	}
 	if why != "" {
 		message += " (" + why + ")"
@@ -345,7 +345,7 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 }
 
 func denied(p *Plan, why string) *fault.Fault {
-	message := "the changes were not agreed to; nothing has been kept"
+	message := "the changes were not approved; nothing has been committed"
 	if why != "" {
 		message += ": " + why
 	}
@@ -353,6 +353,6 @@ func denied(p *Plan, why string) *fault.Fault {
 }
 
 func noPlan(id string) *fault.Fault {
-	return fault.Newf(fault.NotFound, "there is no plan %q, or not any more", clipped(plain(id), 64)).
+	return fault.Newf(fault.NotFound, "plan %q does not exist, or is no longer kept", clipped(plain(id), 64)).
 		WithHint("Plans are kept for approval.planHours; make the plan again.").WithPath("/planId")
 }

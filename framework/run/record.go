@@ -18,7 +18,7 @@ import (
 // started; nil means that it keeps none.
 type JournalKeeper interface{ Journal() journal.Sink }
 
-// KeepJournal gives the engine another sink beside the one of its options, before
+// KeepJournal adds a sink to the one of the engine's options, before
 // the first call.
 func (e *Engine) KeepJournal(s journal.Sink) {
 	if _, none := e.opts.Journal.(discard); none {
@@ -34,7 +34,7 @@ func (e *Engine) journaled() bool {
 	return !none
 }
 
-// Redactor takes secrets out of texts.
+// Redactor is what redacts secrets in texts.
 func (e *Engine) Redactor() *journal.Redactor { return e.opts.Redactor }
 
 // NoteApproval says what the journal keeps of who agreed to the run's effect.

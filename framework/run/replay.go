@@ -130,17 +130,17 @@ func (e *Engine) replay(ctx context.Context, req ReplayRequest, k *KeptRun, id c
 			return r.Replay(ctx, k, repeat)
 		}
 	}
-	return nil, fault.Newf(fault.CapabilityUnsupported, "this app has nothing that can execute a run of %s again", k.Operation)
+	return nil, fault.Newf(fault.CapabilityUnsupported, "this app cannot replay a run of %s", k.Operation)
 }
 
-// changesSince says what is not as it was when a run was kept.
+// changesSince says what has changed since a run was recorded.
 func changesSince(then, now Made, data bool) []string {
 	notes := []string{}
 	if then.ToolVersion != now.ToolVersion {
-		notes = append(notes, fmt.Sprintf("the run was made by version %s, this is %s: a difference may be the runtime's", then.ToolVersion, now.ToolVersion))
+		notes = append(notes, fmt.Sprintf("the run was made by version %s, and this is %s: a difference may come from the runtime", then.ToolVersion, now.ToolVersion))
 	}
 	if data && then.CatalogVersion != now.CatalogVersion {
-		notes = append(notes, "the catalog is another one than it was: entities, plugins or their schemas have changed")
+		notes = append(notes, "the catalog is not the one of the run: entities, plugins or their schemas have changed")
 	}
 	return notes
 }
@@ -148,7 +148,7 @@ func changesSince(then, now Made, data bool) []string {
 // keptRun returns a run from the shelf.
 func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
 	if e.shelf == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "this app has no place of its own where runs are kept for a replay").
+		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere of its own to keep runs for a replay").
 			WithHint("An app that opens its databases itself keeps none.")
 	}
 	t, err := e.shelf.Get(ctx, run)
@@ -157,7 +157,7 @@ func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
 		return nil, ledgerFault(err)
 	case t == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", shortened(run)).
-			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never came to the script are not kept either.", e.opts.Tapes.Keep)
+			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never reached the script are not kept either.", e.opts.Tapes.Keep)
 	case t.Body == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay: %s", run, t.Why).WithHint("Raise replay.maxRunBytes and run it again.")
 	}
@@ -169,8 +169,8 @@ func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
 }
 
 func unreadable(run string, err error) error {
-	return fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q cannot be read by this build", run).
-		WithHint("Replay it with the build that made it.").Because(err)
+	return fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", run).
+		WithHint("Replay it with the build that recorded it.").Because(err)
 }
 
 // replayCall compares a run that was one call. Without data there is nothing in it
@@ -180,7 +180,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	op := view.Snapshot().Operation(id)
 	switch {
 	case !req.Data:
-		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data makes it against today's data"}
+		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
 	case op != nil && !op.Serial:
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
@@ -204,7 +204,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	return out, nil
 }
 
-// CompareCalls returns the difference between what a call gave then and gives now, nil
+// CompareCalls returns the difference between what a call returned then and now, nil
 // for none. Of faults code, message and path count.
 func CompareCalls(number int, operation string, then json.RawMessage, thenErr error, now json.RawMessage, nowErr error) *Difference {
 	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: outcomeText(then, thenErr), Now: outcomeText(now, nowErr)}

@@ -42,7 +42,7 @@ type Spec struct {
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
-// Return is what an attempt's body gives when it ends cleanly.
+// Return is what an attempt's body returns when it ends cleanly.
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
 	Answer json.RawMessage // nil if none was given
@@ -59,7 +59,7 @@ type CallRecord struct {
 	Elapsed time.Duration `json:"-"`
 }
 
-// Outcome is what is true of a run after its last attempt. Execute gives it on
+// Outcome is what is true of a run after its last attempt. Execute returns it on
 // success and on failure alike.
 type Outcome struct {
 	Run   string
@@ -72,13 +72,13 @@ type Outcome struct {
 	DryRun         bool
 	Changes        []Change // committed, or of the dry run
 	Calls          []CallRecord
-	OutsideEffects []CallRecord // what left the house, committed or not
+	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
 	Wall           time.Duration
 	// Metrics are what the executor adds: cpuMs, peakMemoryBytes.
 	Metrics map[string]any
-	// Reply is what Spec.Reply made. Repeated tells that nothing ran: it is what the
-	// first run with this key gave.
+	// Reply is what Spec.Reply made. Repeated reports that nothing ran: it is what the
+	// first run with this key returned.
 	Reply    json.RawMessage
 	Repeated bool
 	// Approved reports that somebody had to agree to the run, and did.
@@ -155,7 +155,7 @@ func (r *Run) Annotate(key string, value any) {
 // reached (conflict). Where a person has to agree to what the run does, it asks
 // (approval_denied), or keeps a plan and ends in approval_required or
 // input_required. With an idempotency key that stands for a run already, it
-// makes none: it gives what that run gave, or in_progress, conflict or
+// makes none: it returns what that run returned, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	ctx, over := r.observed(ctx)
@@ -225,7 +225,7 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	return out, err
 }
 
-// finishWithoutRunning ends a run that did not have to run, or could not.
+// finishWithoutRunning ends a run that did not need to run, or could not.
 func (r *Run) finishWithoutRunning(ctx context.Context, out *Outcome, err error) (*Outcome, error) {
 	out.Metrics, out.OutsideEffects, out.Wall = r.metrics, r.outside, time.Since(r.started)
 	if err != nil && out.Reply == nil {
@@ -419,7 +419,7 @@ func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
 	}
 }
 
-// noteOutsideEffect notes a call whose effect left the house.
+// noteOutsideEffect records a call that had its effect outside.
 func (r *Run) noteOutsideEffect(rec CallRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

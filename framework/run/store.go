@@ -31,7 +31,7 @@ type Tx interface {
 	Write(ctx context.Context) error
 	// Savepoint opens a savepoint; end closes it: released when ok, else rolled
 	// back to. Called around every writing call, and around reading ones where the
-	// database needs it (the Tx decides, read tells). Where end cannot roll back what
+	// database needs it (the Tx decides; read says which it is). Where end cannot roll back what
 	// a call wrote alone it is ErrStale, and nothing of the attempt stays.
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
 	// State reports whether the transaction holds the write lock, and whether it has

@@ -150,7 +150,7 @@ func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
 // UnpackRun reads the body of a kept tape. The error wraps ErrTape.
 func UnpackRun(body []byte) (*KeptRun, error) {
 	if len(body) == 0 || body[0] != keptVersion {
-		return nil, fmt.Errorf("%w: another version has packed it", ErrTape)
+		return nil, fmt.Errorf("%w: it was packed by another version", ErrTape)
 	}
 	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), MaxTapeBytes+1))
 	if err == nil && len(raw) > MaxTapeBytes {
@@ -187,7 +187,7 @@ func (r *Run) Recording() int {
 	return r.engine.opts.Tapes.MaxRunBytes
 }
 
-// KeepScript gives what is kept of the run's last attempt. size is about its bytes,
+// KeepScript sets what is kept of the run's last attempt. size is about its bytes,
 // beyond Recording where it was too large and is not kept; encode is called at most
 // once, after the run.
 func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
@@ -196,7 +196,7 @@ func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
 	r.script = recorded{size, encode}
 }
 
-// keepTape gives a run that has ended to whoever writes tapes down.
+// keepTape passes a run that has ended to the shelf.
 func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 	if !e.taping || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
 		return

@@ -32,9 +32,9 @@ const (
 	valuerPrefix = "value:"
 )
 
-var errLossy = errors.New("its written form does not give it back")
+var errLossy = errors.New("it cannot be restored from its written form")
 
-// encodeValue writes a value, in the first of the forms that gives all of it back.
+// encodeValue encodes a value in the first of the forms from which all of it can be restored.
 func encodeValue(v any) (*keptValue, error) {
 	k := &keptValue{}
 	switch v := v.(type) {
@@ -90,7 +90,7 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// roundTrips reports whether what is written gives the value back.
+// roundTrips returns an error unless the written form restores the value.
 func (k *keptValue) roundTrips(v any) error {
 	back, err := k.like(v)
 	switch {

@@ -36,7 +36,7 @@ type Options struct {
 	DryRun  bool
 	Force   bool
 	// Flags are those of ent's command, where no go:generate line has them.
-	// FlagsGiven tells that there were any, or that there are none.
+	// FlagsGiven reports that the command line had them, even if there are none.
 	Flags      []string
 	FlagsGiven bool
 	// Agree is asked before files change; nil where nobody can be asked.
@@ -54,7 +54,7 @@ func Run(o Options, out io.Writer) error {
 		return err
 	}
 	if len(p.changed()) == 0 {
-		fmt.Fprintf(out, "Nothing to change: %s has Koan already.\n", p.mod.root)
+		fmt.Fprintf(out, "Nothing to change: %s already has Koan.\n", p.mod.root)
 		p.report(out, "Next")
 		return nil
 	}

@@ -132,7 +132,7 @@ func TestLinesOfGenerateAreRead(t *testing.T) {
 	require.Empty(t, readDirectives("x.go", []byte("package x\n// //go:generate ent generate ./schema\n//go:generated\n")))
 	for line, want := range map[string]string{
 		`ent generate --storage gremlin ./schema`:    "x.go:1: ent generate --storage gremlin: entities are served from SQL databases only",
-		`ent generate --idtype float ./schema`:       "x.go:1: ent generate --idtype float: it is none of",
+		`ent generate --idtype float ./schema`:       "x.go:1: ent generate --idtype float: it must be",
 		`ent generate --shape round ./schema`:        "x.go:1: ent generate: unknown flag: --shape",
 		`ent generate ./schema ./other`:              "x.go:1: ent generate takes one path, not ./schema ./other",
 		`ent generate --template zip=x ./schema`:     "x.go:1: ent generate --template zip=x: want dir=, file= or glob=",

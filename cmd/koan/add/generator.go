@@ -12,7 +12,7 @@ import (
 )
 
 // generator is what generates ent's code from the schemas: a program of the module,
-// or ent's command with what a line of `go generate` gives it.
+// or ent's command with the flags of a //go:generate line.
 type generator struct {
 	file      string      // the program, which may not be there yet
 	runsIn    string      // the folder where it is run

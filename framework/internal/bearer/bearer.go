@@ -82,7 +82,7 @@ func parse(raw []byte) (*Tokens, error) {
 	switch err := d.Decode(&f); {
 	case errors.As(err, &wrong):
 		for i, e := range wrong.Errors {
-			wrong.Errors[i] = goTypeError.ReplaceAllString(e, " is no part of this file: a token has subject, sha256, scopes and sets, below `tokens`")
+			wrong.Errors[i] = goTypeError.ReplaceAllString(e, " does not belong in this file: a token has subject, sha256, scopes and sets, below `tokens`")
 		}
 		return nil, errors.New(strings.Join(wrong.Errors, "; "))
 	case err != nil && !errors.Is(err, io.EOF): // an empty file has no tokens
@@ -102,14 +102,14 @@ func parse(raw []byte) (*Tokens, error) {
 		default:
 			e.digest = [sha256.Size]byte(digest)
 			if seen[e.digest] {
-				problems = append(problems, fmt.Sprintf("the token of %q stands there twice", one.Subject))
+				problems = append(problems, fmt.Sprintf("the token of %q appears twice", one.Subject))
 			}
 			seen[e.digest] = true
 			t.entries = append(t.entries, e)
 		}
 	}
 	if len(f.Tokens) == 0 {
-		problems = append(problems, "there are no tokens in it")
+		problems = append(problems, "it has no tokens")
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s", strings.Join(problems, "; "))

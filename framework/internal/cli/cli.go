@@ -98,8 +98,8 @@ func usage(err error) error { return &exit{exitUsage, err} }
 
 func failed(err error) error { return &exit{exitFail, err} }
 
-// Main runs the command line and gives the exit status. SIGINT and SIGTERM end
-// the work in good order.
+// Main runs the command line and returns the exit status. SIGINT and SIGTERM end
+// the work gracefully.
 func Main(app App, args []string) int {
 	if app.Stdin == nil {
 		app.Stdin = os.Stdin
@@ -126,7 +126,7 @@ func Main(app App, args []string) int {
 	return c.status(root.ExecuteContext(ctx))
 }
 
-// status prints an error and gives its exit status.
+// status prints an error and returns its exit status.
 func (c *command) status(err error) int {
 	if err == nil {
 		return exitOK
@@ -154,7 +154,7 @@ func (c *command) root() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("there is no command %q; see --help", args[0])
+				return fmt.Errorf("unknown command %q; see --help", args[0])
 			}
 			return nil
 		},
@@ -167,7 +167,7 @@ func (c *command) root() *cobra.Command {
 	root.SetOut(c.app.Stdout)
 	root.SetErr(c.app.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknownFlag(cmd, err) })
-	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
+	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it exists)")
 	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
@@ -177,14 +177,14 @@ func (c *command) root() *cobra.Command {
 
 // long says what holds for all commands.
 func (c *command) long() string {
-	about := "Each key of the configuration is a flag of every command, as --database; `" + c.app.Name + " keys` lists them."
+	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Name + " keys` lists them."
 	if c.app.Description == "" {
 		return about
 	}
 	return c.app.Description + "\n\n" + about
 }
 
-// exactArgs refuses another number of arguments in the command's own words.
+// exactArgs rejects any other number of arguments, and shows the command's usage.
 func exactArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -198,7 +198,7 @@ func exactArgs(n int) cobra.PositionalArgs {
 	}
 }
 
-// unknownFlag says of a flag that there is not which one may have been meant: the
+// unknownFlag suggests the flag that an unknown one may have meant: one of the
 // command's own, or a key of the configuration.
 func (c *command) unknownFlag(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError

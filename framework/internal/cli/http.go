@@ -39,7 +39,7 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return nil, usage(fmt.Errorf("--http: %q is no address; name a host and a port, as 127.0.0.1:8080", address))
+		return nil, usage(fmt.Errorf("--http: %q is not an address; give a host and a port, such as 127.0.0.1:8080", address))
 	}
 	configured, err := c.app.Configure(c.source(nil))
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 	}
 	if callers.Anybody() && !isLocal(host) && !insecure {
 		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
-			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or use --insecure.")))
 	}
 	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
 }
@@ -140,11 +140,11 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 	i.OnReload(func(next catalog.Values) (func(), error) {
 		renewed, err := tlsPair(next)
 		if err == nil && renewed == nil {
-			err = errors.New("server.tlsCert: to go without TLS needs a restart")
+			err = errors.New("server.tlsCert: turning TLS off needs a restart")
 		}
 		return func() {
 			if last := now.Swap(renewed); !slices.EqualFunc(last.Certificate, renewed.Certificate, bytes.Equal) {
-				i.Log().Info("the certificate was read again")
+				i.Log().Info("the certificate was reloaded")
 			}
 		}, err
 	})

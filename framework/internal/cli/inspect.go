@@ -88,7 +88,7 @@ func (c *command) tools() *cobra.Command {
 	var mode string
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "Print what tools/list gives",
+		Short: "Print what tools/list returns",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := exposure.Parse(mode)
@@ -114,7 +114,7 @@ func (c *command) tools() *cobra.Command {
 func (c *command) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what holds on this machine: isolation, limits, database, plugins",
+		Short: "Check this machine: isolation, limits, database, plugins",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
@@ -155,7 +155,7 @@ func (c *command) keys() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keys",
 		Short: "List the configuration's keys with their defaults",
-		Long:  "Each key a.b can stand in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; the later of these wins.",
+		Long:  "Key a.b can be set in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; later sources override earlier ones.",
 		Args:  cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)

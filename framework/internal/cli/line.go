@@ -56,7 +56,7 @@ type lineError struct {
 	Column    int    `json:"column,omitempty"`
 }
 
-// body is what koan.code.execute gives, as far as the line needs it.
+// body is the result of koan.code.execute, as far as the line needs it.
 type body struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`

@@ -22,7 +22,7 @@ func (d *endpoint) metrics(next http.Handler) http.Handler {
 			}
 			from, _, err := net.SplitHostPort(r.RemoteAddr)
 			if err != nil || !isLocal(from) || !isLocal(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
-				http.Error(w, "only programs on this machine read this", http.StatusForbidden)
+				http.Error(w, "only programs on this machine may read this", http.StatusForbidden)
 				return
 			}
 			next.ServeHTTP(w, r)

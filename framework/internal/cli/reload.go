@@ -20,7 +20,7 @@ const pollInterval = time.Second
 
 // watchConfig has the app read its configuration again when SIGHUP asks for it, or when
 // one of its files has changed. What is wrong with it goes to the log, one line per
-// problem, and the old one stays. The function that it gives ends it.
+// problem, and the old one stays in effect. The returned function ends it.
 func (c *command) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
@@ -62,7 +62,7 @@ func (c *command) reload(ctx context.Context, i Instance) {
 		several = config.Problems{err.Error()}
 	}
 	for _, p := range several {
-		i.Log().Error("the configuration is refused; the old one stays", "problem", p)
+		i.Log().Error("the configuration was rejected; the old one stays in effect", "problem", p)
 	}
 }
 

@@ -16,10 +16,10 @@ func (c *command) replay() *cobra.Command {
 	var data, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay RUN",
-		Short: "Execute a kept run again and say whether it goes the same way",
-		Long: "Executes a run again on what was kept of it (see the keys replay.*): the same code, clock, random numbers\n" +
-			"and results of calls, in a fresh sandbox, without data or anything outside. With --data its calls to\n" +
-			"entities see today's data, in a dry run, and what plugins and servers gave stays as it was kept.\n\n" +
+		Short: "Replay a recorded run and report whether it does the same",
+		Long: "Runs a script again from what was recorded of it (see the keys replay.*): the same code, clock, random numbers\n" +
+			"and results of calls, in a fresh sandbox, without data or anything outside. With --data, its calls to\n" +
+			"entities see today's data, in a dry run, while results of plugins and servers stay as recorded.\n\n" +
 			"The exit status is 0 when it is identical, 1 when it differs, and 2 when the run is not kept.",
 		Example: "  " + c.app.Name + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
 		Args:    exactArgs(1),
@@ -48,7 +48,7 @@ func (c *command) replay() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&data, "data", false, "let its calls to entities see today's data, in a dry run")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func differencePlace(d *run.Difference) string {
 	case run.InCall:
 		at = fmt.Sprintf("in what is called, at call %d", d.Call)
 	case run.InOutput:
-		at = fmt.Sprintf("in what call %d gives", d.Call)
+		at = fmt.Sprintf("in the result of call %d", d.Call)
 	case run.InError:
 		at = "in how the script ends"
 	default:

@@ -39,12 +39,12 @@ type runFlags struct {
 // runTexts are the flags that are texts, by the name of their input.
 var runTexts = []struct{ input, flag, help string }{
 	{"set", "set", "default set of every call"},
-	{"language", "language", "javascript or typescript; both are read where it is left out"},
-	{"entryFunction", "entry-function", "function to call when the script has run"},
-	{"idempotencyKey", "idempotency-key", "run once: the same key and script again give the first result"},
-	{"correlationId", "correlation-id", "your own word for what the run belongs to, for the journal"},
-	{"approval", "approval", "of which effects somebody has to agree, where the configuration asks less: never, destructive, writes, always"},
-	{"planId", "plan-id", "apply this plan, or show it with --dry-run, in place of a FILE"},
+	{"language", "language", "javascript or typescript; both are accepted by default"},
+	{"entryFunction", "entry-function", "function to call after the script"},
+	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
+	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
+	{"approval", "approval", "which effects need approval, where the configuration asks for less: never, destructive, writes, always"},
+	{"planId", "plan-id", "apply this plan, or show it with --dry-run, instead of a FILE"},
 }
 
 // runRaw are the flags that are JSON.
@@ -85,7 +85,7 @@ func (c *command) run() *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "roll everything back and show what would change")
 	flags.BoolVar(&f.atomic, "atomic", true, "one transaction for all; false commits call by call")
 	flags.StringSliceVar(&f.include, "include", nil, "of changes, calls")
-	flags.StringSliceVar(&f.only, "only", nil, "all that the script may call: entities, plugin:DOMAIN, server:ID")
+	flags.StringSliceVar(&f.only, "only", nil, "restrict what the script may call: entities, plugin:DOMAIN, server:ID")
 	return cmd
 }
 
@@ -128,8 +128,8 @@ func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 	return input, nil
 }
 
-// rejectEmpty refuses a flag with an empty value: what a shell has no value for is no wish
-// for the default.
+// rejectEmpty rejects a flag with an empty value: an unset variable of a shell does not
+// mean the default.
 func rejectEmpty(cmd *cobra.Command, name string) error {
 	if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 		return fmt.Errorf("--%s has an empty value; leave it out, or give it one", name)

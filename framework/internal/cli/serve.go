@@ -50,8 +50,8 @@ func (c *command) serve() *cobra.Command {
 			return over(ctx, i, out)
 		},
 	}
-	cmd.Flags().StringVar(&address, "http", "", "serve over HTTP on this address, as 127.0.0.1:8080")
-	cmd.Flags().BoolVar(&insecure, "insecure", false, "serve other machines without asking who calls")
+	cmd.Flags().StringVar(&address, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8080")
+	cmd.Flags().BoolVar(&insecure, "insecure", false, "serve other machines without authentication")
 	return cmd
 }
 

@@ -29,7 +29,7 @@ func (s *session) withClient(ctx context.Context, ex *exchange, name string, inp
 	return ask.With(ctx, r), nil
 }
 
-// inputOutcome turns the end of a request that waits for its client into what the
+// inputOutcome turns the error of a request that waits for its client into what the
 // client gets; ok is false for any other end.
 func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
 	if err == nil || ex.rounds == nil {

@@ -177,7 +177,7 @@ func isContextEnd(err error) bool {
 // context's end, so that the run, its journal and its caller say the same.
 func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	ms := limit.Milliseconds()
-	f := fault.Newf(fault.ToolTimeout, "the tool did not end within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
+	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
 	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
 		f.Retry = fault.Never
 		f.WithHint("It may have taken effect: check outside before calling again.")
@@ -299,7 +299,7 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 	if op.Present != nil && !failed {
 		var err error
 		if content, err = presentation(ex.peer, op.Present(got.out)); err != nil {
-			s.server.opts.Log.Error("an operation presents what no client can read", "operation", op.ID.String(), "error", err)
+			s.server.opts.Log.Error("an operation returned content that no client can read", "operation", op.ID.String(), "error", err)
 			body, failed = failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}

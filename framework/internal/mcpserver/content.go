@@ -62,7 +62,7 @@ func block(p peer, c catalog.Content) (any, error) {
 	case kind == "image" || kind == "audio":
 		return mediaContent{kind, base64.StdEncoding.EncodeToString(c.Data), c.MIME}, nil
 	}
-	return nil, fault.Newf(fault.Internal, "content of type %q is no picture, no sound and has no URI", c.MIME)
+	return nil, fault.Newf(fault.Internal, "content of type %q is neither an image nor audio, and has no URI", c.MIME)
 }
 
 // presentation is contents on the wire.

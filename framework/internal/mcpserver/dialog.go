@@ -117,7 +117,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 		return nil, errUnanswered()
 	case n >= maxQuestions:
 		s.mu.Unlock()
-		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d questions to answer, and is asked no more", n)
+		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d unanswered questions, which is the limit", n)
 	}
 	s.asked++
 	p.id = s.asked
@@ -130,7 +130,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 	}
 	if !d.to.offer(outgoing{text: text}) {
 		s.removeQuestion(p.id)
-		return nil, fault.New(fault.ServiceUnavailable, "the client does not read what it is asked").
+		return nil, fault.New(fault.ServiceUnavailable, "the client does not read the server's requests").
 			WithHint("Read the call's stream of events, and accept text/event-stream.")
 	}
 	return p, nil
@@ -142,7 +142,7 @@ func (d *dialog) withdraw(p *pendingQuestion) {
 		return
 	}
 	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
-		"requestId": p.id, "reason": "nobody waits for the answer any more",
+		"requestId": p.id, "reason": "the answer is no longer needed",
 	}})
 	if err != nil { // a number and a text
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
@@ -193,13 +193,13 @@ func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
 		}
 		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is no answer
 		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, cut(e.Message, 300)).
-			WithHint("See in the client why it does not answer.")
+			WithHint("Check in the client why it did not answer.")
 	}
 	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
 		return answer, nil
 	}
-	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is no object", p.Method).
-		WithHint("The client has to answer as the protocol says.")
+	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is not an object", p.Method).
+		WithHint("The client must answer as the protocol specifies.")
 }
 
 // cut shortens a text to about max bytes.

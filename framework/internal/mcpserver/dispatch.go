@@ -148,7 +148,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 	})
 }
 
-// stopNotifying drops what the call still says.
+// stopNotifying drops further progress and log messages of the call.
 func (ex *exchange) stopNotifying() {
 	ex.progress.close()
 	ex.logs.close()
@@ -253,7 +253,7 @@ func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcErr
 	case mcp.JSONRPCResponse:
 		return s.addCodeMode(r.Result, p), nil
 	default:
-		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is no request"))
+		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is not a request"))
 	}
 }
 
@@ -265,10 +265,10 @@ func (s *session) initialize(ctx context.Context, m message, p peer) (any, *rpcE
 	switch {
 	case errors.As(err, &wrong):
 		return nil, protocolError(fault.Invalid(fault.Detail{
-			Path: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Message: "this has another type in the protocol", Received: wrong.Value,
+			Path: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Message: "this has a different type in the protocol", Received: wrong.Value,
 		}))
 	case err != nil:
-		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol wants"}))
+		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol requires"}))
 	}
 	return s.delegate(ctx, m, p)
 }
@@ -280,7 +280,7 @@ func rawOrEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// addCodeMode adds what code mode is here to the server's capabilities, and the
+// addCodeMode adds the code-mode block to the server's capabilities, and the
 // instructions: both depend on the client.
 func (s *session) addCodeMode(result any, p peer) any {
 	switch r := result.(type) {

@@ -136,7 +136,7 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	return raw
 }
 
-// encode gives compact JSON without escapes for HTML, which would cost a model
+// encode returns compact JSON without escapes for HTML, which would cost a model
 // tokens and helps nobody here.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer

@@ -22,7 +22,7 @@ func (g *gate) enter(max int) (running int, ok bool) {
 	return g.running, true
 }
 
-// addBytes adds what a call brings that is in the gate. ok is false where that would be
+// addBytes adds the input of a call that is in the gate. ok is false where that would be
 // more than max with what others brought; bytes is that.
 func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
 	g.mu.Lock()

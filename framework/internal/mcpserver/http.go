@@ -137,7 +137,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rejectUnauthenticated refuses a caller whose credentials do not do.
+// rejectUnauthenticated answers a caller whose credentials are missing or not valid.
 func (h *HTTP) rejectUnauthenticated(w http.ResponseWriter, err error) {
 	var c interface{ Challenge() string }
 	if errors.As(err, &c) {
@@ -165,7 +165,7 @@ func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcErro
 
 func (h *HTTP) notAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not have this HTTP method")))
+	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not support this HTTP method")))
 }
 
 // frame is one POST after all checks that need no session.
@@ -181,7 +181,7 @@ type frame struct {
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	place := h.takePlace(p.Subject)
 	if place == nil {
-		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are on their way"))
+		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
 		return
 	}
 	defer place.leave()
@@ -256,7 +256,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	switch {
 	case m.answer:
-		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "this protocol version has no requests of the server, so nothing can be answered")))
+		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "in this protocol version servers send no requests, so there is nothing to answer")))
 		return
 	case m.id == nil:
 		// A cancel of a request is the end of its stream: an id alone says nothing

@@ -60,7 +60,7 @@ func (h *HTTP) takePlace(subject string) *place {
 	return &place{h, subject, &g.posts}
 }
 
-// leave gives it back, once.
+// leave releases the place, once.
 func (p *place) leave() {
 	if p.gate != nil {
 		p.gate.leave()

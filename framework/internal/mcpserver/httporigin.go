@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// rejectForeign refuses what a page of another site makes a browser send. A site may
+// rejectForeign rejects what a page of another site makes a browser send. A site may
 // point its own name at 127.0.0.1: so a server that listens on loopback answers
 // to names of loopback only, and to those it was told.
 func (h *HTTP) rejectForeign(r *http.Request) *fault.Fault {

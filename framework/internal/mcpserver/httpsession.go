@@ -93,7 +93,7 @@ func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fau
 	key := r.Header.Get(mcp.HeaderSessionID)
 	if key == "" {
 		return nil, fault.Newf(fault.InvalidRequest, "the header %s is missing", mcp.HeaderSessionID).
-			WithHint("Begin with initialize, and send the %s of its answer with every request.", mcp.HeaderSessionID)
+			WithHint("Start with initialize, and send the %s of its response with every request.", mcp.HeaderSessionID)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fau
 	case h.closing:
 		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
 	case hs == nil || hs.owner != p.Subject:
-		return nil, fault.New(fault.NotFound, "there is no such session").WithHint("Begin a new one with initialize.")
+		return nil, fault.New(fault.NotFound, "the session does not exist").WithHint("Start a new one with initialize.")
 	}
 	hs.busy++
 	return hs, nil

@@ -169,7 +169,7 @@ func events(w http.ResponseWriter, box *outbox, patience time.Duration, take fun
 	return outgoing{}, false
 }
 
-// every calls fn at an interval until the function that it gives is called.
+// every calls fn at an interval until the returned function is called.
 func every(interval time.Duration, fn func()) (stop func()) {
 	done := make(chan struct{})
 	tick := time.NewTicker(interval)

@@ -120,7 +120,7 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	var caps *mcp.ClientCapabilities
 	if json.Unmarshal(m.Capabilities, &caps) != nil || caps == nil {
 		return peer{}, true, protocolError(fault.Invalid(fault.Detail{
-			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or no object", Expected: "object",
+			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or not an object", Expected: "object",
 		}))
 	}
 	p = peer{version: version, modern: true, declares: declared(*caps), asks: askCapabilities(m.Capabilities)}
@@ -129,7 +129,7 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	return p, true, nil
 }
 
-// rejectUnknownVersion refuses a request that names, in the way of the modern era, a protocol
+// rejectUnknownVersion rejects a request that names, in the way of the modern era, a protocol
 // version that nobody speaks. A client that has made its handshake is of the older
 // era, which knows no version there, and initialize negotiates.
 func (s *session) rejectUnknownVersion(m message) *rpcError {
@@ -141,7 +141,7 @@ func (s *session) rejectUnknownVersion(m message) *rpcError {
 	}
 	switch version, ok := unquoted(m.about.Version); {
 	case !ok:
-		return protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is no text", Expected: "string"}))
+		return protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is not a string", Expected: "string"}))
 	case !mcp.IsValidProtocolVersion(version):
 		return unsupportedVersion(version)
 	}

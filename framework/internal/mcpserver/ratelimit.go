@@ -53,11 +53,11 @@ func (p rateLimiter) evictFull(now time.Time) {
 	}
 }
 
-// rejectRate refuses a request, unread, and says when the next one will do.
+// rejectRate rejects a request, unread, and says when the next one is allowed.
 func (h *HTTP) rejectRate(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
 	limit := h.now().RequestsPerMinute
-	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one will do in %d ms", limit, ms).
+	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
 		WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms}))
 }

@@ -185,7 +185,7 @@ func (s *Server) remove(ss *session) {
 	delete(s.sessions, ss)
 }
 
-// instructions are what one client is told about the server as a whole.
+// instructions returns the server's instructions for one client.
 func (s *Server) instructions(p peer) string {
 	if s.opts.CodeInstructions == "" || !exposure.CodeTools(p.mode(s)) {
 		return s.opts.Instructions

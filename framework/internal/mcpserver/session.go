@@ -18,7 +18,7 @@ import (
 
 // sink is where messages for a client go: the whole connection, or what answers
 // one request. put waits for room; offer drops the message if there is none, or the
-// client does not read such messages, and tells. Both may be called from several
+// client does not read such messages, and reports which. Both may be called from several
 // goroutines.
 type sink interface {
 	put(m outgoing)
@@ -186,7 +186,7 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 	if bytes, ok := s.gate.addBytes(len(ex.params), most); !ok {
 		s.gate.leave()
 		running--
-		f := fault.Newf(fault.QueueOverloaded, "the calls in flight brought %d bytes, beside which %d are too many", bytes, len(ex.params))
+		f := fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(ex.params))
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue(), "maxBytes": most, "bytes": bytes}))
 	}
 	ex.pending = &pending{exchange: ex}

@@ -29,7 +29,7 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
 	}
 	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
-		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is no filter of notifications", Expected: "object"})))
+		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is not a filter of notifications", Expected: "object"})))
 		return
 	}
 	sub := &subscription{id: m.id, key: m.key, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{

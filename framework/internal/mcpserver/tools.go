@@ -58,7 +58,7 @@ func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
 		Cursor *string `json:"cursor"`
 	}
 	bad := func() *rpcError {
-		return protocolError(fault.Invalid(fault.Detail{Path: "/cursor", Message: "the cursor is not one that this list gave"}))
+		return protocolError(fault.Invalid(fault.Detail{Path: "/cursor", Message: "the cursor was not issued by this list"}))
 	}
 	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
 		return nil, "", bad()

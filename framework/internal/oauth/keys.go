@@ -31,7 +31,7 @@ const (
 
 var (
 	errUnknownKey  = errors.New("the issuer has no such key")
-	errUnavailable = errors.New("the issuer's keys cannot be had")
+	errUnavailable = errors.New("the issuer's keys are not available")
 )
 
 // keys are the issuer's published keys, fetched when first asked for.

@@ -39,10 +39,10 @@ func New(o Options) (*Verifier, error) {
 
 func (v *Verifier) fetched(err error) {
 	if err != nil {
-		v.opts.Log.Warn("the keys of the authorization server cannot be had", "issuer", v.opts.Issuer, "error", err)
+		v.opts.Log.Warn("the keys of the authorization server are not available", "issuer", v.opts.Issuer, "error", err)
 		return
 	}
-	v.opts.Log.Debug("the keys of the authorization server were read", "issuer", v.opts.Issuer)
+	v.opts.Log.Debug("the keys of the authorization server were fetched", "issuer", v.opts.Issuer)
 }
 
 // Ready reports whether tokens can be verified now, and why not. It asks the issuer
@@ -65,22 +65,22 @@ const maxNames = 1000
 
 // Verify returns the principal of an access token. It ends in unauthorized, with a
 // message that says what is wrong with the token and nothing of its content, or in
-// service_unavailable while the issuer's keys cannot be had.
+// service_unavailable while the issuer's keys are not available.
 func (v *Verifier) Verify(ctx context.Context, token string) (auth.Principal, error) {
 	p, err := v.verify(ctx, token)
 	if err == nil {
 		return p, nil
 	}
 	if errors.Is(err, errUnavailable) {
-		return auth.Principal{}, fault.New(fault.ServiceUnavailable, "the authorization server's keys cannot be had, so that no token can be checked").Because(err)
+		return auth.Principal{}, fault.New(fault.ServiceUnavailable, "the authorization server's keys are not available, so no token can be checked").Because(err)
 	}
-	v.opts.Log.Debug("an access token was refused", "error", err)
+	v.opts.Log.Debug("an access token was rejected", "error", err)
 	why := "it is not valid"
 	var w tokenProblem
 	if errors.As(err, &w) {
 		why = string(w)
 	}
-	return auth.Principal{}, fault.New(fault.Unauthorized, "the access token is refused: "+why).Because(err)
+	return auth.Principal{}, fault.New(fault.Unauthorized, "the access token is rejected: "+why).Because(err)
 }
 
 // tokenProblem is what is wrong with a token that its issuer signed: its holder may know.
@@ -102,10 +102,10 @@ func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, er
 		return auth.Principal{}, errors.Join(tokenProblem("its claims cannot be read"), err)
 	}
 	if issuer, ok := text(claims["iss"]); !ok || issuer != v.opts.Issuer {
-		return auth.Principal{}, tokenProblem("another issuer made it")
+		return auth.Principal{}, tokenProblem("it has a different issuer")
 	}
 	if !v.hasAudience(claims["aud"]) {
-		return auth.Principal{}, tokenProblem("it was made for another resource")
+		return auth.Principal{}, tokenProblem("it was issued for another resource")
 	}
 	if err := v.checkTimes(claims); err != nil {
 		return auth.Principal{}, err
@@ -141,7 +141,7 @@ func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
 	}
 	header := parsed.Signatures[0].Protected
 	if !v.isAccessToken(header.ExtraHeaders) {
-		return nil, tokenProblem("it is no access token by its type")
+		return nil, tokenProblem("its type is not that of an access token")
 	}
 	found, err := v.keys.find(ctx, header.KeyID, header.Algorithm)
 	if err != nil {
@@ -152,7 +152,7 @@ func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
 			return payload, nil
 		}
 	}
-	return nil, errors.New("no key of the issuer made the signature")
+	return nil, errors.New("the signature was not made with a key of the issuer")
 }
 
 // isAccessToken reports whether a token is an access token by the type in its header. The type
@@ -177,7 +177,7 @@ func (v *Verifier) checkTimes(claims map[string]json.RawMessage) error {
 			return 0, false, nil
 		}
 		if json.Unmarshal(raw, &seconds) != nil || math.Abs(seconds) > math.MaxInt32*1000.0 {
-			return 0, true, tokenProblem("its " + name + " is no time")
+			return 0, true, tokenProblem("its " + name + " is not a valid time")
 		}
 		return seconds, true, nil
 	}
@@ -235,7 +235,7 @@ func names(claim string, raw json.RawMessage) ([]string, error) {
 	if one, ok := text(raw); ok {
 		out = strings.Fields(one)
 	} else if json.Unmarshal(raw, &out) != nil {
-		return nil, tokenProblem("its " + claim + " is no text and no list of texts")
+		return nil, tokenProblem("its " + claim + " is neither a string nor a list of strings")
 	}
 	if len(out) > maxNames {
 		return nil, tokenProblem(fmt.Sprintf("its %s has more than %d names", claim, maxNames))

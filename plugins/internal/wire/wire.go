@@ -42,7 +42,7 @@ var Handshake = goplugin.HandshakeConfig{
 // Service is the name under which go-plugin dispenses the Plugin service.
 const Service = "koan.plugin.v1.Plugin"
 
-// Plugins gives go-plugin's map from contract version to service. Server is nil
+// Plugins returns go-plugin's map from contract version to service. Server is nil
 // on the host's side.
 func Plugins(server PluginServer) map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{ContractVersion: {Service: &grpcPlugin{server: server}}}
@@ -59,7 +59,7 @@ type Connection struct {
 	Conn *grpc.ClientConn
 }
 
-// grpcPlugin makes the service known to go-plugin.
+// grpcPlugin registers the service with go-plugin.
 type grpcPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server PluginServer
