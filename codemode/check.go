@@ -47,7 +47,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 		return nil, err
 	}
 	body, err := wire.Marshal(judge(res))
-	return run.Telling(ctx, body), err
+	return run.RedactBody(ctx, body), err
 }
 
 // checkHost has operations check the inputs that a script would call them with, and

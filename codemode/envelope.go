@@ -164,7 +164,7 @@ type tracedKey struct{}
 // told is an envelope of what never ran.
 func told(ctx context.Context, e envelope) (json.RawMessage, error) {
 	body, err := sealed(e)
-	return run.Telling(ctx, body), err
+	return run.RedactBody(ctx, body), err
 }
 
 func sealed(e envelope) (json.RawMessage, error) { return wire.Marshal(e) }

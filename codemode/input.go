@@ -54,7 +54,7 @@ func (ms members) check(input json.RawMessage) error {
 	var in map[string]any
 	var twice *exact.Repeated
 	if err := exact.Once(input); errors.As(err, &twice) {
-		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name stands there twice"})
+		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name appears twice"})
 	}
 	if err := json.Unmarshal(input, &in); err != nil || in == nil {
 		return fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})

@@ -55,12 +55,12 @@ func (p *provider) Replay(ctx context.Context, k *run.KeptRun, again func(contex
 	}
 	err := json.Unmarshal(k.Input, &in)
 	if err != nil {
-		return nil, fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q has no script", k.Run).Because(err)
+		return nil, fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q has no script", k.Run).Because(err)
 	}
 	s, err := replay.Decode(k.Script, in.Code, in.Args)
 	if err != nil {
-		return nil, fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q cannot be read by this build", k.Run).
-			WithHint("Replay it with the build that made it.").Because(err)
+		return nil, fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", k.Run).
+			WithHint("Replay it with the build that recorded it.").Because(err)
 	}
 	r := &replayed{script: s}
 	if again != nil {

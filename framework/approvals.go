@@ -21,10 +21,10 @@ const (
 // approvalSettings say what a person has to agree to before it is kept.
 func approvalSettings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: keyApprovalMode, Live: true, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person has to agree to"},
+		{Key: keyApprovalMode, Live: true, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person must approve"},
 		{
 			Key: keyApprovalRules, Live: true, Default: []map[string]string{},
-			Help: "other modes, the first that holds decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
+			Help: "exceptions to approval.mode, of which the first that matches decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
 			Check: func(v any) error {
 				_, err := approval.ParseRules(v.([]map[string]string))
 				return err
@@ -53,12 +53,12 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 		return err
 	}
 	if !i.engine.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0) {
-		return fault.New(fault.CapabilityUnsupported, "approval is configured, and this app has no place to keep plans in").
+		return fault.New(fault.CapabilityUnsupported, "approval is configured, but this app has nowhere to keep plans").
 			WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
 	}
 	var wrong config.Problems
 	for n, r := range rules {
-		if problem := i.unguarded(r); problem != "" {
+		if problem := i.ruleProblem(r); problem != "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s rule %d: %s", c.Place(keyApprovalRules), keyApprovalRules, n+1, problem))
 		}
 	}
@@ -68,10 +68,10 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	return nil
 }
 
-// unguarded says of a rule that it is about nothing that the app has. A misspelt one
+// ruleProblem returns why a rule is about nothing that the app has, "" for a good one. A misspelt one
 // would guard nothing, and nobody would notice. What plugins and servers offer may come
-// later: of that the log tells.
-func (i *Instance) unguarded(r approval.Rule) string {
+// later: that is only logged.
+func (i *Instance) ruleProblem(r approval.Rule) string {
 	snapshot := i.Snapshot()
 	if r.Entity != "" && snapshot.Resource(r.Entity) == nil {
 		var known []string
@@ -98,7 +98,7 @@ func (i *Instance) unguarded(r approval.Rule) string {
 	}
 	switch catalog.Kind(kind) {
 	case catalog.KindPlugin, catalog.KindUpstream:
-		i.log.Warn("a rule of approval.rules is about an operation that is not there", "operation", r.Operation)
+		i.log.Warn("a rule of approval.rules names an operation that does not exist", "operation", r.Operation)
 		return ""
 	}
 	return fmt.Sprintf("there is no operation %q%s", r.Operation, fault.DidYouMean(r.Operation, known))

@@ -49,7 +49,7 @@ type Instance struct {
 	// telemetry is nil where nobody wants to know anything.
 	telemetry *telemetry.Telemetry
 	testing   bool
-	hiding    *journal.Redactor
+	redactor  *journal.Redactor
 
 	snapshot  atomic.Pointer[catalog.Snapshot]
 	changing  sync.Mutex
@@ -58,7 +58,7 @@ type Instance struct {
 	watchers  []func()
 	reloads   []Reload
 	sealer    *seal.Sealer                      // of what clients keep
-	inside    func() (*mcpserver.Server, error) // serves clients in this program; made when it is first asked for
+	inProcess func() (*mcpserver.Server, error) // serves clients in this program; made when it is first asked for
 	once      sync.Once
 	stopped   error
 }
@@ -79,16 +79,16 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.maxBufferBytes", Default: 8 << 20, Min: 4096, Max: 1 << 30, Unit: "bytes", Help: "longest message from a client"},
 		{Key: "server.toolNames", Live: true, Default: string(toolset.Underscore), OneOf: []string{string(toolset.Underscore), string(toolset.Dotted)}, Help: "spelling of listed tool names: `_` for `.`, or dots, which several clients refuse; both can be called"},
 		{Key: "tools.style", Live: true, Default: string(toolset.Auto), OneOf: []string{string(toolset.Auto), string(toolset.PerEntity), string(toolset.Generic)}, Help: "a tool for each entity and operation, or one for each operation with the entity as an argument; auto is the first up to 40 tools"},
-		{Key: "tools.outputSchemas", Live: true, Default: string(toolset.OutputsAuto), OneOf: []string{string(toolset.OutputsAuto), string(toolset.OutputsAlways), string(toolset.OutputsNever)}, Help: "which tools are listed with a schema of their output; auto: those that give something else than entities"},
+		{Key: "tools.outputSchemas", Live: true, Default: string(toolset.OutputsAuto), OneOf: []string{string(toolset.OutputsAuto), string(toolset.OutputsAlways), string(toolset.OutputsNever)}, Help: "which tools are listed with a schema of their output; auto: those that return something other than entities"},
 		{Key: "server.allowedHosts", Live: true, Default: []string{}, Help: "names by which HTTP on loopback may be called: those of a proxy in front"},
-		{Key: "server.allowedOrigins", Live: true, Default: []string{}, Help: "sites whose pages may call over HTTP, as https://app.example.org"},
-		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "after how long an unused HTTP session ends (protocol versions before 2026-07-28)"},
+		{Key: "server.allowedOrigins", Live: true, Default: []string{}, Help: "sites whose pages may call over HTTP, such as https://app.example.org"},
+		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long an HTTP session may be unused before it ends (protocol versions before 2026-07-28)"},
 		{Key: "server.maxSessions", Live: true, Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
 		{Key: "server.requestsPerMinute", Live: true, Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
 		{Key: "server.tlsCert", Live: true, Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Live: true, Default: "", Help: "PEM file with its key"},
-		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what is taken out of the journal, logs and error texts, beside tokens, keys, passwords and card numbers; of a pattern with groups, the groups", Check: redactable},
-		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "least level of log lines on stderr"},
+		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what to redact in the journal, logs and error texts, besides tokens, keys, passwords and card numbers; of a pattern with groups, only the groups", Check: checkPatterns},
+		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "minimum level of log lines on stderr"},
 	}
 	out = append(out, askSettings()...)
 	out = append(out, access.Settings()...)
@@ -117,7 +117,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	i.engine = i.newEngine()
 	err = i.start(ctx)
 	if err == nil {
-		err = i.watch(ctx)
+		err = i.startTelemetry(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, i.Stop(context.WithoutCancel(ctx)))
@@ -129,7 +129,7 @@ func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
-		Redactor: i.hiding, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
+		Redactor: i.redactor, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
 	})
@@ -146,15 +146,15 @@ func configured(app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{app: app, source: o.Config, values: values, log: o.Log, testing: o.Testing}
-	i.inside = sync.OnceValues(i.MCP)
+	i.inProcess = sync.OnceValues(i.MCP)
 	i.level.Set(level(values))
 	if i.log == nil {
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))
 	}
-	if i.hiding, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
+	if i.redactor, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
 		return nil, err
 	}
-	i.log = slog.New(i.hiding.Handler(i.log.Handler()))
+	i.log = slog.New(i.redactor.Handler(i.log.Handler()))
 	if i.sealer, err = sealer(values); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (i *Instance) start(ctx context.Context) error {
 	return i.complete(ctx)
 }
 
-// startProvider starts one provider, and gives the engine what that keeps for it.
+// startProvider starts one provider, and registers with the engine what it keeps.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 	if err := p.Start(ctx, host{i, p.Name()}); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (i *Instance) offer() error {
 	if last := i.snapshot.Swap(s); last != nil {
 		defer last.Retire()
 	}
-	i.hiding.Hide(sensitive(s))
+	i.redactor.Hide(sensitive(s))
 	return nil
 }
 
@@ -260,8 +260,8 @@ func sensitive(s *catalog.Snapshot) []string {
 	return out
 }
 
-// redactable refuses what is no pattern.
-func redactable(v any) error {
+// checkPatterns rejects what is not a valid pattern.
+func checkPatterns(v any) error {
 	patterns, _ := v.([]string)
 	_, err := journal.NewRedactor(patterns)
 	return err
@@ -271,7 +271,7 @@ func redactable(v any) error {
 // that nobody can reach.
 func (i *Instance) checkExposure() error {
 	mode := i.Mode()
-	if err := i.servable(mode); err != nil {
+	if err := i.checkServable(mode); err != nil {
 		return err
 	}
 	i.warnUnreachable(mode)
@@ -286,8 +286,8 @@ func (i *Instance) warnUnreachable(mode exposure.Mode) {
 	}
 }
 
-// servable refuses a mode that would offer nothing.
-func (i *Instance) servable(mode exposure.Mode) error {
+// checkServable refuses a mode that would offer nothing.
+func (i *Instance) checkServable(mode exposure.Mode) error {
 	if mode != exposure.Code || len(faces(i.Snapshot())) > 0 {
 		return nil
 	}
@@ -375,7 +375,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
 			}
 		}
-		i.unwatch(ctx)
+		i.stopTelemetry(ctx)
 		i.stopped = errors.Join(errs...)
 	})
 	return i.stopped
@@ -401,7 +401,7 @@ func (h host) Changed() {
 		return // still starting: the first snapshot will have it
 	}
 	if err := h.i.offer(); err != nil {
-		h.i.log.Error("the changed catalog is refused; the old one stays", "error", err)
+		h.i.log.Error("the changed catalog was rejected; the old one stays in effect", "error", err)
 		return
 	}
 	h.i.changing.Lock()

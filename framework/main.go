@@ -14,7 +14,7 @@ import (
 // (CONTRACT section 1).
 func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 
-// Run is Main for a program that has its own exit: it gives the status.
+// Run is Main for a program that exits by itself: it returns the status.
 func Run(app App, args []string) int {
 	app = app.assemble()
 	return cli.Main(cli.App{

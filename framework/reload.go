@@ -46,13 +46,13 @@ func (i *Instance) Reload(context.Context) error {
 		apply()
 	}
 	for _, key := range later {
-		i.log.Warn("a changed key of the configuration waits for the next start", "key", key)
+		i.log.Warn("a changed configuration key takes effect at the next start", "key", key)
 	}
 	var changed []any // none where only tokens or a certificate are others: whoever takes those logs it
 	if len(live) > 0 {
 		changed = []any{"changed", strings.Join(live, " ")}
 	}
-	i.log.Info("the configuration was read again", changed...)
+	i.log.Info("the configuration was reloaded", changed...)
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 			asked = append(asked, r.Reload)
 		}
 	}
-	problems := []error{i.servable(i.mode(next)), i.checkApprovals(next)}
+	problems := []error{i.checkServable(i.mode(next)), i.checkApprovals(next)}
 	for _, ask := range asked {
 		apply, err := ask(next)
 		problems = append(problems, err)

@@ -17,7 +17,7 @@ func replaySettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "replay.keep", Default: string(run.KeepScripts), OneOf: []string{string(run.KeepNone), string(run.KeepFailed), string(run.KeepScripts), string(run.KeepAll)}, Help: "which runs are kept so that they can be replayed, with all that they read: none, failed, scripts (and what failed), all (single calls of tools too)"},
 		{Key: "replay.maxRunBytes", Default: 1 << 20, Min: 1024, Max: 32 << 20, Unit: "bytes", Help: "of one run, before it is compressed; a larger one is not kept. At most a quarter of run.maxBytes"},
-		{Key: "replay.maxMb", Default: 64, Min: 1, Max: 1 << 20, Unit: "MB", Help: "of all kept runs, compressed; beyond it the oldest go, of callers with more than an even share"},
+		{Key: "replay.maxMb", Default: 64, Min: 1, Max: 1 << 20, Unit: "MB", Help: "of all kept runs, compressed; beyond it the oldest of callers with more than an even share are evicted"},
 		{Key: "replay.retentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which a run is kept"},
 	}
 }

@@ -12,12 +12,12 @@ import (
 func askSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "server.askTimeoutMs", Default: 600000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long a client may take to answer what a call asks it"},
-		{Key: "server.replicas", Default: 1, Min: 1, Max: 10000, Help: "processes that serve behind one address; more than one need a server.secret that they share"},
-		{Key: "server.secret", Default: []string{}, Check: secrets, Help: "closes what clients keep between a question and its answer: at least 32 random characters; the first one closes, further ones open too. Empty: one that ends with the process"},
+		{Key: "server.replicas", Default: 1, Min: 1, Max: 10000, Help: "processes that serve behind one address; more than one must share a server.secret"},
+		{Key: "server.secret", Default: []string{}, Check: checkSecrets, Help: "seals the state that clients keep between a question and its answer: at least 32 random characters; the first secret seals, the others only open. Empty: a random one that ends with the process"},
 	}
 }
 
-func secrets(value any) error {
+func checkSecrets(value any) error {
 	for _, s := range value.([]string) {
 		if len(s) < seal.MinSecret {
 			return fmt.Errorf("has a secret of %d characters; it must have at least %d (openssl rand -base64 32)", len(s), seal.MinSecret)
@@ -32,7 +32,7 @@ func sealer(v catalog.Values) (*seal.Sealer, error) {
 		return seal.New(list...)
 	}
 	if n := v.Int("server.replicas"); n > 1 {
-		return nil, config.Problems{fmt.Sprintf("server.replicas is %d, and server.secret is empty: what one replica gives a client to keep no other could open; give all the same secret (openssl rand -base64 32)", n)}
+		return nil, config.Problems{fmt.Sprintf("server.replicas is %d, but server.secret is empty: no replica could open the state that another one sealed; give all of them the same secret (openssl rand -base64 32)", n)}
 	}
 	return seal.Random(), nil
 }

@@ -23,7 +23,7 @@ func TestReplicasNeedASecretThatTheyShare(t *testing.T) {
 	require.NoError(t, start(map[string]string{"server.replicas": "3", "server.secret": long}))
 	require.NoError(t, start(map[string]string{"server.secret": long + "," + strings.Repeat("y", 40)}))
 	err := start(map[string]string{"server.replicas": "3"})
-	require.ErrorContains(t, err, "server.replicas is 3, and server.secret is empty")
+	require.ErrorContains(t, err, "server.replicas is 3, but server.secret is empty")
 	for _, bad := range []string{"hunter2", long + ",hunter2"} {
 		err = start(map[string]string{"server.secret": bad})
 		require.ErrorContains(t, err, "server.secret has a secret of 7 characters")

@@ -47,7 +47,7 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 // Connect opens an MCP connection to the app from inside the program, for a client
 // that calls as p: see mcpserver.Server.Connect. Close it before Stop.
 func (i *Instance) Connect(ctx context.Context, p auth.Principal) (io.ReadWriteCloser, error) {
-	s, err := i.inside()
+	s, err := i.inProcess()
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := s.HTTP(completed(o, i.values))
+	h := s.HTTP(withDefaults(o, i.values))
 	i.OnReload(func(next catalog.Values) (func(), error) {
-		n := completed(o, next)
+		n := withDefaults(o, next)
 		return func() {
 			h.Adjust(mcpserver.HTTPLive{
 				AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
@@ -106,8 +106,8 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	return h, nil
 }
 
-// completed takes from the configuration what the options leave open.
-func completed(o HTTPOptions, v catalog.Values) HTTPOptions {
+// withDefaults takes from the configuration what the options leave open.
+func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
 	if o.AllowedHosts == nil {
 		o.AllowedHosts = hosts(v)
 	}

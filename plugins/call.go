@@ -48,16 +48,16 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	case outer.Err() != nil:
 		return nil, context.Cause(outer) // a deadline that has been handed on as a cancel stays a deadline
 	case ctx.Err() != nil:
-		return nil, p.late(op)
+		return nil, p.lateFault(op)
 	}
 	return nil, p.explainCall(proc, op, err)
 }
 
-// late is the fault of a call whose own time is over.
-func (p *plugin) late(op *catalog.Operation) *fault.Fault {
-	f := fault.Newf(fault.ToolTimeout, "%s.%s did not end in %s", p.name, op.ID.Op, op.Timeout).
+// lateFault is the fault of a call whose own time is over.
+func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
+	f := fault.Newf(fault.ToolTimeout, "%s.%s did not finish in %s", p.name, op.ID.Op, op.Timeout).
 		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
-	if effective(op) {
+	if repeatsEffect(op) {
 		f.Retry = fault.Never
 		f.WithHint("It may have taken effect: check outside before calling again.")
 	}
@@ -107,7 +107,7 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 		case *wire.CallEvent_Output:
 			return out.end(held, e.Output)
 		case *wire.CallEvent_Fault:
-			return nil, p.received(op, e.Fault)
+			return nil, p.receivedFault(op, e.Fault)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 		return f
 	}
 	if errors.Is(err, errParts) || errors.Is(err, errNotJSON) {
-		return p.blamed(op, err.Error())
+		return p.pluginFailure(op, err.Error())
 	}
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
@@ -145,11 +145,11 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
 	case codes.Unavailable, codes.Canceled:
 		proc.discard()
-		if effective(op) {
+		if repeatsEffect(op) {
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
 		}
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
 			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(err)
 	}
-	return p.blamed(op, "it broke off without an answer").Because(err)
+	return p.pluginFailure(op, "it ended the call without an answer").Because(err)
 }

@@ -46,7 +46,7 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 			skipped = append(skipped, fmt.Sprintf("%s: %v", file, err))
 			continue
 		}
-		if !info.Mode().IsRegular() || !runnable(file, info) {
+		if !info.Mode().IsRegular() || !isExecutable(file, info) {
 			continue
 		}
 		name := strings.TrimSuffix(file, ".exe")
@@ -65,7 +65,7 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 	return found, skipped, nil
 }
 
-func runnable(file string, info os.FileInfo) bool {
+func isExecutable(file string, info os.FileInfo) bool {
 	if runtime.GOOS == "windows" {
 		return strings.EqualFold(filepath.Ext(file), ".exe")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// sayable are the codes that a plugin may use: what a call can end in. The others speak
+// pluginCodes are the codes that a plugin may use: what a call can end in. The others speak
 // of runs, scripts, protocols and the app, of which a plugin knows nothing.
-var sayable = []fault.Code{
+var pluginCodes = []fault.Code{
 	fault.InvalidPayload, fault.NotFound, fault.Conflict, fault.ReadOnly, fault.UnknownSet, fault.Forbidden, fault.Unauthorized, fault.RateLimited,
 	fault.ServiceUnavailable, fault.UpstreamError, fault.ExecutionError, fault.CallTooLarge, fault.ResultTooLarge, fault.CapabilityUnsupported,
 	fault.SetBusy, fault.InProgress, fault.OutcomeUnknown, fault.DryRunBlocked,
@@ -24,26 +24,26 @@ const (
 	maxFaultDetails = 64 << 10
 )
 
-// received is the fault that a plugin sent. A fault that is none, or that is not its to
-// say, is a failure of the plugin.
-func (p *plugin) received(op *catalog.Operation, raw []byte) error {
+// receivedFault is the fault that a plugin sent. One that is malformed, or that a plugin
+// may not send, is a failure of the plugin.
+func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	var sent struct{ Code fault.Code }
 	if err := json.Unmarshal(raw, &sent); err != nil {
-		return p.blamed(op, "it sent a fault that cannot be read").Because(err)
+		return p.pluginFailure(op, "it sent a fault that cannot be read").Because(err)
 	}
 	switch {
 	case sent.Code == fault.Internal:
-		return p.blamed(op, "its log says why")
+		return p.pluginFailure(op, "its log says why")
 	case sent.Code == fault.Timeout, sent.Code == fault.Cancelled: // of the plugin's own: the call goes on
-		return p.blamed(op, "something that it waited for did not answer in time")
-	case !slices.Contains(sayable, sent.Code):
+		return p.pluginFailure(op, "something that it waited for did not answer in time")
+	case !slices.Contains(pluginCodes, sent.Code):
 		code := bounded(string(sent.Code), 64)
 		p.log.Warn("the plugin sent a fault with a code that is not a plugin's", "function", op.ID.Op, "code", code)
-		return p.blamed(op, "it sent a fault with the code "+code).WithDetails(map[string]any{"code": code})
+		return p.pluginFailure(op, "it sent a fault with the code "+code).WithDetails(map[string]any{"code": code})
 	}
 	f, err := fault.Decode(raw)
 	if err != nil {
-		return p.blamed(op, "it sent a fault that cannot be read").Because(err)
+		return p.pluginFailure(op, "it sent a fault that cannot be read").Because(err)
 	}
 	f.Message, f.Hint, f.Path = bounded(f.Message, maxFaultText), bounded(f.Hint, maxFaultText), bounded(f.Path, maxFaultText)
 	if details, err := json.Marshal(f.Details); err != nil || len(details) > maxFaultDetails {
@@ -57,20 +57,21 @@ func (p *plugin) received(op *catalog.Operation, raw []byte) error {
 	return f
 }
 
-// blamed blames the plugin for a call. What has an effect outside may have had it.
-func (p *plugin) blamed(op *catalog.Operation, why string) *fault.Fault {
+// pluginFailure is the fault of a call that the plugin failed. An effect outside may have
+// happened.
+func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 	f := fault.Newf(fault.ExecutionError, "the plugin %s failed in %s: %s", p.name, op.ID.Op, why).
-		WithHint("Try again; if it stays, see the log of the plugin %s, and report it to its author.", p.name)
-	if effective(op) {
+		WithHint("Try again; if it keeps failing, see the log of the plugin %s, and report it to its author.", p.name)
+	if repeatsEffect(op) {
 		f.Retry = fault.Never
 		f.WithHint("The call may have taken effect: check outside before calling again. See the log of the plugin %s, and report it to its author.", p.name)
 	}
 	return f
 }
 
-// effective reports whether a call has an effect outside that a second one would have
+// repeatsEffect reports whether a call has an effect outside that a second one would have
 // again.
-func effective(op *catalog.Operation) bool {
+func repeatsEffect(op *catalog.Operation) bool {
 	return op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// lookEvery is how often the folder is looked at: one stat per file.
-const lookEvery = time.Second
+// pollInterval is how often the folder is looked at: one stat per file.
+const pollInterval = time.Second
 
 // follow keeps the plugins as the folder's files and the settings are. A file counts when
 // two looks have found it the same, so that one which is being written does not.
 func (p *Provider) follow(ctx context.Context, last []executable) {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	var unreadable string
 	for {
@@ -40,7 +40,7 @@ func (p *Provider) follow(ctx context.Context, last []executable) {
 		p.mu.Lock()
 		p.missing = err != nil
 		p.mu.Unlock()
-		p.leftAlone(skipped)
+		p.noteSkipped(skipped)
 		p.match(found, last)
 		last = found
 	}
@@ -61,12 +61,12 @@ func (p *Provider) match(found, last []executable) {
 		switch {
 		case latest != nil && latest.same(e) && maps.Equal(latest.settings, settings), !before[e.name].same(e):
 		default:
-			p.introduce(newPlugin(e, settings, p))
+			p.startBeside(newPlugin(e, settings, p))
 		}
 	}
 	p.mu.Lock()
 	var gone []*plugin
-	for _, by := range []map[string]*plugin{p.current, p.coming} {
+	for _, by := range []map[string]*plugin{p.current, p.pending} {
 		for name, pl := range by {
 			if _, lately := before[name]; !lately && !slices.Contains(there, name) {
 				delete(by, name)
@@ -80,23 +80,23 @@ func (p *Provider) match(found, last []executable) {
 
 // latest is the plugin of the latest file of a name, nil for none. p.mu is held.
 func (p *Provider) latest(name string) *plugin {
-	if pl := p.coming[name]; pl != nil {
+	if pl := p.pending[name]; pl != nil {
 		return pl
 	}
 	return p.current[name]
 }
 
-// introduce starts a plugin beside the one that it is going to replace, if there is one.
-func (p *Provider) introduce(pl *plugin) {
+// startBeside starts a plugin beside the one that it replaces, if there is one.
+func (p *Provider) startBeside(pl *plugin) {
 	p.mu.Lock()
-	earlier := p.coming[pl.name]
-	p.coming[pl.name] = pl
+	earlier := p.pending[pl.name]
+	p.pending[pl.name] = pl
 	_, replaces := p.current[pl.name]
 	p.mu.Unlock()
 	if earlier != nil {
 		p.retire(earlier)
 	}
-	pl.log.Info("a plugin has come, or has changed", "path", pl.path, "replaces", replaces)
+	pl.log.Info("a plugin was added or changed", "path", pl.path, "replaces", replaces)
 	p.begin(pl)
 }
 
@@ -106,20 +106,20 @@ func (p *Provider) removed(gone []*plugin) {
 		return
 	}
 	for _, pl := range gone {
-		pl.log.Info("the plugin's file has gone; the plugin goes too", "path", pl.path)
+		pl.log.Info("the plugin's file was removed, so the plugin is removed", "path", pl.path)
 		p.retire(pl)
 	}
 	p.changed()
 }
 
-// adopted puts a plugin that runs into its place. fresh means that its operations are
+// putInPlace puts a plugin that runs into its place. fresh means that its operations are
 // not those that were offered before.
-func (p *Provider) adopted(pl *plugin, fresh bool) {
+func (p *Provider) putInPlace(pl *plugin, fresh bool) {
 	p.mu.Lock()
 	var replaced *plugin
-	comes := p.coming[pl.name] == pl
+	comes := p.pending[pl.name] == pl
 	if comes {
-		delete(p.coming, pl.name)
+		delete(p.pending, pl.name)
 		replaced, p.current[pl.name] = p.current[pl.name], pl
 	}
 	p.mu.Unlock()

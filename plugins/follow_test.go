@@ -147,7 +147,7 @@ func TestChangedFileThatDoesNotStart(t *testing.T) {
 	require.NoError(t, err)
 	replace(t, f.dir, []byte("garbage"))
 	f.eventually(func() bool { return !f.check("plugin shift").OK }, "doctor says so")
-	require.Contains(t, f.check("plugin shift").Detail, "what is new does not run")
+	require.Contains(t, f.check("plugin shift").Detail, "the new version does not run")
 	again, err := f.call("say", echoIn{})
 	require.NoError(t, err)
 	require.Equal(t, first.Pid, again.Pid)

@@ -19,8 +19,7 @@ import (
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
-// refusal is why a plugin is not wanted, whatever it does next: it is not tried
-// again.
+// refusal is why a plugin is rejected for good: it is not tried again.
 type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }
@@ -50,7 +49,7 @@ func checkManifest(name string, m *wire.Manifest) error {
 			problems = append(problems, fmt.Sprintf("the function name %q is not lower-case kebab", fn))
 		}
 		if seen[fn] {
-			problems = append(problems, fmt.Sprintf("the function %q is there twice", fn))
+			problems = append(problems, fmt.Sprintf("the function %q is declared twice", fn))
 		}
 		seen[fn] = true
 		problems = append(problems, schemaProblems(f)...)

@@ -27,7 +27,7 @@ func TestCheckManifest(t *testing.T) {
 		m.Functions = append(m.Functions, m.Functions[0], &wire.Function{Name: "No Name", InputSchema: []byte("x"), OutputSchema: []byte(`{"type":"string"}`), Example: []byte("{"), TimeoutMs: -1})
 	}))
 	for _, want := range []string{
-		"contract version 9, this app speaks 1", `"other"`, `"say" is there twice`, `"No Name" is not`, "input schema", "output schema", "example", "negative",
+		"contract version 9, this app speaks 1", `"other"`, `"say" is declared twice`, `"No Name" is not`, "input schema", "output schema", "example", "negative",
 	} {
 		require.ErrorContains(t, err, want)
 	}

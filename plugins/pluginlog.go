@@ -73,7 +73,7 @@ func (o *pluginLog) reportDropped() {
 	o.dropped, o.report = 0, nil
 	o.mu.Unlock()
 	if n > 0 {
-		o.log.Warn(fmt.Sprintf("the plugin writes more than the log takes: %d lines dropped", n))
+		o.log.Warn(fmt.Sprintf("the plugin logs too much: %d lines dropped", n))
 	}
 }
 

@@ -96,7 +96,7 @@ func (p *process) ready() bool {
 	case <-p.gone:
 		return false
 	default:
-		return p.conn.Conn.GetState() == connectivity.Ready && !p.child.over()
+		return p.conn.Conn.GetState() == connectivity.Ready && !p.child.hasExited()
 	}
 }
 
@@ -249,8 +249,8 @@ func (c *child) Kill(context.Context) error {
 	return nil
 }
 
-// over reports whether the process has ended, also before Wait has noticed.
-func (c *child) over() bool {
+// hasExited reports whether the process has ended, also before Wait has noticed.
+func (c *child) hasExited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reaped || ended(c.pid)
@@ -258,7 +258,7 @@ func (c *child) over() bool {
 
 // Diagnose adds what may be wrong with an executable that says nothing.
 func (c *child) Diagnose(context.Context) string {
-	return "(it is no Koan plugin, or was built for another system, or ended before the handshake)"
+	return "(it is not a Koan plugin, was built for another system, or exited before the handshake)"
 }
 
 // Stdout is the line of the handshake. What is printed there after it goes to the log.

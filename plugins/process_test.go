@@ -41,7 +41,7 @@ func TestOutputOfAPluginIsBounded(t *testing.T) {
 	require.Contains(t, log, "flood 0 of many")
 	dropped := 0
 	for _, line := range strings.Split(log, "\n") {
-		if _, rest, ok := strings.Cut(line, "the plugin writes more than the log takes: "); ok {
+		if _, rest, ok := strings.Cut(line, "the plugin logs too much: "); ok {
 			var n int
 			_, err := fmt.Sscan(rest, &n)
 			require.NoError(t, err)

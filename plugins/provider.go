@@ -63,7 +63,7 @@ type Provider struct {
 	skipped []string // why files were left alone
 	given   map[string]map[string]string
 	current map[string]*plugin // those that are offered, by name
-	coming  map[string]*plugin // of new or changed files, until they run
+	pending map[string]*plugin // of new or changed files, until they run
 	alive   map[*plugin]bool   // all that have not ended
 	offered bool               // Start has returned: changes are to be told
 }
@@ -99,7 +99,7 @@ func Provide(o Options) *Provider {
 	}
 	return &Provider{
 		opts: o, slots: make(chan struct{}, atOnce), wake: make(chan struct{}, 1),
-		current: map[string]*plugin{}, coming: map[string]*plugin{}, alive: map[*plugin]bool{},
+		current: map[string]*plugin{}, pending: map[string]*plugin{}, alive: map[*plugin]bool{},
 	}
 }
 
@@ -133,7 +133,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	case err != nil:
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
-	p.leftAlone(skipped)
+	p.noteSkipped(skipped)
 	if p.given, err = p.settings(host.Settings(), names(found)); err != nil {
 		return err
 	}
@@ -189,8 +189,8 @@ func (p *Provider) begin(pl *plugin) {
 	})
 }
 
-// leftAlone notes which files are no plugins, and tells the log of new ones.
-func (p *Provider) leftAlone(skipped []string) {
+// noteSkipped notes which files are not plugins, and logs new ones.
+func (p *Provider) noteSkipped(skipped []string) {
 	p.mu.Lock()
 	before := p.skipped
 	p.skipped = skipped
@@ -283,12 +283,12 @@ func (p *Provider) Offer() catalog.Offer {
 			o.Owners = append(o.Owners, ownerOf(s.manifest))
 		}
 	}
-	o.Closed = func() { p.unused(needed) }
+	o.Closed = func() { p.retireUnused(needed) }
 	return o
 }
 
-// unused ends the plugins that no catalog offers any more.
-func (p *Provider) unused(needed []*plugin) {
+// retireUnused ends the plugins that no catalog offers any more.
+func (p *Provider) retireUnused(needed []*plugin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, pl := range needed {
@@ -307,7 +307,7 @@ func (p *Provider) retire(pl *plugin) {
 	}
 }
 
-// changed tells the app that Offer gives something new.
+// changed tells the app that Offer has something new.
 func (p *Provider) changed() {
 	p.mu.Lock()
 	tell := p.offered
@@ -368,7 +368,7 @@ func (p *Provider) Ready(context.Context) error {
 // Checks say where plugins are looked for and how each one is.
 func (p *Provider) Checks(context.Context) []catalog.Check {
 	p.mu.Lock()
-	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.coming)
+	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.pending)
 	p.mu.Unlock()
 	folder := catalog.Check{Name: "plugins", OK: true, Detail: fmt.Sprintf("%d in %s", len(current), p.dir)}
 	if missing {
@@ -376,7 +376,7 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	}
 	if len(skipped) > 0 {
 		folder.OK = false
-		folder.Detail += "; left alone: " + strings.Join(skipped, "; ")
+		folder.Detail += "; skipped: " + strings.Join(skipped, "; ")
 		folder.Hint = "Name plugin files in lower-case kebab and make them executable, or take them out of the folder."
 	}
 	checks := []catalog.Check{folder}
@@ -399,8 +399,8 @@ func (p *Provider) absent(checks []catalog.Check) []catalog.Check {
 	var out []catalog.Check
 	for _, name := range p.host.Settings().Strings(keyRequired) {
 		check := catalog.Check{
-			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, and there is no such plugin in %s", keyRequired, p.dir),
-			Hint: "Build it to that folder, or take it out of " + keyRequired + ".",
+			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, but there is no such plugin in %s", keyRequired, p.dir),
+			Hint: "Build it into that folder, or remove it from " + keyRequired + ".",
 		}
 		same := func(other catalog.Check) bool { return other.Name == check.Name }
 		if !slices.ContainsFunc(checks, same) && !slices.ContainsFunc(out, same) {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	firstDelay = 200 * time.Millisecond // before the second start after a death
-	lastDelay  = 30 * time.Second
-	settled    = 10 * time.Second // a process that lived that long had nothing wrong with its start
+	firstDelay  = 200 * time.Millisecond // before the second start after a death
+	lastDelay   = 30 * time.Second
+	stableAfter = 10 * time.Second // a process that lived that long had nothing wrong with its start
 )
 
 // plugin is one plugin and its processes, one after the other.
@@ -52,7 +52,7 @@ type state struct {
 func newPlugin(e executable, settings map[string]string, p *Provider) *plugin {
 	return &plugin{
 		executable: e, settings: settings, provider: p, log: p.host.Log().With("plugin", e.name),
-		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: standing("it is starting")},
+		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: publicReason("it is starting")},
 	}
 }
 
@@ -80,14 +80,14 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 	for {
 		if p.replaced() { // the file is another plugin's
 			p.update(func(s *state) {
-				s.refused, s.failure = true, standing("its file was replaced or removed, and the process of runs that had begun with it has ended")
+				s.refused, s.failure = true, publicReason("its file was replaced or removed, and the process of runs that had begun with it has ended")
 			})
 			return
 		}
 		proc, err := p.startOne(ctx, slots)
 		if err == nil {
 			tried()
-			if p.watch(ctx, proc) > settled {
+			if p.watch(ctx, proc) > stableAfter {
 				delay = 0
 			}
 		} else if !p.failed(ctx, err, delay) {
@@ -97,7 +97,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		p.update(func(s *state) { s.next = time.Now().Add(delay) })
 		select {
 		case <-ctx.Done():
-			p.update(func(s *state) { s.refused, s.failure = true, standing("the app is stopping") })
+			p.update(func(s *state) { s.refused, s.failure = true, publicReason("the app is stopping") })
 			return
 		case <-time.After(delay):
 		}
@@ -122,7 +122,7 @@ func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, e
 	}
 }
 
-// failed notes why a start failed, and tells whether another try makes sense.
+// failed notes why a start failed, and reports whether another try makes sense.
 func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) bool {
 	var r *refusal
 	var c *configurationError
@@ -135,7 +135,7 @@ func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) boo
 }
 
 // watch waits for the end of a process, or of ctx, and cleans up after it. It
-// gives how long the process lived.
+// returns how long the process lived.
 func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 	select {
 	case <-proc.gone:
@@ -143,7 +143,7 @@ func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 	case <-ctx.Done():
 	}
 	p.update(func(s *state) {
-		s.proc, s.failure, s.restarts = nil, standing("it died and is being restarted"), s.restarts+1
+		s.proc, s.failure, s.restarts = nil, publicReason("it died and is being restarted"), s.restarts+1
 	})
 	if ctx.Err() == nil {
 		proc.kill() // no use asking a process that is as good as dead
@@ -171,7 +171,7 @@ func (p *plugin) start(ctx context.Context) (*process, error) {
 // explain makes a refusal out of a handshake that can never succeed.
 func explain(err error) error {
 	if strings.Contains(err.Error(), "ncompatible API version") {
-		return &refusal{fmt.Sprintf("refused: it speaks no contract version of this app, which speaks %d (%s)", wire.ContractVersion, oneLine(err))}
+		return &refusal{fmt.Sprintf("refused: it does not speak the contract version of this app, %d (%s)", wire.ContractVersion, oneLine(err))}
 	}
 	return errors.New(oneLine(err))
 }
@@ -183,7 +183,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	defer cancel()
 	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()})
 	if err != nil {
-		return fmt.Errorf("it does not describe itself: %w", err)
+		return fmt.Errorf("describing itself failed: %w", err)
 	}
 	if err := checkManifest(p.name, m); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	}
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
-		return fmt.Errorf("it does not take its settings: %w", err)
+		return fmt.Errorf("it rejected its settings: %w", err)
 	}
 	if len(answer.GetFault()) > 0 {
 		f, err := fault.Decode(answer.GetFault())
@@ -217,8 +217,8 @@ func (p *plugin) adopt(proc *process) {
 			s.manifest, s.operations, fresh = proc.manifest, operationsOf(p, proc.manifest), true
 		}
 	})
-	p.log.Info("the plugin runs", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
-	p.provider.adopted(p, fresh)
+	p.log.Info("the plugin is running", "version", proc.manifest.GetVersion(), "pid", proc.child.ID(), "startMs", time.Since(proc.started).Milliseconds())
+	p.provider.putInPlace(p, fresh)
 }
 
 // acquire returns the running process, waiting a little for one that is being
@@ -249,14 +249,14 @@ func (p *plugin) acquire(ctx context.Context) (*process, error) {
 	}
 }
 
-// standing is why a plugin does not run, in words for its callers. Other reasons carry
+// publicReason is why a plugin does not run, in words for its callers. Other reasons carry
 // paths of the machine and the plugin's own text, which the log and `doctor` have.
-type standing string
+type publicReason string
 
-func (s standing) Error() string { return string(s) }
+func (s publicReason) Error() string { return string(s) }
 
 func (p *plugin) unavailable(why error) error {
-	said := standing("it does not start")
+	said := publicReason("it does not start")
 	_ = errors.As(why, &said)
 	return fault.Newf(fault.PluginUnavailable, "the plugin %s is not running: %s", p.name, said).Because(why)
 }
@@ -274,7 +274,7 @@ func (p *plugin) check() catalog.Check {
 	c := catalog.Check{Name: checkName(p.name)}
 	if s.proc == nil || !s.proc.ready() {
 		if s.failure == nil {
-			s.failure = standing("it died and is being restarted")
+			s.failure = publicReason("it died and is being restarted")
 		}
 		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
 		c.Hint = "See the log for what it wrote; rebuild it against this version, or take it out of " + p.provider.dir + "."
@@ -294,7 +294,7 @@ func (p *plugin) check() catalog.Check {
 func (p *plugin) replacing(check catalog.Check) catalog.Check {
 	s := p.state()
 	check.OK = false
-	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and what is new does not run: %v", s.failure)
+	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and the new version does not run: %v", s.failure)
 	check.Hint = "See the log for what it wrote; rebuild it against this version, or put the earlier file back."
 	return check
 }

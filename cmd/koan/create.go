@@ -86,15 +86,15 @@ func appName(dir string) string {
 	return strings.Trim(notInName.ReplaceAllString(base, "-"), "-")
 }
 
-// checkDir refuses a folder whose name gives no name for an app.
+// checkDir rejects a folder whose name cannot name an app.
 func checkDir(given string) error {
-	const rule = "the app is called after its folder, whose name takes the letters a to z, digits and hyphens"
+	const rule = "the app is named after its folder, whose name may have the letters a to z, digits and hyphens"
 	if strings.TrimSpace(given) == "" {
 		return errors.New("the folder's name is empty; " + rule)
 	}
 	dir, err := filepath.Abs(given)
 	if err == nil && appName(dir) == "" {
-		err = fmt.Errorf("%q gives no name for an app; %s", filepath.Base(dir), rule)
+		err = fmt.Errorf("%q cannot name an app; %s", filepath.Base(dir), rule)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func checkout(dir string) (string, error) {
 	}
 	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil || !strings.Contains(string(mod), "module github.com/koan-go/koan\n") {
-		return "", fmt.Errorf("%s is no checkout of github.com/koan-go/koan", dir)
+		return "", fmt.Errorf("%s is not a checkout of github.com/koan-go/koan", dir)
 	}
 	return source, nil
 }

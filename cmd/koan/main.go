@@ -46,7 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
-	root.AddCommand(create, adding(stdout, &failure))
+	root.AddCommand(create, addCommand(stdout, &failure))
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2

@@ -63,7 +63,7 @@ func (p *Player) endings(out *run.Replayed, res *wire.Result) *run.Difference {
 		return nil
 	}
 	d := &run.Difference{In: run.InError}
-	d.Recorded, d.Now = run.Apart(a, b)
+	d.Recorded, d.Now = run.Excerpts(a, b)
 	if now != nil {
 		d.Line, d.Column = now.Line, now.Column
 	}
@@ -96,7 +96,7 @@ func (p *Player) results(res *wire.Result) *run.Difference {
 				continue
 			}
 			d := &run.Difference{In: part.in}
-			d.Recorded, d.Now = run.Apart(given(part.then), given(part.now))
+			d.Recorded, d.Now = run.Excerpts(given(part.then), given(part.now))
 			return d
 		}
 	}
@@ -136,7 +136,7 @@ func logsApart(then, now []wire.Log, interrupted bool) *run.Difference {
 			return nil
 		}
 		d := &run.Difference{In: run.InLogs}
-		d.Recorded, d.Now = run.Apart(a, b)
+		d.Recorded, d.Now = run.Excerpts(a, b)
 		return d
 	}
 	return nil

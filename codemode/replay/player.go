@@ -122,7 +122,7 @@ func (p *Player) turn(now Turn) (*Turn, error) {
 	then := &p.script.Turns[p.at]
 	if then.Kind != now.Kind || then.ID != now.ID || then.Digest != now.Digest || then.MostUs != now.MostUs || now.Kind == turnStart && then.Ref != now.Ref {
 		d := &run.Difference{In: run.InCall}
-		d.Recorded, d.Now = run.Apart(then.said(), now.said())
+		d.Recorded, d.Now = run.Excerpts(then.said(), now.said())
 		return nil, p.differ(d, now.ID)
 	}
 	p.at++

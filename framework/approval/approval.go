@@ -61,7 +61,7 @@ type Deed struct {
 	Destructive bool
 }
 
-// row tells a changed row from a call.
+// row reports whether the deed is a changed row, and not a call.
 func (d Deed) row() bool { return d.Entity != "" }
 
 // Rule sets the mode for deeds of one kind. What is empty or 0 fits everything.
@@ -189,23 +189,23 @@ func ParseRules(records []map[string]string) ([]Rule, error) {
 		}
 		switch {
 		case r.Mode == "":
-			bad("mode is missing; it is one of %s", strings.Join(Modes, ", "))
+			bad("mode is missing; it must be one of %s", strings.Join(Modes, ", "))
 		case !slices.Contains(Modes, string(r.Mode)):
 			bad("mode must be one of %s, not %q%s", strings.Join(Modes, ", "), r.Mode, fault.DidYouMean(string(r.Mode), Modes))
 		}
 		if rows, ok := record["rows"]; ok {
 			n, err := strconv.Atoi(rows)
 			if err != nil || n < 1 {
-				bad("rows must be a whole number from 1 on, not %q", rows)
+				bad("rows must be a whole number of at least 1, not %q", rows)
 			}
 			r.Rows = n
 		}
 		rowOps := []string{Create, Update, Delete}
 		if op := r.Operation; op != "" && op != "*" && !strings.Contains(op, "::") && !slices.Contains(rowOps, op) {
-			bad("operation must be create, update, delete or an id as koan::Todo.delete-many, not %q%s", op, fault.DidYouMean(op, rowOps))
+			bad("operation must be create, update, delete or an id such as koan::Todo.delete-many, not %q%s", op, fault.DidYouMean(op, rowOps))
 		}
 		if strings.Contains(r.Operation, "::") && (r.Entity != "" || r.Rows > 0) {
-			bad("an operation's id stands alone: entity and rows are about changed rows")
+			bad("an operation's id excludes entity and rows, which are about changed rows")
 		}
 		out = append(out, r)
 	}

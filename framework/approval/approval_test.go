@@ -79,7 +79,7 @@ func TestParseRules(t *testing.T) {
 	})
 	for _, want := range []string{
 		`rule 1: there is no "entitty"; did you mean "entity"?`, `rule 1: mode must be one of never, destructive, writes, always, not "sometimes"`,
-		"rule 2: mode is missing", `rule 2: rows must be a whole number from 1 on, not "many"`, `rule 2: operation must be create, update, delete`, "rule 3: an operation's id stands alone",
+		"rule 2: mode is missing", `rule 2: rows must be a whole number of at least 1, not "many"`, `rule 2: operation must be create, update, delete`, "rule 3: an operation's id excludes entity and rows",
 	} {
 		require.ErrorContains(t, err, want)
 	}

@@ -33,7 +33,7 @@ type Form struct {
 func FormQuestion(key, message string, form json.RawMessage) Question {
 	params, err := json.Marshal(map[string]any{"message": message, "requestedSchema": form})
 	if err != nil {
-		panic(fmt.Sprintf("ask: the form of %q is no JSON: %v", key, err))
+		panic(fmt.Sprintf("ask: the form of %q is not JSON: %v", key, err))
 	}
 	return Question{Key: key, Method: Elicitation, Params: params}
 }
@@ -53,18 +53,18 @@ func Elicit(ctx context.Context, key, message string, form json.RawMessage) (For
 func DecodeForm(answer, form json.RawMessage) (Form, error) {
 	members, err := exact.Members(answer)
 	if err != nil {
-		return Form{}, malformed(Elicitation, "", err.Error())
+		return Form{}, invalidAnswer(Elicitation, "", err.Error())
 	}
 	f := Form{Content: members["content"]}
 	if raw := members["action"]; raw != nil && json.Unmarshal(raw, &f.Action) != nil {
-		return Form{}, malformed(Elicitation, "/action", "it is not a string")
+		return Form{}, invalidAnswer(Elicitation, "/action", "it is not a string")
 	}
 	switch f.Action {
 	case Decline, Cancel:
 		return Form{Action: f.Action}, nil
 	case Accept:
 	default:
-		return Form{}, malformed(Elicitation, "/action", fmt.Sprintf("%q is no action; it must be accept, decline or cancel", shortened(string(f.Action))))
+		return Form{}, invalidAnswer(Elicitation, "/action", fmt.Sprintf("%q is not an action; it must be accept, decline or cancel", shortened(string(f.Action))))
 	}
 	if len(f.Content) == 0 || string(f.Content) == "null" {
 		f.Content = json.RawMessage("{}")
@@ -72,7 +72,7 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 	if err := schema.Check(form, f.Content); err != nil {
 		wrong := fault.From(err)
 		if wrong.Code == fault.InvalidPayload {
-			return Form{}, malformed(Elicitation, "/content"+wrong.Path, wrong.Message)
+			return Form{}, invalidAnswer(Elicitation, "/content"+wrong.Path, wrong.Message)
 		}
 		return Form{}, wrong
 	}
@@ -80,7 +80,7 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 }
 
 // Text asks the client's model to go on after a user's message, in at most tokens
-// tokens, and gives the text of its answer.
+// tokens, and returns the text of its answer.
 func Text(ctx context.Context, key, message string, tokens int) (string, error) {
 	got, err := All(ctx, TextQuestion(key, message, tokens))
 	if err != nil {
@@ -115,7 +115,7 @@ func DecodeText(answer json.RawMessage) (string, error) {
 	if json.Unmarshal(m.Content, &blocks) != nil {
 		var one block
 		if json.Unmarshal(m.Content, &one) != nil {
-			return "", malformed(Sampling, "/content", "there is no content")
+			return "", invalidAnswer(Sampling, "/content", "there is no content")
 		}
 		blocks = []block{one}
 	}
@@ -128,7 +128,7 @@ func DecodeText(answer json.RawMessage) (string, error) {
 		}
 	}
 	if !found {
-		return "", malformed(Sampling, "/content", "there is no text in it")
+		return "", invalidAnswer(Sampling, "/content", "it has no text")
 	}
 	return text.String(), nil
 }
@@ -160,11 +160,11 @@ func DecodeRoots(answer json.RawMessage) ([]Root, error) {
 		return nil, err
 	}
 	if r.Roots == nil {
-		return nil, malformed(Roots, "/roots", "the roots are missing")
+		return nil, invalidAnswer(Roots, "/roots", "the roots are missing")
 	}
 	for i, root := range *r.Roots {
 		if root.URI == "" {
-			return nil, malformed(Roots, fmt.Sprintf("/roots/%d/uri", i), "the uri is missing")
+			return nil, invalidAnswer(Roots, fmt.Sprintf("/roots/%d/uri", i), "the uri is missing")
 		}
 	}
 	return *r.Roots, nil
@@ -172,18 +172,18 @@ func DecodeRoots(answer json.RawMessage) ([]Root, error) {
 
 func decode(method string, answer json.RawMessage, into any) error {
 	if answer = bytes.TrimSpace(answer); len(answer) == 0 || answer[0] != '{' {
-		return malformed(method, "", "it is no object")
+		return invalidAnswer(method, "", "it is not an object")
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return malformed(method, "", err.Error())
+		return invalidAnswer(method, "", err.Error())
 	}
 	return nil
 }
 
-// malformed is the fault of an answer that is none.
-func malformed(method, path, why string) error {
-	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not one: %s", method, why).
-		WithHint("The client has to answer as the protocol says.").WithPath(path)
+// invalidAnswer is the fault of an answer that does not follow the protocol.
+func invalidAnswer(method, path, why string) error {
+	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not valid: %s", method, why).
+		WithHint("The client must answer as the protocol specifies.").WithPath(path)
 }
 
 func shortened(s string) string {

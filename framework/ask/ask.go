@@ -83,12 +83,12 @@ func Waits(err error) []Question {
 // that it takes such questions.
 type Unable struct{ Question Question }
 
-func (u *Unable) Error() string { return "ask: the client takes no " + u.Question.Method }
+func (u *Unable) Error() string { return "ask: the client does not support " + u.Question.Method }
 
 // Refuse is the fault of a client that cannot be asked.
 func Refuse(q Question) error {
-	return fault.Newf(fault.CapabilityUnsupported, "the client did not declare that it can be asked by %s", q.Method).
-		WithHint("Call from a client that can, or in a way that needs no answer.").Because(&Unable{q})
+	return fault.Newf(fault.CapabilityUnsupported, "the client did not declare support for %s", q.Method).
+		WithHint("Call from a client that supports it, or in a way that needs no answer.").Because(&Unable{q})
 }
 
 // IsUnable returns the question that a client could not be asked; ok is false for any
@@ -189,7 +189,7 @@ func All(ctx context.Context, questions ...Question) ([]json.RawMessage, error) 
 	for i, q := range questions {
 		switch {
 		case q.Key == "" || keys[q.Key]:
-			panic(fmt.Sprintf("ask: the key %q is empty or stands twice", q.Key))
+			panic(fmt.Sprintf("ask: the key %q is empty or used twice", q.Key))
 		case q.Method != Elicitation && q.Method != Sampling && q.Method != Roots:
 			panic("ask: no client is asked by " + q.Method)
 		case len(q.Params) == 0:

@@ -1,4 +1,4 @@
-// Package ask is how the server's side asks the client that made a call: its user
+// Package ask lets the server's side ask the client that made a call: its user
 // (elicitation), its model (sampling), or for its roots. Surfaces put a Client into
 // the context of a call; handlers, prompts and the run use it.
 //
@@ -9,8 +9,8 @@
 //
 // A client of the older protocol versions is asked while the call waits. One of
 // 2026-07-28 gets the questions as the result of its call, and calls again with the
-// answers: then Ask gives the fault input_required, which ends the call, and the
-// handler is entered anew, where Ask gives the answer at once. So whoever asks
+// answers: then Ask returns the fault input_required, which ends the call, and the
+// handler is called again, where Ask returns the answer at once. So whoever asks
 // returns the error as it is, asks under the same key each time, and asks before it
 // does what cannot be taken back.
 //

@@ -1,4 +1,4 @@
-// Package auth says who calls: the principal, its scopes and its sets.
+// Package auth describes the caller: the principal, its scopes and its sets.
 //
 // What belongs here: the Principal, its carriage in a context, and set patterns.
 // What must never: how a principal is proven (tokens, OAuth), which is a

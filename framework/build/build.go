@@ -1,4 +1,4 @@
-// Package build says which build of a program runs: toolVersion in the contract.
+// Package build identifies the build of a program: toolVersion in the contract.
 //
 // What belongs here: the version of the build. What must never: that of the contract
 // (catalog.SchemaVersion).

@@ -28,7 +28,7 @@ var ErrNotObject = errors.New("it is not a JSON object")
 type Repeated struct{ Path string } // JSON Pointer of the member
 
 // Error implements error.
-func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " stands there twice" }
+func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " appears twice" }
 
 // Members returns the members of an object by their exact names, with their values as
 // they stand there. It ends in ErrNotObject, or in a *Repeated of any depth.
@@ -62,7 +62,7 @@ func Once(text []byte) error {
 type scanner struct {
 	text     []byte
 	at       int
-	way      []string // to where it is
+	path     []string // to where it is
 	repeated []string // the way to the first name that stands twice
 }
 
@@ -98,9 +98,9 @@ func (s *scanner) value() {
 
 // step passes a member's value or an element, and the comma behind it.
 func (s *scanner) step(name string) {
-	s.way = append(s.way, name)
+	s.path = append(s.path, name)
 	s.value()
-	s.way = s.way[:len(s.way)-1]
+	s.path = s.path[:len(s.path)-1]
 	if s.next() == ',' {
 		s.at++
 	}
@@ -111,7 +111,7 @@ func (s *scanner) object() {
 	for s.at++; s.next() != '}'; {
 		name := s.string()
 		if seen.add(name) && s.repeated == nil {
-			s.repeated = append(append([]string(nil), s.way...), name)
+			s.repeated = append(append([]string(nil), s.path...), name)
 		}
 		s.next()
 		s.at++ // the colon

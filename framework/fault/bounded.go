@@ -8,15 +8,15 @@ import (
 // What is passed on of a fault that another process sent, in bytes. The details count
 // as JSON.
 const (
-	maxMessage = 16 << 10
-	maxText    = 4 << 10 // of hint, path and source
-	maxCode    = 100     // of a code that is not in the registry
-	maxAbout   = 128 << 10
+	maxMessage      = 16 << 10
+	maxText         = 4 << 10 // of hint, path and source
+	maxCode         = 100     // of a code that is not in the registry
+	maxDetailsBytes = 128 << 10
 )
 
 // MaxBytes is how long the JSON of a fault of Bounded is at most, however much of its
 // texts is escaped.
-const MaxBytes = 6*(maxMessage+3*maxText) + maxAbout + 1<<10
+const MaxBytes = 6*(maxMessage+3*maxText) + maxDetailsBytes + 1<<10
 
 // Bounded returns the fault with its texts cut to what may be passed on, and without
 // details that are larger.
@@ -27,7 +27,7 @@ func (f *Fault) Bounded() *Fault {
 		*text = clip(*text, maxText)
 	}
 	if f.Details != nil {
-		if raw, err := json.Marshal(f.Details); err != nil || len(raw) > maxAbout {
+		if raw, err := json.Marshal(f.Details); err != nil || len(raw) > maxDetailsBytes {
 			b.Details = nil
 		}
 	}
@@ -44,9 +44,9 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 }
 
-// undetailed reads what is too long to be a fault of Bounded, without its details: they
+// decodeWithoutDetails reads what is too long to be a fault of Bounded, without its details: they
 // can take fifty times their text once they are decoded.
-func undetailed(raw json.RawMessage) (*Fault, error) {
+func decodeWithoutDetails(raw json.RawMessage) (*Fault, error) {
 	var f struct {
 		Fault
 		Ignored ignored `json:"details"`

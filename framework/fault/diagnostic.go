@@ -28,15 +28,16 @@ const (
 	ClassLimit = classLimit
 )
 
-// ofRuns end a run that threw nothing: somebody has to agree to it, or has it already.
-var ofRuns = []Code{ApprovalRequired, ApprovalDenied, PlanStale, InProgress, OutcomeUnknown}
+// runLevelCodes are the codes of runs that threw nothing: they need approval, or another
+// caller holds them.
+var runLevelCodes = []Code{ApprovalRequired, ApprovalDenied, PlanStale, InProgress, OutcomeUnknown}
 
 // Diagnostic is the code's name among the diagnostics of codemode-run-spec: what
 // a script threw or let through is an uncaught exception, whatever it was; limits
 // have one name; the rest keep their own.
 func (e Entry) Diagnostic() string {
 	switch {
-	case slices.Contains(ofRuns, e.Code):
+	case slices.Contains(runLevelCodes, e.Code):
 		return strings.ToUpper(string(e.Code))
 	case e.Code == JavaScriptError:
 		return DiagnosticUncaught

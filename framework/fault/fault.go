@@ -174,7 +174,7 @@ func CodeOf(err error) Code {
 // unknown code becomes internal. One of more than MaxBytes is Bounded, without details.
 func Decode(raw json.RawMessage) (*Fault, error) {
 	if len(raw) > MaxBytes {
-		short, err := undetailed(raw)
+		short, err := decodeWithoutDetails(raw)
 		if err != nil {
 			return nil, fmt.Errorf("fault: %w", err)
 		}

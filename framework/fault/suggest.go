@@ -14,7 +14,7 @@ func Nearest(word string, candidates []string) string {
 	}
 	best, bestDistance := "", maxWord
 	for _, c := range candidates {
-		a, b := differing(strings.ToLower(word), strings.ToLower(c))
+		a, b := distinctParts(strings.ToLower(word), strings.ToLower(c))
 		limit := tolerance(max(len(a), len(b)))
 		if swapped(a, b) {
 			limit = 1
@@ -29,7 +29,7 @@ func Nearest(word string, candidates []string) string {
 	}
 	begun := ""
 	for _, c := range candidates {
-		if a, b := differing(strings.ToLower(word), strings.ToLower(c)); len(a) >= minBeginning && strings.HasPrefix(b, a) {
+		if a, b := distinctParts(strings.ToLower(word), strings.ToLower(c)); len(a) >= minBeginning && strings.HasPrefix(b, a) {
 			if begun != "" {
 				return ""
 			}
@@ -62,18 +62,18 @@ func swapped(a, b string) bool {
 	return len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
-var joints = strings.NewReplacer("_", "", "-", "", " ", "", "$", "")
+var wordSeparators = strings.NewReplacer("_", "", "-", "", " ", "", "$", "")
 
-// differing leaves out of two paths the steps that they share, which say nothing of
-// how near they are, and the signs between words.
-func differing(a, b string) (string, string) {
+// distinctParts removes from two paths the steps that they share, which do not say how
+// near they are, and the separators between words.
+func distinctParts(a, b string) (string, string) {
 	shared := 0
 	for i := 0; i < len(a) && i < len(b) && a[i] == b[i]; i++ {
 		if strings.IndexByte("/:.", a[i]) >= 0 {
 			shared = i + 1
 		}
 	}
-	return joints.Replace(a[shared:]), joints.Replace(b[shared:])
+	return wordSeparators.Replace(a[shared:]), wordSeparators.Replace(b[shared:])
 }
 
 // singular undoes the plural of words in -y, which is too far from them otherwise.
@@ -84,8 +84,8 @@ func singular(word string) string {
 	return word
 }
 
-// DidYouMean gives `; did you mean "x"?` for the nearest candidate, "" without
-// one, to stand behind a message.
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, to append to
+// a message; "" without one.
 func DidYouMean(word string, candidates []string) string {
 	if n := Nearest(word, candidates); n != "" {
 		return `; did you mean "` + n + `"?`

@@ -176,7 +176,7 @@ func (l Log) Append(ctx context.Context, r Record) {
 		"created", r.Created, "updated", r.Updated, "deleted", r.Deleted, "ms", r.Duration.Milliseconds())
 }
 
-// Both gives records to two sinks.
+// Both passes records to two sinks.
 type Both [2]Sink
 
 var _ Sink = Both{}

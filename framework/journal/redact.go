@@ -63,7 +63,7 @@ type Redactor struct {
 
 // NewRedactor makes one that knows more patterns, as package regexp has them: what
 // matches is taken out, or the parts in groups where a pattern has groups. The error
-// names every pattern that is none, or that matches a text without anything in it.
+// names every pattern that is not valid, or that matches the empty string.
 func NewRedactor(patterns []string) (*Redactor, error) {
 	r := &Redactor{}
 	var wrong []string
@@ -71,9 +71,9 @@ func NewRedactor(patterns []string) (*Redactor, error) {
 		shape, err := regexp.Compile(p)
 		switch {
 		case err != nil:
-			wrong = append(wrong, fmt.Sprintf("%q is no regular expression: %v", p, err))
+			wrong = append(wrong, fmt.Sprintf("%q is not a regular expression: %v", p, err))
 		case shape.MatchString(""):
-			wrong = append(wrong, fmt.Sprintf("%q matches everywhere", p))
+			wrong = append(wrong, fmt.Sprintf("%q matches the empty string", p))
 		default:
 			r.own = append(r.own, shape)
 		}
@@ -114,7 +114,7 @@ func (r *Redactor) Text(text string) (string, int) {
 	}
 	if s := r.fields.Load(); s != nil {
 		var more int
-		text, more = s.take(text, strings.ToLower(text))
+		text, more = s.redact(text, strings.ToLower(text))
 		n += more
 	}
 	return text, n
@@ -126,7 +126,7 @@ func (r *Redactor) shapes(text string) (string, int) {
 	lower := strings.ToLower(text)
 	for i := range secrets {
 		var found int
-		text, found = secrets[i].take(text, lower)
+		text, found = secrets[i].redact(text, lower)
 		n += found
 	}
 	if digits(text) >= leastDigits {
@@ -143,14 +143,14 @@ func (r *Redactor) shapes(text string) (string, int) {
 	}
 	for _, shape := range r.own {
 		var found int
-		text, found = cut(shape, text)
+		text, found = redactMatches(shape, text)
 		n += found
 	}
 	return text, n
 }
 
-// take takes a secret out of a text that is given in lower case too.
-func (s *secret) take(text, lower string) (string, int) {
+// redact takes a secret out of a text that is given in lower case too.
+func (s *secret) redact(text, lower string) (string, int) {
 	if !slices.ContainsFunc(s.marks, func(m string) bool { return strings.Contains(lower, m) }) {
 		return text, 0
 	}
@@ -166,8 +166,8 @@ func (s *secret) take(text, lower string) (string, int) {
 	return s.shape.ReplaceAllString(text, s.keep+Redacted), n
 }
 
-// cut takes out what an app's own pattern matches, or its groups.
-func cut(shape *regexp.Regexp, text string) (string, int) {
+// redactMatches takes out what an app's own pattern matches, or its groups.
+func redactMatches(shape *regexp.Regexp, text string) (string, int) {
 	found := shape.FindAllStringSubmatchIndex(text, -1)
 	if found == nil {
 		return text, 0
@@ -196,15 +196,15 @@ func cut(shape *regexp.Regexp, text string) (string, int) {
 // JSON returns JSON text without the secrets in its strings and numbers, and how many
 // there were. It stays JSON. Values of sensitive fields are not looked for: they
 // stand in no result.
-func (r *Redactor) JSON(raw []byte) ([]byte, int) { return within(raw, r.shapes) }
+func (r *Redactor) JSON(raw []byte) ([]byte, int) { return redactValues(raw, r.shapes) }
 
-// Telling is JSON for what is said about a failure, whose texts may quote what somebody
+// FailureJSON is JSON for what is said about a failure, whose texts may quote what somebody
 // sent: in each of them values of sensitive fields are looked for too.
-func (r *Redactor) Telling(raw []byte) ([]byte, int) { return within(raw, r.Text) }
+func (r *Redactor) FailureJSON(raw []byte) ([]byte, int) { return redactValues(raw, r.Text) }
 
-// within takes out of the strings and numbers of JSON text what shapes finds, and
+// redactValues takes out of the strings and numbers of JSON text what shapes finds, and
 // values of members that are secret by their names.
-func within(raw []byte, shapes func(string) (string, int)) ([]byte, int) {
+func redactValues(raw []byte, shapes func(string) (string, int)) ([]byte, int) {
 	if _, n := shapes(string(raw)); n == 0 {
 		return raw, 0
 	}

@@ -72,8 +72,8 @@ func TestRedactWhatTheAppKnows(t *testing.T) {
 		require.Positive(t, n)
 	}
 	_, err = journal.NewRedactor([]string{"(", "a*", "fine"})
-	require.ErrorContains(t, err, `"(" is no regular expression`)
-	require.ErrorContains(t, err, `"a*" matches everywhere`)
+	require.ErrorContains(t, err, `"(" is not a regular expression`)
+	require.ErrorContains(t, err, `"a*" matches the empty string`)
 }
 
 func TestRedactJSON(t *testing.T) {
@@ -98,11 +98,11 @@ func TestRedactWhatIsTold(t *testing.T) {
 	r, err := journal.NewRedactor(nil)
 	require.NoError(t, err)
 	r.Hide([]string{"pin", "code"})
-	got, n := r.Telling([]byte(`{"code":"javascript_error","causes":["at pin: \"1234\"","code=5678 and Bearer abcdefgh12345678"],"apiKey":"abcd"}`))
+	got, n := r.FailureJSON([]byte(`{"code":"javascript_error","causes":["at pin: \"1234\"","code=5678 and Bearer abcdefgh12345678"],"apiKey":"abcd"}`))
 	require.Equal(t, `{"code":"javascript_error","causes":["at pin: \"[redacted]\"","code=[redacted] and Bearer [redacted]"],"apiKey":"[redacted]"}`, string(got))
 	require.Equal(t, 4, n)
 	var general *journal.Redactor
-	got, n = general.Telling([]byte(`{"code":"x"}`))
+	got, n = general.FailureJSON([]byte(`{"code":"x"}`))
 	require.Equal(t, `{"code":"x"}`, string(got))
 	require.Zero(t, n)
 }

@@ -16,7 +16,7 @@ import (
 // say context.Canceled, and context.Cause gives the cause for all of them.
 func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
-	c := &clock{Context: inner, parent: above(ctx), left: limit}
+	c := &clock{Context: inner, parent: clockOf(ctx), left: limit}
 	c.up = func() {
 		c.mu.Lock()
 		c.over = c.pauses == 0 && !time.Now().Before(c.end)
@@ -40,7 +40,7 @@ func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context
 // Pause stops the clocks that ctx is under until resume is called. Several may
 // pause them at a time.
 func Pause(ctx context.Context) (resume func()) {
-	first := above(ctx)
+	first := clockOf(ctx)
 	for c := first; c != nil; c = c.parent {
 		c.pause()
 	}
@@ -56,7 +56,7 @@ func Pause(ctx context.Context) (resume func()) {
 
 type clockKey struct{}
 
-func above(ctx context.Context) *clock {
+func clockOf(ctx context.Context) *clock {
 	c, _ := ctx.Value(clockKey{}).(*clock)
 	return c
 }
@@ -102,7 +102,7 @@ func (c *clock) resume() {
 // that does, has no clock of its own, and would not end while this one stands still.
 func Deadline(ctx context.Context) (end time.Time, ok bool) {
 	end, ok = ctx.Deadline()
-	for c := above(ctx); c != nil; c = c.parent {
+	for c := clockOf(ctx); c != nil; c = c.parent {
 		if own := c.ends(); !ok || own.Before(end) {
 			end, ok = own, true
 		}

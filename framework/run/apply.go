@@ -24,20 +24,20 @@ const ScopeApprove = "koan:approve"
 // mayApprove reports whether a principal may decide about plans.
 func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, ScopeApprove) }
 
-// KeepPlans gives the engine what keeps plans, before the first call.
+// KeepPlans sets the engine's keeper of plans, before the first call.
 func (e *Engine) KeepPlans(p Plans) { e.plans = p }
 
 // KeepsPlans reports whether runs can be approved here.
 func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
 
-// FindPlan returns a plan to somebody who may decide about it, and to who made it. For
-// others there is none.
+// FindPlan returns a plan to a principal who may decide on it or made it. For others
+// it does not exist.
 func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
 	if !e.KeepsPlans() {
 		return nil, noPlan(id)
 	}
 	p, err := e.plan(ctx, id)
-	if err == nil && !p.own(by) && !(mayApprove(by) && p.visible(by)) {
+	if err == nil && !p.isOwnedBy(by) && !(mayApprove(by) && p.isVisibleTo(by)) {
 		return nil, noPlan(id)
 	}
 	return p, err
@@ -49,7 +49,7 @@ func (e *Engine) plan(ctx context.Context, id string) (*Plan, error) {
 	if errors.Is(err, ErrNoPlan) {
 		return nil, noPlan(id)
 	}
-	return p, unplanned(err)
+	return p, plansFault(err)
 }
 
 // WaitingPlans returns the plans that a principal may decide about, the oldest first,
@@ -64,9 +64,9 @@ func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, 
 	const most = 1000
 	found, err := e.plans.WaitingPlans(ctx, most)
 	if err != nil {
-		return nil, unplanned(err)
+		return nil, plansFault(err)
 	}
-	return slices.DeleteFunc(found, func(p *Plan) bool { return !p.visible(by) }), nil
+	return slices.DeleteFunc(found, func(p *Plan) bool { return !p.isVisibleTo(by) }), nil
 }
 
 // Verdict is a decision about a plan.
@@ -85,7 +85,7 @@ type Verdict struct {
 // may not approve it gets approval_required while it waits, and its result once somebody
 // has agreed to it.
 func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outcome, error) {
-	v.Plan = e.answered(ctx, v)
+	v.Plan = e.planToApply(ctx, v)
 	if err := e.Admit(ctx, v); err != nil {
 		return nil, nil, err
 	}
@@ -120,17 +120,17 @@ func (e *Engine) Admit(ctx context.Context, v Verdict) error {
 func (e *Engine) admitYes(ctx context.Context, p *Plan, by auth.Principal) error {
 	switch p.State {
 	case PlanDenied:
-		return denied(p, "somebody refused this plan before")
+		return denied(p, "this plan was already denied")
 	case PlanReplaced:
-		return e.replaced(ctx, p, by)
+		return e.replacedFault(ctx, p, by)
 	}
 	return nil
 }
 
-// replaced is the fault of a decision about a plan in whose place another one stands. It
+// replacedFault is the fault of a decision about a plan in whose place another one stands. It
 // names that one to whoever may see it.
-func (e *Engine) replaced(ctx context.Context, p *Plan, by auth.Principal) error {
-	f := fault.Newf(fault.PlanStale, "plan %s is over: when it was applied, its run had something else to ask, or more", p.ID).
+func (e *Engine) replacedFault(ctx context.Context, p *Plan, by auth.Principal) error {
+	f := fault.Newf(fault.PlanStale, "plan %s is no longer valid: when it was applied, its run needed approval for something else, or for more", p.ID).
 		WithHint("Make the plan again.").WithDetails(map[string]any{"replaced": p.ID})
 	next, err := e.FindPlan(ctx, p.ReplacedBy, by)
 	switch {
@@ -139,13 +139,13 @@ func (e *Engine) replaced(ctx context.Context, p *Plan, by auth.Principal) error
 	case err != nil:
 		return err
 	}
-	return f.WithHint("Plan %s stands in its place: look at that one, and decide about it under its own id.", next.ID).
+	return f.WithHint("Plan %s has replaced it: review that plan, and decide on it under its own id.", next.ID).
 		WithDetails(map[string]any{"replaced": p.ID, "planId": next.ID, "state": next.State})
 }
 
-// answered is the plan of a verdict, or the one that has replaced it where the client has
+// planToApply is the plan of a verdict, or the one that has replaced it where the client has
 // an answer about that: it was asked while it applied the first.
-func (e *Engine) answered(ctx context.Context, v Verdict) *Plan {
+func (e *Engine) planToApply(ctx context.Context, v Verdict) *Plan {
 	if v.Plan.State != PlanReplaced || !slices.Contains(ask.Answered(ctx), questionKey(v.Plan.ReplacedBy)) {
 		return v.Plan
 	}
@@ -159,7 +159,7 @@ func (e *Engine) answered(ctx context.Context, v Verdict) *Plan {
 func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) {
 	moved, err := e.plans.MovePlan(ctx, v.Plan.ID, PlanWaiting, PlanDenied, v.By.Subject)
 	if err != nil {
-		return "", unplanned(err)
+		return "", plansFault(err)
 	}
 	if moved {
 		return e.recordDenied(ctx, v), nil
@@ -169,19 +169,19 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) 
 	case err != nil:
 		return "", err
 	case now.State == PlanReplaced:
-		return "", e.replaced(ctx, now, v.By)
+		return "", e.replacedFault(ctx, now, v.By)
 	}
-	return "", fault.New(fault.Conflict, "this plan does not wait for an answer any more").
+	return "", fault.New(fault.Conflict, "this plan is no longer waiting for a decision").
 		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
 }
 
-// adopt makes the run go on where a plan stands: one that is applied, or one about
+// continueFromPlan makes the run go on where a plan stands: one that is applied, or one about
 // which the client of this call was asked in the call before.
-func (r *Run) adopt(ctx context.Context, out *Outcome) error {
+func (r *Run) continueFromPlan(ctx context.Context, out *Outcome) error {
 	p := r.request.plan
 	if p == nil {
 		var err error
-		if p, err = r.resumed(ctx); p == nil {
+		if p, err = r.resumedPlan(ctx); p == nil {
 			return err
 		}
 	}
@@ -191,7 +191,7 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	r.use(tape)
+	r.useTape(tape)
 	r.outside, r.sets = p.Made, slices.Clone(p.Request.Sets)
 	asked := slices.Contains(ask.Answered(ctx), questionKey(p.ID))
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
@@ -205,11 +205,11 @@ func (r *Run) adopt(ctx context.Context, out *Outcome) error {
 	return nil
 }
 
-// resumed returns the plan that the client of this call brings an answer for, nil for
+// resumedPlan returns the plan that the client of this call brings an answer for, nil for
 // none; where another plan has replaced that, the client is asked about it. The surface
 // vouches that the client was asked, and for the same call; whose the plan is, and of
 // what, is looked at nevertheless.
-func (r *Run) resumed(ctx context.Context) (*Plan, error) {
+func (r *Run) resumedPlan(ctx context.Context) (*Plan, error) {
 	if r.guard == nil {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func (r *Run) resumed(ctx context.Context) (*Plan, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case !p.own(r.principal) || p.Request.Operation != r.op.ID.String() || !sameJSON(p.Request.Input, r.request.Input):
+		case !p.isOwnedBy(r.principal) || p.Request.Operation != r.op.ID.String() || !sameJSON(p.Request.Input, r.request.Input):
 			return nil, noPlan(id)
 		case p.State != PlanApplied && p.State != PlanDenied:
 			err = p.admitCatalog(r.request.View.Snapshot())
@@ -240,7 +240,7 @@ func (p *Plan) admitCatalog(now *catalog.Snapshot) error {
 	if p.Request.CatalogVersion == now.Version() {
 		return nil
 	}
-	return fault.New(fault.PlanStale, "the plan was made for another catalog: by another version of the app, or under other settings of what it offers").
+	return fault.New(fault.PlanStale, "the plan was made for a different catalog: by another version of the app, or with different settings of what it offers").
 		WithHint("Apply it with the build of the app and of its plugins that made it, and with the same codeMode.enabled, codeMode.faces, journal.expose and plugins.*; or make the plan again.").
 		WithDetails(map[string]any{"planId": p.ID, "madeFor": p.Request.CatalogVersion, "catalog": now.Version()})
 }
@@ -291,7 +291,7 @@ func (e *Engine) redactText(text string) string {
 func ApprovePlan(ctx context.Context, p *Plan) (json.RawMessage, *Outcome, error) {
 	c := currentCall(ctx)
 	if c == nil || c.attempt != nil || c.opened != nil {
-		return nil, nil, fault.New(fault.Internal, "only a code operation applies a plan, and no run of its own")
+		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run can apply a plan")
 	}
 	out, outcome, err := c.engine.Approve(ctx, Verdict{Plan: p, By: c.request.Principal, Surface: c.request.Surface, Snapshot: c.request.View.Snapshot()})
 	c.applied = outcome

@@ -149,7 +149,7 @@ func (a *Attempt) closed() error {
 	return a.end
 }
 
-// finish notes the first reason to end the attempt and gives it back. A commit
+// finish notes the first reason to end the attempt and returns it. A commit
 // may find one after the attempt was closed.
 func (a *Attempt) finish(err error) error {
 	a.mu.Lock()
@@ -188,7 +188,7 @@ func (a *Attempt) trace() (calls []CallRecord, sdk int) {
 // Within runs fn in the attempt's transaction on a set, which begins at the
 // first such call, under a savepoint: a failing fn leaves nothing half-done.
 // With atomic: false the transaction is the call's own and commits with it.
-// write tells that fn may write. It is for handlers of Serial operations, in the
+// write reports that fn may write. It is for handlers of Serial operations, in the
 // context they got.
 func Within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
 	c := currentCall(ctx)
@@ -204,7 +204,7 @@ func Within(ctx context.Context, store Store, set string, write bool, fn func(co
 }
 
 func (a *Attempt) within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
-	if err := a.enter(ctx, set); err != nil {
+	if err := a.enterSet(ctx, set); err != nil {
 		return err
 	}
 	j, err := a.join(ctx, store, set)

@@ -25,7 +25,7 @@ const (
 type budget struct {
 	run, all int64
 	held     atomic.Int64 // by all runs
-	churn    atomic.Int64 // of large inputs and outputs since the garbage was collected
+	garbage  atomic.Int64 // of large inputs and outputs since the garbage was collected
 }
 
 // account is what one run holds of the budget.
@@ -78,7 +78,7 @@ func runHoldsTooMuch(most int64) *fault.Fault {
 // serverHoldsTooMuch is not the run's own doing: the same run may succeed when others
 // have ended.
 func serverHoldsTooMuch(most int64) *fault.Fault {
-	return fault.Newf(fault.MemoryExceeded, "the server holds as much as it may for all runs together: %d bytes (run.maxTotalMb)", most).
+	return fault.Newf(fault.MemoryExceeded, "the server already holds the %d bytes that it may hold for all runs together (run.maxTotalMb)", most).
 		WithRetry(fault.Safe).WithHint("Try again when other runs have ended, or do less in one run.").
 		WithDetails(map[string]any{"limit": "server", "limitBytes": most})
 }
@@ -125,8 +125,8 @@ func (a *Attempt) Release(n int) {
 // Room is how many more bytes Hold would count now.
 func (a *Attempt) Room() int { return int(a.run.account.free()) }
 
-// drop ends the attempt's share.
-func (a *Attempt) drop() {
+// dropShare ends the attempt's share.
+func (a *Attempt) dropShare() {
 	s := &a.share
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,10 +136,10 @@ func (a *Attempt) drop() {
 	}
 }
 
-// use takes a tape, and counts what is on it.
-func (r *Run) use(t Tape) {
+// useTape takes a tape, and counts what is on it.
+func (r *Run) useTape(t Tape) {
 	if m, ok := t.(*memoryTape); ok {
-		m.bill(r.account)
+		m.attachAccount(r.account)
 	}
 	r.tape = t
 }
@@ -154,15 +154,15 @@ const (
 // large is how long an input or output must be to count for that, in bytes.
 const large = 256 << 10
 
-// passed notes that a call took and gave so many bytes. What a large text becomes on its
+// noteGarbage counts the bytes of a call's input and output. What a large text becomes on its
 // way to the database and back is several times its size, and garbage as soon as the call
 // is over: by itself Go would collect it only when the heap has doubled.
-func (b *budget) passed(n int) {
+func (b *budget) noteGarbage(n int) {
 	if n < large {
 		return
 	}
-	total := b.churn.Add(int64(n))
-	if total < collectEvery || total < liveHeap()/collectShare || !b.churn.CompareAndSwap(total, 0) {
+	total := b.garbage.Add(int64(n))
+	if total < collectEvery || total < liveHeap()/collectShare || !b.garbage.CompareAndSwap(total, 0) {
 		return
 	}
 	runtime.GC()

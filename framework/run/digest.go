@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Digest gives "sha256:" and the hex digest of some bytes.
+// Digest returns "sha256:" and the hex digest of b.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return digestText(sum[:])

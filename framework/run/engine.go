@@ -113,7 +113,7 @@ func NewEngine(o Options) *Engine {
 	return e
 }
 
-// KeepKeys gives the engine the ledger of runs with an idempotency key, before the
+// KeepKeys sets the engine's ledger of runs with an idempotency key, before the
 // first call.
 func (e *Engine) KeepKeys(l Ledger) { e.ledger = l }
 
@@ -181,7 +181,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r, err := e.newRun(ctx, newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: asIs})
+	r, err := e.newRun(ctx, newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: singleCallReply})
 	if err != nil {
 		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
@@ -203,8 +203,10 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	return out, outcome, nil
 }
 
-// asIs is the reply of a run of one call.
-func asIs(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }
+// singleCallReply is the reply of a run of one call.
+func singleCallReply(ret Return, _ *Outcome, err error) (json.RawMessage, error) {
+	return ret.Result, err
+}
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
 	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
@@ -271,15 +273,15 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
-	r.use(NewTape())
+	r.useTape(NewTape())
 	if g := replaying(ctx); g != nil {
 		r.again, r.spec.DryRun = g, true
-		r.use(g.tape)
+		r.useTape(g.tape)
 	}
 	if req.plan != nil {
 		r.ID = req.plan.ID
 	}
-	r.guard = r.guarded()
+	r.guard = r.newGuard()
 	return r, e.admitApproval(r)
 }
 
@@ -292,16 +294,16 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	start := time.Now()
 	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 	ctx, over := a.observedCall(ctx, id, at)
-	out, err := e.admitted(ctx, c, id)
+	out, err := e.admitAndCall(ctx, c, id)
 	if err != nil && !Ends(err) {
 		f := faultOf(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
 	over(err)
-	e.budget.passed(len(input) + len(out))
+	e.budget.noteGarbage(len(input) + len(out))
 	a.note(c.trace(id, start, err))
-	a.keep(c, id, start, len(out), err)
+	a.keepCall(c, id, start, len(out), err)
 	return out, err
 }
 
@@ -312,8 +314,8 @@ func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
 	}
 }
 
-// admitted authorises, validates and makes the call.
-func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
+// admitAndCall authorises, validates and makes the call.
+func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
 	r, view := c.attempt.run, c.request.View
 	if err := e.authorize(c, id); err != nil {
 		return nil, err
@@ -327,22 +329,22 @@ func (e *Engine) admitted(ctx context.Context, c *call, id catalog.ID) (json.Raw
 		return nil, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
-		if err := c.attempt.enter(ctx, set); err != nil {
+		if err := c.attempt.enterSet(ctx, set); err != nil {
 			return nil, err
 		}
 	}
 	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
 	}
-	ctx = c.asking(context.WithValue(ctx, callKey{}, c))
+	ctx = c.withClient(context.WithValue(ctx, callKey{}, c))
 	if c.op.Serial {
-		return e.serial(ctx, c)
+		return e.callSerially(ctx, c)
 	}
-	return e.outside(ctx, c)
+	return e.callOutside(ctx, c)
 }
 
 // authorize finds the operation of a call as its caller sees it. What is hidden on the
-// caller's surface is unknown; the app's own code is told of the scope that is missing.
+// caller's surface is unknown; the app's own code gets the scope that is missing.
 func (e *Engine) authorize(c *call, id catalog.ID) error {
 	r, view := c.attempt.run, c.request.View
 	op := view.Snapshot().Operation(id)
@@ -351,8 +353,8 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	}
 	c.op = op
 	if !r.permits(id) {
-		return fault.Newf(fault.ToolNotFound, "`only` leaves %s out of this run", view.Snapshot().ToolName(id)).
-			WithHint("Call what `only` names, or name more there.")
+		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
+			WithHint("Call only what `only` names, or add to it.")
 	}
 	if missing := r.principal.Missing(op.Needs()); missing != "" {
 		return forbidden(missing)
@@ -363,9 +365,9 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	return nil
 }
 
-// outside makes a call that no transaction covers, unless the tape has it. With an
+// callOutside makes a call that no transaction covers, unless the tape has it. With an
 // idempotency key what has an effect is in the ledger before it is made.
-func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) {
+func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r, effect := c.attempt.run, c.op.Effects.Outside && !c.op.Effects.ReadOnly
 	digest := callDigest(c.op.ID.String(), c.input)
 	c.occurrence = r.tape.Occurrence(c.position, digest)
@@ -375,7 +377,7 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 		}
 		return out, err
 	}
-	if effect || r.ruled(c.op) {
+	if effect || r.hasRule(c.op) {
 		if err := c.attempt.admitOutside(c, digest, effect); err != nil {
 			return nil, err
 		}
@@ -385,7 +387,7 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 			return nil, err
 		}
 	}
-	return c.attempt.slowOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
+	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
 		out, err := e.handle(ctx, c)
 		if err == nil {
@@ -395,7 +397,7 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 			out, err = nil, faultOf(ctx, c.nameOf(c.op.ID), err)
 		}
 		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
-			r.left(c.trace(c.op.ID, start, err))
+			r.noteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
 		if r.hold != nil && effect {
@@ -408,8 +410,8 @@ func (e *Engine) outside(ctx context.Context, c *call) (json.RawMessage, error) 
 	})
 }
 
-// serial runs an entity call: one at a time in an attempt, save what it nests.
-func (e *Engine) serial(ctx context.Context, c *call) (json.RawMessage, error) {
+// callSerially runs an entity call: one at a time in an attempt, save what it nests.
+func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, error) {
 	key := heldKey{c.attempt}
 	if ctx.Value(key) == nil {
 		c.attempt.serial.Lock()

@@ -54,8 +54,8 @@ type guard struct {
 	held   int64         // bytes that are counted for kept
 }
 
-// guarded makes the run's guard, nil where nobody will be asked whatever it does.
-func (r *Run) guarded() *guard {
+// newGuard makes the run's guard, nil where nobody will be asked whatever it does.
+func (r *Run) newGuard() *guard {
 	policy := r.engine.approvals().Policy
 	reads := r.op.ID.Kind != catalog.KindCode && r.op.Effects.ReadOnly
 	if r.request.plan == nil && (reads || r.spec.DryRun || policy.Silent(r.principal.Subject, r.spec.Approval)) {
@@ -70,7 +70,7 @@ func (e *Engine) admitApproval(r *Run) error {
 	case r.guard == nil:
 		return nil
 	case e.plans == nil || e.ledger == nil:
-		return fault.New(fault.CapabilityUnsupported, "this app has no place to keep plans in, so nothing can be approved").
+		return fault.New(fault.CapabilityUnsupported, "this app has nowhere to keep plans, so nothing can be approved").
 			WithHint("Leave `approval` out.").WithPath("/approval")
 	case !r.spec.Atomic && len(r.guard.policy.Asks(r.guard.subject, r.guard.floor, nil)) > 0:
 		return notAtomic().WithPath("/atomic")
@@ -79,7 +79,7 @@ func (e *Engine) admitApproval(r *Run) error {
 }
 
 func notAtomic() *fault.Fault {
-	return fault.New(fault.ApprovalRequired, "somebody has to agree to this run, and what commits call by call cannot be agreed to").
+	return fault.New(fault.ApprovalRequired, "this run needs approval, and a run that commits call by call cannot be approved").
 		WithHint("Leave `atomic: false` out.")
 }
 
@@ -89,15 +89,15 @@ type pause struct {
 	changes []Change
 }
 
-func (*pause) Error() string { return "somebody has to agree first" } // stands among the calls of the reply
+func (*pause) Error() string { return "approval is required first" } // stands among the calls of the reply
 
 func isPause(err error) bool {
 	_, ok := err.(*pause) //nolint:errorlint // never wrapped
 	return ok
 }
 
-// on reports whether a tape has what came of the call.
-func (c PlannedCall) on(t Tape) bool {
+// isRecorded reports whether a tape has what came of the call.
+func (c PlannedCall) isRecorded(t Tape) bool {
 	digest, err := Intent{Digest: c.Digest}.digest()
 	if err != nil {
 		return false
@@ -106,8 +106,8 @@ func (c PlannedCall) on(t Tape) bool {
 	return made
 }
 
-// goesOn tells of an attempt's end that another attempt may follow.
-func goesOn(err error) bool { return isRestart(err) || isPause(err) }
+// allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
+func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
 
 // rowDeeds are changes as the policy sees them.
 func rowDeeds(changes []Change) []approval.Deed {
@@ -168,9 +168,9 @@ func (a *Attempt) noteDeed(op *catalog.Operation) {
 	}
 }
 
-// ruled reports whether a rule names an operation that is declared to have no effect
+// hasRule reports whether a rule names an operation that is declared to have no effect
 // outside, and not to read only either: what a rule asks about is asked before.
-func (r *Run) ruled(op *catalog.Operation) bool {
+func (r *Run) hasRule(op *catalog.Operation) bool {
 	return r.guard != nil && !op.Effects.ReadOnly && r.guard.policy.Names(op.ID.String())
 }
 

@@ -69,7 +69,7 @@ type Claim struct {
 // State is how things stand with a key.
 type State string
 
-// The states. Held: the claim was granted. The others are only ever told.
+// The states. Held: the claim was granted. The others are only ever returned.
 const (
 	Held    State = "held"
 	Running State = "running" // somebody else holds it
@@ -100,9 +100,9 @@ type Standing struct {
 	Fault *fault.Fault
 }
 
-// heard are the sets that what the run returned may come from. An earlier version kept
+// replySets are the sets that what the run returned may come from. An earlier version kept
 // those of the receipt alone.
-func (s Standing) heard() []string {
+func (s Standing) replySets() []string {
 	if s.Scope == nil {
 		return s.Sets
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// Observer is told what goes on, as it goes on: for traces and metrics. Each method
-// is called where something begins, and what it gives where it ends; the context it
-// gives is what happens inside. It never changes what happens. An engine without one
+// Observer sees what happens, as it happens: for traces and metrics. Each method
+// is called where something begins, and the function it returns where that ends; the
+// context it returns is that of what happens inside. It never changes what happens. An engine without one
 // spends nothing on it.
 type Observer interface {
 	Run(ctx context.Context, r Observed) (context.Context, func(o *Outcome, err error))
 	Attempt(ctx context.Context, number int) (context.Context, func(err error))
 	Call(ctx context.Context, id catalog.ID, at Position) (context.Context, func(err error))
-	// Statement is one of SQL; its values are not told.
+	// Statement is one of SQL, without its values.
 	Statement(ctx context.Context, text string) func(err error)
 	// Outgoing returns the trace context that goes on to peers.
 	Outgoing(ctx context.Context) TraceContext
@@ -67,7 +67,7 @@ func (t TraceContext) Bounded() TraceContext {
 	return t
 }
 
-// Observe gives the engine an observer, before the first call.
+// Observe sets the engine's observer, before the first call.
 func (e *Engine) Observe(o Observer) { e.observer = o }
 
 // Observed reports whether somebody watches the attempt.
@@ -100,8 +100,8 @@ func (a *Attempt) observedCall(ctx context.Context, id catalog.ID, at Position) 
 	return o.Call(ctx, id, at)
 }
 
-// Statement returns the observer of the attempt about a statement of SQL; the function
-// it gives is for its end.
+// Statement reports a statement of SQL to the attempt's observer; the returned function
+// reports its end.
 func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	o := a.run.engine.observer
 	if o == nil {

@@ -60,14 +60,14 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 	if f.Path != "" {
 		problems = f.Path + ": " + problems
 	}
-	f = fault.Newf(fault.ExecutionError, "%s was called, and what it returned does not fit its output schema: %s", name, problems).
-		WithHint("This is a defect of %s: report it to its author.", name).WithDetails(details)
+	f = fault.Newf(fault.ExecutionError, "%s was called, but its output does not match its schema: %s", name, problems).
+		WithHint("This is a defect in %s: report it to its author.", name).WithDetails(details)
 	f.Retry = fault.Never
 	if op.Effects.Outside && !op.Effects.ReadOnly {
-		f.WithHint("This is a defect of %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
+		f.WithHint("This is a defect in %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
 	}
 	if _, known := e.blamed.LoadOrStore(op.ID, true); !known {
-		e.opts.Log.ErrorContext(ctx, "an operation returns what does not fit its output schema", "operation", op.ID.String(), "run", c.Run(), "problems", problems)
+		e.opts.Log.ErrorContext(ctx, "the output of an operation does not match its schema", "operation", op.ID.String(), "run", c.Run(), "problems", problems)
 	}
 	return f
 }

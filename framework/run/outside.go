@@ -8,8 +8,8 @@ import (
 	"github.com/koan-go/koan/framework/patience"
 )
 
-// beyond is the context of calls that no transaction covers.
-func (a *Attempt) beyond() context.Context {
+// outsideContext is the context of calls that no transaction covers.
+func (a *Attempt) outsideContext() context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.outlives == nil {
@@ -31,37 +31,37 @@ func (a *Attempt) abort() {
 	}
 }
 
-// lasting lets peers see how long a call may go on, which pauses put off.
-type lasting struct {
+// extendedDeadline lets peers see how long a call may go on, which pauses put off.
+type extendedDeadline struct {
 	context.Context
 	until context.Context
 }
 
 // Deadline implements context.Context.
-func (l lasting) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
+func (l extendedDeadline) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
 
-// slowOutside waits for a call that no transaction covers. If it takes longer
-// than run.lockMs while a write transaction is open, the attempt gives way: the
+// awaitOutside waits for a call that no transaction covers. If it takes longer
+// than run.lockMs while a write transaction is open, the attempt yields: the
 // call goes on, its result goes on the tape, and the next attempt finds it
-// there. It gives way as well while a person is asked, and when the script that
+// there. It also yields while a person is asked, and when the script that
 // made the call ends before it: ctx is over, and the run is not.
 //
-// first tells that no other call was made at its place in an attempt before. The new
+// first reports that no other call was made at its place in an earlier attempt. The new
 // attempt then gets further than this one, and does not count.
-func (a *Attempt) slowOutside(ctx context.Context, first bool, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		out json.RawMessage
 		err error
 	}
 	done := make(chan result, 1)
-	beyond := a.beyond()
+	beyond := a.outsideContext()
 	a.run.pending.Add(1)
 	go func() {
 		defer a.run.pending.Done()
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
 		defer context.AfterFunc(beyond, func() { cancel(context.Cause(beyond)) })()
-		out, err := work(lasting{ctx, beyond})
+		out, err := work(extendedDeadline{ctx, beyond})
 		done <- result{out, err}
 	}()
 	tick := time.NewTimer(a.run.engine.opts.Lock)
@@ -77,7 +77,7 @@ func (a *Attempt) slowOutside(ctx context.Context, first bool, work func(context
 			}
 			left = nil // the call is cancelled too: it says how it ended
 		case <-tick.C:
-			if err := a.givesWay(first); err != nil {
+			if err := a.mustYield(first); err != nil {
 				return nil, err
 			}
 			tick.Reset(a.run.engine.opts.Lock)

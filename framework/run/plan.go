@@ -103,12 +103,12 @@ func (p *Plan) Counts() []ChangeCount { return Counts(Disclosed(p.Changes)) }
 // wait.
 var ErrManyPlans = errors.New("run: too many plans wait")
 
-// ErrNoPlan is what a keeper of plans returns where there is none, or none any more.
-var ErrNoPlan = errors.New("run: there is no such plan")
+// ErrNoPlan is what a keeper of plans returns for a plan that does not exist, or no longer.
+var ErrNoPlan = errors.New("run: the plan does not exist")
 
 // ErrPlanOver is what a keeper of plans returns where the plan that is to be replaced is
 // not one that is being applied.
-var ErrPlanOver = errors.New("run: the plan is not being applied any more")
+var ErrPlanOver = errors.New("run: the plan is no longer being applied")
 
 // MaxWaiting is how many plans of one subject may wait.
 const MaxWaiting = 1000

@@ -26,22 +26,22 @@ var errAgreed = errors.New("run: somebody agreed")
 const planOperation = "plan"
 
 // form is what a person answers with.
-var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes keeps these changes, no drops them.","default":false}},"required":["approve"]}`)
+var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes commits these changes, no discards them.","default":false}},"required":["approve"]}`)
 
-// consult asks somebody about a pause. Nothing is locked or held meanwhile but the
+// askApproval asks somebody about a pause. Nothing is locked or held meanwhile but the
 // run's key, if it has one. nil lets the next attempt begin.
-func (r *Run) consult(ctx context.Context, a *Attempt, p *pause) error {
+func (r *Run) askApproval(ctx context.Context, a *Attempt, p *pause) error {
 	plan, err := r.plan(p)
 	if err != nil {
 		return err
 	}
-	a.drop() // what it held is in the plan
+	a.dropShare() // what it held is in the plan
 	r.holdPlan(plan)
 	if err := r.engine.keepPlan(ctx, plan); err != nil {
 		if errors.Is(err, ErrPlanOver) {
 			return cmp.Or(r.admitYes(ctx, plan.Replaces), error(r.busy()))
 		}
-		return unplanned(err)
+		return plansFault(err)
 	}
 	r.guard.kept, r.guard.last = plan, r.shape(p.changes)
 	return r.ask(ctx, plan)
@@ -67,7 +67,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, err
 	}
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
-	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.on(r.tape) })
+	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.isRecorded(r.tape) })
 	is := r.shape(p.changes)
 	plan := &Plan{
 		ID: newRunID(), Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
@@ -116,10 +116,10 @@ func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
 	return e.plans.KeepPlan(ctx, p, e.approvals().Life)
 }
 
-// unplanned says that plans cannot be kept or read.
-func unplanned(err error) error {
+// plansFault is the fault of plans that cannot be kept or read.
+func plansFault(err error) error {
 	if errors.Is(err, ErrManyPlans) {
-		return fault.Newf(fault.RateLimited, "%d plans of this caller wait already", MaxWaiting).WithHint("Have them approved or denied first.")
+		return fault.Newf(fault.RateLimited, "%d plans of this caller are already waiting", MaxWaiting).WithHint("Have them approved or denied first.")
 	}
 	if err == nil || isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -162,17 +162,17 @@ func (r *Run) ask(ctx context.Context, p *Plan) error {
 		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return ctx.Err()
 	default:
-		return r.unasked(ctx, p, err)
+		return r.leaveUndecided(ctx, p, err)
 	}
 	f, err := ask.DecodeForm(answers[0], form)
 	if err != nil {
-		return r.unasked(ctx, p, err)
+		return r.leaveUndecided(ctx, p, err)
 	}
 	switch {
-	case !saysYes(f):
+	case !isApproval(f):
 		return r.deny(ctx, p, "")
 	case r.late(ctx, p, q):
-		return r.undecided(p, fmt.Sprintf("the yes took longer than %d ms", wait.Milliseconds()))
+		return r.undecided(p, fmt.Sprintf("the approval took longer than %d ms", wait.Milliseconds()))
 	}
 	return r.agree(ctx, p, r.approver().Subject)
 }
@@ -183,16 +183,16 @@ func (r *Run) undecided(p *Plan, why string) error {
 	return r.required(p, why)
 }
 
-// saysYes reports whether an answer agrees: by the one member that was asked for, not
+// isApproval reports whether an answer agrees: by the one member that was asked for, not
 // by one that is like it.
-func saysYes(f ask.Form) bool {
+func isApproval(f ask.Form) bool {
 	given, err := exact.Members(f.Content)
 	return f.Action == ask.Accept && err == nil && string(given["approve"]) == "true"
 }
 
-// unasked is what becomes of a run whose client cannot be asked, or that answers with
-// an error or with what is no answer: the plan waits for somebody else.
-func (r *Run) unasked(ctx context.Context, p *Plan, err error) error {
+// leaveUndecided ends a run whose client cannot be asked, or returned an error or an
+// invalid answer: the plan waits for somebody else.
+func (r *Run) leaveUndecided(ctx context.Context, p *Plan, err error) error {
 	_, unable := ask.IsUnable(err)
 	switch fault.CodeOf(err) {
 	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
@@ -254,11 +254,11 @@ func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (moved
 	defer cancel()
 	moved, err = r.engine.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
 	if err != nil || moved {
-		return moved, unplanned(err)
+		return moved, plansFault(err)
 	}
 	err = r.admitYes(ctx, p.ID)
 	if err == nil && to == PlanDenied {
-		err = fault.New(fault.Conflict, "somebody else has agreed to this plan already").WithDetails(map[string]any{"planId": p.ID})
+		err = fault.New(fault.Conflict, "somebody else has already approved this plan").WithDetails(map[string]any{"planId": p.ID})
 	}
 	return false, err // what was agreed to: its key says who applies it
 }
@@ -291,9 +291,9 @@ func (r *Run) confirm(ctx context.Context) error {
 	return err
 }
 
-// concluded notes in the ledger how the applying of a plan ended. A failure leaves
+// recordConclusion notes in the ledger how the applying of a plan ended. A failure leaves
 // it to be approved again; what has been done of it its key and its receipt know.
-func (r *Run) concluded(ctx context.Context, err error) {
+func (r *Run) recordConclusion(ctx context.Context, err error) {
 	if !r.agreed() || r.guard.kept == nil {
 		return
 	}
@@ -304,7 +304,7 @@ func (r *Run) concluded(ctx context.Context, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept.ID, PlanApproved, to, r.approver().Subject); err != nil {
-		r.engine.opts.Log.WarnContext(ctx, "the end of a plan is not in the ledger", "plan", r.guard.kept.ID, "error", err)
+		r.engine.opts.Log.WarnContext(ctx, "the end of a plan could not be recorded in the ledger", "plan", r.guard.kept.ID, "error", err)
 	}
 }
 
@@ -321,18 +321,18 @@ var executeCode = catalog.CodeID("koan", "execute")
 // include koan.code.execute.
 func required(p *Plan, why string, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
-	message := "a person has to agree to what this run changes; nothing has been kept yet"
+	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
 		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
-		message = "a person has to agree to the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been kept yet"
+		message = "a person must approve the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been committed yet"
 	}
 	if p.Replaces != "" {
 		details["replaces"] = p.Replaces
-		message = "plan " + p.Replaces + " was agreed to, and this plan takes its place: " + message
+		message = "plan " + p.Replaces + " was approved, and this plan replaces it: " + message
 	}
 	if len(p.Differs) > 0 {
 		details["differs"] = p.Differs[:min(len(p.Differs), dialogBounds.differs)]
-		message = "the data has changed since plan " + p.Replaces + " was made, and its run would do something else now; this plan takes its place, and nothing has been kept yet"
+		message = "the data has changed since plan " + p.Replaces + " was made, and its run would now do something else; this plan replaces it, and nothing has been committed yet"
 	}
 	if why != "" {
 		message += " (" + why + ")"
@@ -345,7 +345,7 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 }
 
 func denied(p *Plan, why string) *fault.Fault {
-	message := "the changes were not agreed to; nothing has been kept"
+	message := "the changes were not approved; nothing has been committed"
 	if why != "" {
 		message += ": " + why
 	}
@@ -353,6 +353,6 @@ func denied(p *Plan, why string) *fault.Fault {
 }
 
 func noPlan(id string) *fault.Fault {
-	return fault.Newf(fault.NotFound, "there is no plan %q, or not any more", clipped(plain(id), 64)).
+	return fault.Newf(fault.NotFound, "plan %q does not exist, or is no longer kept", clipped(plain(id), 64)).
 		WithHint("Plans are kept for approval.planHours; make the plan again.").WithPath("/planId")
 }

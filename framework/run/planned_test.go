@@ -17,15 +17,15 @@ func TestOnlyTheExactMemberAgrees(t *testing.T) {
 		`{"approve":false,"Approve":true}`: false, `{"Approve":true}`: false, `{"APPROVE":true,"approve":false}`: false,
 		`{"approve":false,"approve":true}`: false, `{"approve":true,"approve":true}`: false, `{"approve":"true"}`: false, `{"approve":1}`: false, `{}`: false, ``: false,
 	} {
-		require.Equal(t, yes, saysYes(ask.Form{Action: ask.Accept, Content: json.RawMessage(text)}), text)
-		require.False(t, saysYes(ask.Form{Action: ask.Decline, Content: json.RawMessage(text)}), text)
+		require.Equal(t, yes, isApproval(ask.Form{Action: ask.Accept, Content: json.RawMessage(text)}), text)
+		require.False(t, isApproval(ask.Form{Action: ask.Decline, Content: json.RawMessage(text)}), text)
 	}
 	for answer, ok := range map[string]bool{
 		`{"action":"accept","content":{"approve":true}}`: true, `{"Action":"accept","content":{"approve":true}}`: false,
 		`{"action":"decline","action":"accept","content":{"approve":true}}`: false, `{"action":"accept","content":{"approve":false},"content":{"approve":true}}`: false,
 	} {
 		f, err := ask.DecodeForm(json.RawMessage(answer), form)
-		require.Equal(t, ok, err == nil && saysYes(f), answer)
+		require.Equal(t, ok, err == nil && isApproval(f), answer)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestPlansDoNotNameUnknownEntities(t *testing.T) {
 	plain, unknown := func(s string) string { return s }, func(string) *catalog.Resource { return nil }
 	for _, text := range []string{p.Text(plain), p.WholeText(plain), p.Summary()} {
 		require.NotContains(t, text, "Ledger")
-		require.Contains(t, text, unnamed)
+		require.Contains(t, text, hiddenEntityName)
 	}
 	require.Equal(t, []ChangeCount{{Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Created: 1, Deleted: 1}}, p.Counts())
 	raw, err := json.Marshal(p)

@@ -22,7 +22,7 @@ func (t *planText) writeCounts(p *Plan, counts []ChangeCount) {
 		t.WriteString("It changes no data.\n")
 		return
 	case p.Call != nil:
-		t.WriteString("\nChanged so far, and not kept yet:\n")
+		t.WriteString("\nChanged so far, and not committed yet:\n")
 	default:
 		t.WriteString("\n")
 	}

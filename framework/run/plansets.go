@@ -7,14 +7,14 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 )
 
-// own reports whether a principal made the plan, with the rights that it has now.
-func (p *Plan) own(by auth.Principal) bool {
+// isOwnedBy reports whether a principal made the plan, with the rights that it has now.
+func (p *Plan) isOwnedBy(by auth.Principal) bool {
 	return p.Request.Principal.Subject == by.Subject && p.Request.Principal.Key() == by.Key()
 }
 
-// visible reports whether a principal may name every set that the plan's run named,
+// isVisibleTo reports whether a principal may name every set that the plan's run named,
 // used or changed.
-func (p *Plan) visible(by auth.Principal) bool {
+func (p *Plan) isVisibleTo(by auth.Principal) bool {
 	sets := p.Request.Sets
 	if sets == nil { // of a version that kept the call's alone
 		sets = []string{p.Request.Set}
@@ -39,10 +39,10 @@ func (r *Run) scope() []string {
 	return sets
 }
 
-// enter notes that a call names or uses a set, before it reads anything there. A plan
+// enterSet notes that a call names or uses a set, before it reads anything there. A plan
 // that is being applied has the set from then on, however the run ends; an approver who
 // may not name it sees nothing of the set: the run ends as if there were no such plan.
-func (a *Attempt) enter(ctx context.Context, set string) error {
+func (a *Attempt) enterSet(ctx context.Context, set string) error {
 	r := a.run
 	r.mu.Lock()
 	known := slices.Contains(r.sets, set)
@@ -58,17 +58,17 @@ func (a *Attempt) enter(ctx context.Context, set string) error {
 			return a.finish(err)
 		}
 	}
-	if err := r.admitHearing([]string{set}); err != nil {
+	if err := r.admitReader([]string{set}); err != nil {
 		return a.finish(err)
 	}
 	return nil
 }
 
-// admitHearing refuses an approver who may not name one of the sets that what the run
+// admitReader refuses an approver who may not name one of the sets that what the run
 // returns may come from. Who made the plan may: the run is made with its rights.
-func (r *Run) admitHearing(sets []string) error {
+func (r *Run) admitReader(sets []string) error {
 	p := r.request.plan
-	if p == nil || p.own(r.request.approver) || !slices.ContainsFunc(sets, func(set string) bool { return !r.request.approver.MayName(set) }) {
+	if p == nil || p.isOwnedBy(r.request.approver) || !slices.ContainsFunc(sets, func(set string) bool { return !r.request.approver.MayName(set) }) {
 		return nil
 	}
 	r.mu.Lock()
@@ -77,9 +77,9 @@ func (r *Run) admitHearing(sets []string) error {
 	return noPlan(p.ID)
 }
 
-// hidden reports whether the run was stopped since its approver may not see what it has
+// hiddenFromApprover reports whether the run was stopped since its approver may not see what it has
 // come to.
-func (r *Run) hidden() bool {
+func (r *Run) hiddenFromApprover() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.guard != nil && r.guard.hidden
@@ -97,7 +97,7 @@ func (r *Run) widenPlan(ctx context.Context) error {
 	ok, err := r.engine.plans.WidenPlan(ctx, &wider)
 	switch {
 	case err != nil:
-		return unplanned(err)
+		return plansFault(err)
 	case !ok:
 		return noPlan(wider.ID)
 	}

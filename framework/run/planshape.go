@@ -73,7 +73,7 @@ func (n names) line(c Change, r *catalog.Resource) shapeLine {
 	}
 	entity := c.Entity
 	if c.Hidden {
-		entity = unnamed
+		entity = hiddenEntityName
 	}
 	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
 	return shapeLine{

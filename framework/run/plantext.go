@@ -39,7 +39,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	t := planText{redact: redact, bounds: bounds}
 	p.writeRequest(&t)
 	t.WriteString("\n")
-	changes := called(p.Changes, unnamed)
+	changes := renameHidden(p.Changes, hiddenEntityName)
 	counts := Counts(changes)
 	if deleted := countKinds(counts, func(c ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
 		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
@@ -53,7 +53,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 
 // Summary says in a few words what the plan asks for: deletions and calls first.
 func (p *Plan) Summary() string {
-	counts := Counts(called(p.Changes, unnamed))
+	counts := Counts(renameHidden(p.Changes, hiddenEntityName))
 	var parts []string
 	add := func(verb string, of func(ChangeCount) int) {
 		if kinds := countKinds(counts, of); len(kinds) > 0 {
@@ -76,7 +76,7 @@ func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody
 
 func (p *Plan) writeRequest(t *planText) {
 	if p.Call == nil {
-		t.printf("%s (for %s) wants to keep what it did:\n", p.Request.Tool, plain(p.subject()))
+		t.printf("%s (for %s) wants to commit what it did:\n", p.Request.Tool, plain(p.subject()))
 		return
 	}
 	effect := p.Call.effect()
@@ -86,11 +86,11 @@ func (p *Plan) writeRequest(t *planText) {
 	t.printf("%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, t.input(p.Call.Input))
 }
 
-// writeCalls lists what has left the house already, which no answer takes back.
+// writeCalls lists the calls that already had an effect outside, which no answer takes back.
 func (p *Plan) writeCalls(t *planText) {
 	if len(p.Agreed) > 0 {
 		var rest kinds
-		t.WriteString("Left the house already, after a yes:\n")
+		t.WriteString("Already done outside, after approval:\n")
 		for i, c := range p.Agreed {
 			if i < t.bounds.calls {
 				t.printf("  %s %s\n", c.Tool, t.input(c.Input))
@@ -110,7 +110,7 @@ func (p *Plan) writeCalls(t *planText) {
 		unasked.add(c.Tool, -1)
 	}
 	if unasked = unasked.present(); len(unasked) > 0 {
-		t.printf("Left the house already, without being asked about: %s.\n", unasked)
+		t.printf("Already done outside, without approval: %s.\n", unasked)
 	}
 }
 
@@ -118,7 +118,7 @@ func (p *Plan) writeDifferences(t *planText) {
 	if len(p.Differs) == 0 {
 		return
 	}
-	t.WriteString("\nThis is not what was agreed to before; the data has changed since:\n")
+	t.WriteString("\nThis is not what was approved before; the data has changed since:\n")
 	for i, d := range p.Differs {
 		if i == t.bounds.differs {
 			t.printf("  … and %s\n", quantity(len(p.Differs)-i, "more difference"))

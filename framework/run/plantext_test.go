@@ -74,9 +74,9 @@ func TestPlanTextListsCallsThatWereMade(t *testing.T) {
 	}
 	p.Changes = []Change{changeOf(Create, "Todo", "1", "", `{}`)}
 	text := p.Text(unredacted)
-	require.Contains(t, text, "Left the house already, after a yes:\n  mail.send {\"to\":\"0\"}\n")
+	require.Contains(t, text, "Already done outside, after approval:\n  mail.send {\"to\":\"0\"}\n")
 	require.Contains(t, text, "  … and 2 more calls: 2 mail.send\n")
-	require.Contains(t, text, "Left the house already, without being asked about: 2 sms.send.\n")
+	require.Contains(t, text, "Already done outside, without approval: 2 sms.send.\n")
 	require.Less(t, strings.Index(text, "sms.send"), strings.Index(text, "create Todo"))
 }
 

@@ -18,7 +18,7 @@ import (
 // started; nil means that it keeps none.
 type JournalKeeper interface{ Journal() journal.Sink }
 
-// KeepJournal gives the engine another sink beside the one of its options, before
+// KeepJournal adds a sink to the one of the engine's options, before
 // the first call.
 func (e *Engine) KeepJournal(s journal.Sink) {
 	if _, none := e.opts.Journal.(discard); none {
@@ -34,7 +34,7 @@ func (e *Engine) journaled() bool {
 	return !none
 }
 
-// Redactor takes secrets out of texts.
+// Redactor is what redacts secrets in texts.
 func (e *Engine) Redactor() *journal.Redactor { return e.opts.Redactor }
 
 // NoteApproval says what the journal keeps of who agreed to the run's effect.
@@ -47,13 +47,13 @@ func (r *Run) NoteApproval(a journal.Approval) {
 // begin notes a script's start.
 func (r *Run) begin(ctx context.Context) {
 	if r.op.ID.Kind == catalog.KindCode {
-		r.engine.opts.Journal.Begin(context.WithoutCancel(ctx), r.known().Bounded())
+		r.engine.opts.Journal.Begin(context.WithoutCancel(ctx), r.startRecord().Bounded())
 	}
 }
 
-// known is what of a run's record is known before it ends.
-func (r *Run) known() journal.Record {
-	rec := r.engine.noted(&r.request)
+// startRecord is what of a run's record is known before it ends.
+func (r *Run) startRecord() journal.Record {
+	rec := r.engine.requestRecord(&r.request)
 	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.started
 	rec.CorrelationID, rec.Set, rec.Keyed = r.spec.CorrelationID, r.spec.Set, r.spec.IdempotencyKey != ""
 	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = r.spec.CodeDigest, r.spec.Runtime, r.spec.Atomic, r.spec.DryRun
@@ -64,8 +64,8 @@ func (r *Run) known() journal.Record {
 	return rec
 }
 
-// noted is what a record has of a call, whatever becomes of it.
-func (e *Engine) noted(req *Request) journal.Record {
+// requestRecord is what a record has of a call, whatever becomes of it.
+func (e *Engine) requestRecord(req *Request) journal.Record {
 	snapshot := req.View.Snapshot()
 	rec := journal.Record{
 		Trace: req.Trace, Started: time.Now(), Surface: req.Surface, Subject: req.Principal.Subject, Set: req.Set,
@@ -83,21 +83,21 @@ func (e *Engine) noted(req *Request) journal.Record {
 
 // record keeps what became of the run, under the id that is its own in the journal.
 func (r *Run) record(ctx context.Context, id string, out *Outcome, err error) {
-	rec := r.known()
+	rec := r.startRecord()
 	rec.Run = id
 	rec.Duration, rec.Attempts, rec.Calls, rec.Trail = out.Wall, out.Attempts, out.SDKCalls, r.trail
 	rec.Committed, rec.ResultBytes, rec.Outside = out.Committed, r.resultBytes, len(out.OutsideEffects)
 	if out.Repeated {
 		rec.Run, rec.RepeatOf = r.fresh, out.Run
 	}
-	failed(&rec, err)
+	setFault(&rec, err)
 	for _, c := range Counts(out.Changes) {
 		rec.Created += c.Created
 		rec.Updated += c.Updated
 		rec.Deleted += c.Deleted
 		rec.Changes = append(rec.Changes, journal.Count(c))
 	}
-	if changes := r.described(out); len(changes) > 0 && r.engine.journaled() {
+	if changes := r.describedChanges(out); len(changes) > 0 && r.engine.journaled() {
 		rec.ChangesDigest = r.changesDigest(changes)
 	}
 	r.mu.Lock()
@@ -124,9 +124,9 @@ func (r *Run) changesDigest(changes []Change) string {
 	return digest
 }
 
-// described are the changes that a record of the run has a digest of: those of which
+// describedChanges are the changes that a record of the run has a digest of: those of which
 // before and after are known, of a plan that waits too.
-func (r *Run) described(out *Outcome) []Change {
+func (r *Run) describedChanges(out *Outcome) []Change {
 	switch {
 	case r.spec.Record, r.spec.DryRun, out.Committed && r.guard != nil:
 		return out.Changes
@@ -141,7 +141,7 @@ func (r *Run) described(out *Outcome) []Change {
 func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
 	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
 	e.recordRefused(ctx, req, o, started, len(out), err)
-	out, _ = e.opts.Redactor.Telling(out)
+	out, _ = e.opts.Redactor.FailureJSON(out)
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		if clean, n := e.redacted(f); n > 0 {
@@ -153,10 +153,10 @@ func (e *Engine) refuse(ctx context.Context, req *Request, id string, started ti
 
 // recordRefused keeps a call that was refused before its run was opened.
 func (e *Engine) recordRefused(ctx context.Context, req *Request, o *Outcome, started time.Time, resultBytes int, err error) {
-	rec := e.noted(req)
+	rec := e.requestRecord(req)
 	rec.Run, rec.Started, rec.Duration = o.Run, started, o.Wall
 	rec.ResultBytes = resultBytes
-	failed(&rec, err)
+	setFault(&rec, err)
 	rec.Message, rec.Redactions = e.opts.Redactor.Text(rec.Message)
 	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
 }
@@ -171,13 +171,13 @@ func (e *Engine) recordDenied(ctx context.Context, v Verdict) (trace string) {
 		CatalogVersion: v.Snapshot.Version(), ToolVersion: e.opts.ToolVersion,
 		Approval: journal.Approval{State: journal.Denied, Plan: p.ID, By: v.By.Subject},
 	}
-	failed(&rec, denied(p, ""))
+	setFault(&rec, denied(p, ""))
 	e.opts.Journal.Append(context.WithoutCancel(ctx), rec.Bounded())
 	return rec.Trace
 }
 
-// failed puts a fault into a record.
-func failed(rec *journal.Record, err error) {
+// setFault puts a fault into a record.
+func setFault(rec *journal.Record, err error) {
 	if err == nil {
 		return
 	}
@@ -185,8 +185,8 @@ func failed(rec *journal.Record, err error) {
 	rec.Outcome, rec.Message, rec.Line = string(f.Code), f.Message, f.Line
 }
 
-// keep notes a call for the journal.
-func (a *Attempt) keep(c *call, id catalog.ID, start time.Time, output int, err error) {
+// keepCall notes a call for the journal.
+func (a *Attempt) keepCall(c *call, id catalog.ID, start time.Time, output int, err error) {
 	if !a.run.engine.journaled() {
 		return
 	}
@@ -259,7 +259,7 @@ func (e *Engine) redactedDetails(details any) (any, int) {
 		if err != nil {
 			return details, 0
 		}
-		clean, n := e.opts.Redactor.Telling(raw)
+		clean, n := e.opts.Redactor.FailureJSON(raw)
 		if n == 0 {
 			return details, 0
 		}
@@ -279,11 +279,11 @@ func (e *Engine) redactedDetails(details any) (any, int) {
 	return clean, n
 }
 
-// Telling takes secrets out of what the code operation that ctx belongs to says outside
+// RedactBody takes secrets out of what the code operation that ctx belongs to says outside
 // of a run: of a script that was refused, or checked.
-func Telling(ctx context.Context, body json.RawMessage) json.RawMessage {
+func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {
 	if c := currentCall(ctx); c != nil {
-		body, _ = c.engine.opts.Redactor.Telling(body)
+		body, _ = c.engine.opts.Redactor.FailureJSON(body)
 	}
 	return body
 }

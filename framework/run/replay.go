@@ -89,7 +89,7 @@ func replaying(ctx context.Context) *again {
 // Replay executes a kept run again and says whether it goes the same way. It ends in
 // not_found where the run is not kept.
 func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, error) {
-	k, err := e.kept(ctx, req.Run)
+	k, err := e.keptRun(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, erro
 	out.Run, out.Data, out.Identical = k.Run, req.Data, out.Difference == nil
 	out.Recorded = Made{At: k.Started, ToolVersion: k.ToolVersion, CatalogVersion: k.CatalogVersion, Outcome: k.Outcome}
 	out.Now = Made{At: time.Now().UTC().Truncate(time.Millisecond), ToolVersion: e.opts.ToolVersion, CatalogVersion: view.Snapshot().Version()}
-	out.Notes = append(changed(out.Recorded, out.Now, req.Data), out.Notes...)
+	out.Notes = append(changesSince(out.Recorded, out.Now, req.Data), out.Notes...)
 	return out, nil
 }
 
@@ -130,34 +130,34 @@ func (e *Engine) replay(ctx context.Context, req ReplayRequest, k *KeptRun, id c
 			return r.Replay(ctx, k, repeat)
 		}
 	}
-	return nil, fault.Newf(fault.CapabilityUnsupported, "this app has nothing that can execute a run of %s again", k.Operation)
+	return nil, fault.Newf(fault.CapabilityUnsupported, "this app cannot replay a run of %s", k.Operation)
 }
 
-// changed says what is not as it was when a run was kept.
-func changed(then, now Made, data bool) []string {
+// changesSince says what has changed since a run was recorded.
+func changesSince(then, now Made, data bool) []string {
 	notes := []string{}
 	if then.ToolVersion != now.ToolVersion {
-		notes = append(notes, fmt.Sprintf("the run was made by version %s, this is %s: a difference may be the runtime's", then.ToolVersion, now.ToolVersion))
+		notes = append(notes, fmt.Sprintf("the run was made by version %s, and this is %s: a difference may come from the runtime", then.ToolVersion, now.ToolVersion))
 	}
 	if data && then.CatalogVersion != now.CatalogVersion {
-		notes = append(notes, "the catalog is another one than it was: entities, plugins or their schemas have changed")
+		notes = append(notes, "the catalog is not the one of the run: entities, plugins or their schemas have changed")
 	}
 	return notes
 }
 
-// kept returns a run from the shelf.
-func (e *Engine) kept(ctx context.Context, run string) (*KeptRun, error) {
+// keptRun returns a run from the shelf.
+func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
 	if e.shelf == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "this app has no place of its own where runs are kept for a replay").
+		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere of its own to keep runs for a replay").
 			WithHint("An app that opens its databases itself keeps none.")
 	}
 	t, err := e.shelf.Get(ctx, run)
 	switch {
 	case err != nil:
-		return nil, unkept(err)
+		return nil, ledgerFault(err)
 	case t == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", shortened(run)).
-			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never came to the script are not kept either.", e.opts.Tapes.Keep)
+			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never reached the script are not kept either.", e.opts.Tapes.Keep)
 	case t.Body == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay: %s", run, t.Why).WithHint("Raise replay.maxRunBytes and run it again.")
 	}
@@ -169,8 +169,8 @@ func (e *Engine) kept(ctx context.Context, run string) (*KeptRun, error) {
 }
 
 func unreadable(run string, err error) error {
-	return fault.Newf(fault.CapabilityUnsupported, "what is kept of the run %q cannot be read by this build", run).
-		WithHint("Replay it with the build that made it.").Because(err)
+	return fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", run).
+		WithHint("Replay it with the build that recorded it.").Because(err)
 }
 
 // replayCall compares a run that was one call. Without data there is nothing in it
@@ -180,7 +180,7 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	op := view.Snapshot().Operation(id)
 	switch {
 	case !req.Data:
-		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data makes it against today's data"}
+		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
 	case op != nil && !op.Serial:
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
@@ -204,10 +204,10 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	return out, nil
 }
 
-// CompareCalls returns the difference between what a call gave then and gives now, nil
+// CompareCalls returns the difference between what a call returned then and now, nil
 // for none. Of faults code, message and path count.
 func CompareCalls(number int, operation string, then json.RawMessage, thenErr error, now json.RawMessage, nowErr error) *Difference {
-	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: shown(then, thenErr), Now: shown(now, nowErr)}
+	d := &Difference{In: InOutput, Call: number, Operation: operation, Recorded: outcomeText(then, thenErr), Now: outcomeText(now, nowErr)}
 	if (thenErr == nil) != (nowErr == nil) {
 		return d
 	}
@@ -221,19 +221,19 @@ func CompareCalls(number int, operation string, then json.RawMessage, thenErr er
 	if bytes.Equal(then, now) {
 		return nil
 	}
-	d.Recorded, d.Now = Apart(string(then), string(now))
+	d.Recorded, d.Now = Excerpts(string(then), string(now))
 	return d
 }
 
-func shown(out json.RawMessage, err error) string {
+func outcomeText(out json.RawMessage, err error) string {
 	if err != nil {
 		return shortened(fault.From(err).Error())
 	}
 	return shortened(string(out))
 }
 
-// Apart shortens two texts around the place where they part.
-func Apart(a, b string) (string, string) {
+// Excerpts shortens two texts around the place where they part.
+func Excerpts(a, b string) (string, string) {
 	const before = 60
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -42,7 +42,7 @@ type Spec struct {
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
-// Return is what an attempt's body gives when it ends cleanly.
+// Return is what an attempt's body returns when it ends cleanly.
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
 	Answer json.RawMessage // nil if none was given
@@ -59,7 +59,7 @@ type CallRecord struct {
 	Elapsed time.Duration `json:"-"`
 }
 
-// Outcome is what is true of a run after its last attempt. Execute gives it on
+// Outcome is what is true of a run after its last attempt. Execute returns it on
 // success and on failure alike.
 type Outcome struct {
 	Run   string
@@ -72,13 +72,13 @@ type Outcome struct {
 	DryRun         bool
 	Changes        []Change // committed, or of the dry run
 	Calls          []CallRecord
-	OutsideEffects []CallRecord // what left the house, committed or not
+	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
 	Wall           time.Duration
 	// Metrics are what the executor adds: cpuMs, peakMemoryBytes.
 	Metrics map[string]any
-	// Reply is what Spec.Reply made. Repeated tells that nothing ran: it is what the
-	// first run with this key gave.
+	// Reply is what Spec.Reply made. Repeated reports that nothing ran: it is what the
+	// first run with this key returned.
 	Reply    json.RawMessage
 	Repeated bool
 	// Approved reports that somebody had to agree to the run, and did.
@@ -155,7 +155,7 @@ func (r *Run) Annotate(key string, value any) {
 // reached (conflict). Where a person has to agree to what the run does, it asks
 // (approval_denied), or keeps a plan and ends in approval_required or
 // input_required. With an idempotency key that stands for a run already, it
-// makes none: it gives what that run gave, or in_progress, conflict or
+// makes none: it returns what that run returned, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 	ctx, over := r.observed(ctx)
@@ -166,8 +166,8 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 
 func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
-	if err := r.adopt(ctx, out); err != nil {
-		return r.spared(ctx, out, err)
+	if err := r.continueFromPlan(ctx, out); err != nil {
+		return r.finishWithoutRunning(ctx, out, err)
 	}
 	begun := r.spec.IdempotencyKey == "" && !r.agreed()
 	err := errAgreed
@@ -181,7 +181,7 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 			cerr = r.confirm(ctx)
 		}
 		if done || cerr != nil {
-			return r.spared(ctx, out, cerr)
+			return r.finishWithoutRunning(ctx, out, cerr)
 		}
 		var stop func()
 		ctx, stop = r.hold.keep(ctx)
@@ -196,16 +196,16 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	}
 	lost := errors.Is(err, ErrLost)
 	if r.hold != nil {
-		err = r.hold.superseded(ctx, out, err)
+		err = r.hold.takenOver(ctx, out, err)
 	}
 	if err != nil {
-		if echoes(ctx, err) {
-			err = endedBy(ctx, err)
+		if isContextEnd(ctx, err) {
+			err = contextFault(ctx, err)
 		}
 		err = r.failed(out, err)
 	}
 	if err != nil && !lost && (r.hold == nil || !r.hold.unsure) {
-		r.concluded(ctx, err) // while nobody else applies the plan
+		r.recordConclusion(ctx, err) // while nobody else applies the plan
 	}
 	if r.hold != nil {
 		if e := r.hold.end(ctx, out, lost, fault.From(err)); e != nil {
@@ -219,21 +219,21 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	}
 	r.finished, r.failure = out, err
 	if err == nil {
-		r.concluded(ctx, nil)
+		r.recordConclusion(ctx, nil)
 	}
 	r.record(ctx, r.ID, out, err)
 	return out, err
 }
 
-// spared ends a run that did not have to run, or could not.
-func (r *Run) spared(ctx context.Context, out *Outcome, err error) (*Outcome, error) {
+// finishWithoutRunning ends a run that did not need to run, or could not.
+func (r *Run) finishWithoutRunning(ctx context.Context, out *Outcome, err error) (*Outcome, error) {
 	out.Metrics, out.OutsideEffects, out.Wall = r.metrics, r.outside, time.Since(r.started)
 	if err != nil && out.Reply == nil {
 		err = r.failed(out, err)
 	}
 	r.finished = out
 	if out.Repeated {
-		r.concluded(ctx, err)
+		r.recordConclusion(ctx, err)
 	}
 	r.record(ctx, r.fresh, out, err)
 	return out, err
@@ -262,7 +262,7 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		a := newAttempt(ctx, r, out.Attempts)
 		defer a.abort()
 		if last != nil {
-			last.drop()
+			last.dropShare()
 		}
 		last = a
 		actx, over := a.observed(ctx)
@@ -270,7 +270,7 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		over(err)
 		if isPause(err) {
 			r.pending.Wait()
-			if err = r.consult(ctx, a, err.(*pause)); err != nil {
+			if err = r.askApproval(ctx, a, err.(*pause)); err != nil {
 				break
 			}
 			tries = 0
@@ -279,7 +279,7 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		if !isRestart(err) {
 			break
 		}
-		if isFree(err) {
+		if isUncounted(err) {
 			tries--
 		} else if tries >= r.engine.opts.MaxAttempts {
 			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", tries).Because(err)
@@ -308,16 +308,16 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	ret, err := body(actx, a)
 	stop()
 	a.close()
-	if !goesOn(a.ended()) {
+	if !allowsAnotherAttempt(a.ended()) {
 		a.abort() // nobody waits for calls still in flight
 	}
-	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || goesOn(ended)) {
+	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || allowsAnotherAttempt(ended)) {
 		err = ended
 	}
 	if err == nil {
 		err = ctx.Err()
 	}
-	err = r.unrepeatable(err)
+	err = r.rejectRepeatedEffects(err)
 	r.resultBytes = len(ret.Result)
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
 	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
@@ -397,7 +397,7 @@ func (r *Run) reply(ret Return, out *Outcome) (err error) {
 		return fault.Newf(fault.ResultTooLarge, "the reply takes %d bytes; with an idempotency key at most %d are kept", len(out.Reply), most).
 			WithHint("Return counts or ids, leave out what `include` adds, or raise run.keyMaxBytes.")
 	}
-	return r.hold.whole()
+	return r.hold.checkAllVisited()
 }
 
 // uncommitted looks at why a commit failed.
@@ -419,8 +419,8 @@ func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
 	}
 }
 
-// left notes a call whose effect left the house.
-func (r *Run) left(rec CallRecord) {
+// noteOutsideEffect records a call that had its effect outside.
+func (r *Run) noteOutsideEffect(rec CallRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outside = append(r.outside, rec)

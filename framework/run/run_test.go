@@ -354,7 +354,7 @@ func TestOnlyNarrowsARun(t *testing.T) {
 		return run.Return{}, err
 	})
 	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err))
-	require.ErrorContains(t, err, "`only` leaves")
+	require.ErrorContains(t, err, "`only` excludes")
 }
 
 func TestCancelRollsBack(t *testing.T) {

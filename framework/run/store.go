@@ -31,7 +31,7 @@ type Tx interface {
 	Write(ctx context.Context) error
 	// Savepoint opens a savepoint; end closes it: released when ok, else rolled
 	// back to. Called around every writing call, and around reading ones where the
-	// database needs it (the Tx decides, read tells). Where end cannot roll back what
+	// database needs it (the Tx decides; read says which it is). Where end cannot roll back what
 	// a call wrote alone it is ErrStale, and nothing of the attempt stays.
 	Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error)
 	// State reports whether the transaction holds the write lock, and whether it has
@@ -77,13 +77,13 @@ type Change struct {
 
 // Disclosed returns changes as their caller may hear of them: those of an entity that
 // he may not know of are there without its name, so that the counts are whole.
-func Disclosed(changes []Change) []Change { return called(changes, "") }
+func Disclosed(changes []Change) []Change { return renameHidden(changes, "") }
 
-// unnamed stands for an entity that the caller may not know of, for people.
-const unnamed = "(an entity that the caller does not see)"
+// hiddenEntityName stands for an entity that the caller may not know of, for people.
+const hiddenEntityName = "(an entity that the caller does not see)"
 
-// called returns what is hidden another name.
-func called(changes []Change, name string) []Change {
+// renameHidden returns what is hidden another name.
+func renameHidden(changes []Change, name string) []Change {
 	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
 		return changes
 	}

@@ -53,8 +53,8 @@ type memoryTape struct {
 	outside map[Position][]*outsideEntry
 }
 
-// bill counts the tape's entries, those that it has already too, for a run.
-func (t *memoryTape) bill(c *account) {
+// attachAccount counts the tape's entries, those that it has already too, for a run.
+func (t *memoryTape) attachAccount(c *account) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.account = c
@@ -88,7 +88,7 @@ func sizeOf(v any) int64 {
 		return int64(len(v))
 	case json.RawMessage:
 		return int64(len(v))
-	case *kept:
+	case *keptValue:
 		return int64(len(v.JSON))
 	}
 	return 0
@@ -122,7 +122,7 @@ func (t *memoryTape) Value(at Position, slot string, gen func() (any, error)) (a
 	t.mu.Lock()
 	v, ok := t.values[key]
 	t.mu.Unlock()
-	written, thawed := v.(*kept)
+	written, thawed := v.(*keptValue)
 	if ok && !thawed {
 		return v, nil
 	}

@@ -74,7 +74,7 @@ type Shelf interface {
 	Bound(retention time.Duration, most int64)
 	// Take has a tape written beside the runs. It neither waits nor fails: what comes
 	// while too much waits already is left out, and said in the log.
-	Take(t *Taken)
+	Take(t *PendingTape)
 	// Get returns the tape of a run that was taken before, nil where there is none.
 	Get(ctx context.Context, run string) (*KeptTape, error)
 }
@@ -128,7 +128,7 @@ type Packer struct{ flate *flate.Writer }
 
 // body returns a run as it is kept, and how large it was.
 func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
-	raw, err := written(k)
+	raw, err := encodeJSON(k)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,7 +150,7 @@ func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
 // UnpackRun reads the body of a kept tape. The error wraps ErrTape.
 func UnpackRun(body []byte) (*KeptRun, error) {
 	if len(body) == 0 || body[0] != keptVersion {
-		return nil, fmt.Errorf("%w: another version has packed it", ErrTape)
+		return nil, fmt.Errorf("%w: it was packed by another version", ErrTape)
 	}
 	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), MaxTapeBytes+1))
 	if err == nil && len(raw) > MaxTapeBytes {
@@ -187,7 +187,7 @@ func (r *Run) Recording() int {
 	return r.engine.opts.Tapes.MaxRunBytes
 }
 
-// KeepScript gives what is kept of the run's last attempt. size is about its bytes,
+// KeepScript sets what is kept of the run's last attempt. size is about its bytes,
 // beyond Recording where it was too large and is not kept; encode is called at most
 // once, after the run.
 func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
@@ -196,7 +196,7 @@ func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
 	r.script = recorded{size, encode}
 }
 
-// keepTape gives a run that has ended to whoever writes tapes down.
+// keepTape passes a run that has ended to the shelf.
 func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 	if !e.taping || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
 		return
@@ -224,5 +224,5 @@ func (e *Engine) keepTape(r *Run, out json.RawMessage) {
 		k.Output = out
 		kept.size = len(out)
 	}
-	e.shelf.Take(newTaken(k, r.tape, kept, r.failure, e.opts))
+	e.shelf.Take(newPendingTape(k, r.tape, kept, r.failure, e.opts))
 }

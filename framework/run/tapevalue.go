@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// kept is a value of a tape in a form that leaves the process. Its type is known
+// keptValue is a value of a tape in a form that leaves the process. Its type is known
 // only to who generates it: a thawed tape asks the generator for another one.
-type kept struct {
+type keptValue struct {
 	// Kind is how the value is written: "string", "bool", "int64" are those of Go;
 	// "json" is the type's own JSON; the other kinds begin with "value:" and are what a
 	// driver.Valuer gave, by its Go type.
@@ -28,15 +28,15 @@ const (
 	kindBool   = "bool"
 	kindInt    = "int64"
 	kindJSON   = "json"
-	// valued begins the kinds of what a driver.Valuer gave.
-	valued = "value:"
+	// valuerPrefix begins the kinds of what a driver.Valuer gave.
+	valuerPrefix = "value:"
 )
 
-var errLossy = errors.New("its written form does not give it back")
+var errLossy = errors.New("it cannot be restored from its written form")
 
-// keep writes a value, in the first of the forms that gives all of it back.
-func keep(v any) (*kept, error) {
-	k := &kept{}
+// encodeValue encodes a value in the first of the forms from which all of it can be restored.
+func encodeValue(v any) (*keptValue, error) {
+	k := &keptValue{}
 	switch v := v.(type) {
 	case string:
 		k.Kind = kindString
@@ -53,7 +53,7 @@ func keep(v any) (*kept, error) {
 	k.Kind, k.Type = kindJSON, reflect.TypeOf(v).String()
 	err := k.write(v)
 	if err == nil {
-		err = k.gives(v)
+		err = k.roundTrips(v)
 	}
 	if err == nil {
 		return k, nil
@@ -69,20 +69,20 @@ func keep(v any) (*kept, error) {
 	if inner == nil || !driver.IsValue(inner) {
 		return nil, errLossy
 	}
-	k.Kind = valued + reflect.TypeOf(inner).String()
+	k.Kind = valuerPrefix + reflect.TypeOf(inner).String()
 	if err := k.write(inner); err != nil {
 		return nil, err
 	}
-	return k, k.gives(v)
+	return k, k.roundTrips(v)
 }
 
-func (k *kept) write(v any) (err error) {
-	k.JSON, err = written(v)
+func (k *keptValue) write(v any) (err error) {
+	k.JSON, err = encodeJSON(v)
 	return err
 }
 
-// written is JSON with the characters that it was given.
-func written(v any) ([]byte, error) {
+// encodeJSON is JSON with the characters that it was given.
+func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -90,8 +90,8 @@ func written(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// gives reports whether what is written gives the value back.
-func (k *kept) gives(v any) error {
+// roundTrips returns an error unless the written form restores the value.
+func (k *keptValue) roundTrips(v any) error {
 	back, err := k.like(v)
 	switch {
 	case err != nil:
@@ -111,7 +111,7 @@ func (k *kept) gives(v any) error {
 
 // plain reads a value whose type is known without its generator; ok is false for
 // others.
-func (k *kept) plain() (v any, ok bool, err error) {
+func (k *keptValue) plain() (v any, ok bool, err error) {
 	switch k.Kind {
 	case kindString:
 		v, err := read[string](k.JSON)
@@ -147,7 +147,7 @@ func read[T any](raw json.RawMessage) (T, error) {
 }
 
 // like reads a value of the same type as another.
-func (k *kept) like(other any) (any, error) {
+func (k *keptValue) like(other any) (any, error) {
 	typ := reflect.TypeOf(other)
 	if typ == nil || typ.String() != k.Type {
 		return nil, fmt.Errorf("run: the tape holds a %s where a %T is generated now", k.Type, other)
@@ -159,7 +159,7 @@ func (k *kept) like(other any) (any, error) {
 		}
 		return out.Elem().Interface(), nil
 	}
-	inner, err := k.inner()
+	inner, err := k.valuerOutput()
 	if err != nil {
 		return nil, fmt.Errorf("run: the tape's %s: %w", k.Type, err)
 	}
@@ -178,20 +178,20 @@ func (k *kept) like(other any) (any, error) {
 	return out.Elem().Interface(), nil
 }
 
-// inner is what a driver.Valuer gave.
-func (k *kept) inner() (driver.Value, error) {
+// valuerOutput is what a driver.Valuer gave.
+func (k *keptValue) valuerOutput() (driver.Value, error) {
 	switch k.Kind {
-	case valued + "int64":
+	case valuerPrefix + "int64":
 		return read[int64](k.JSON)
-	case valued + "float64":
+	case valuerPrefix + "float64":
 		return read[float64](k.JSON)
-	case valued + "bool":
+	case valuerPrefix + "bool":
 		return read[bool](k.JSON)
-	case valued + "string":
+	case valuerPrefix + "string":
 		return read[string](k.JSON)
-	case valued + "[]uint8":
+	case valuerPrefix + "[]uint8":
 		return read[[]byte](k.JSON)
-	case valued + "time.Time":
+	case valuerPrefix + "time.Time":
 		return read[time.Time](k.JSON)
 	}
 	return nil, fmt.Errorf("its kind is %q", k.Kind)

@@ -15,15 +15,15 @@ const (
 	elementBytes = 64
 )
 
-// weighed is how long a text must be for weight to look into it: what is shorter takes
+// minWeighed is how long a text must be for weight to look into it: what is shorter takes
 // little however it is decoded.
-const weighed = 4 << 10
+const minWeighed = 4 << 10
 
 // weight estimates how many bytes a JSON text takes with what it is decoded into. A
 // text of a megabyte can become fifty of them: [[],[],[], ...]
 func weight(text json.RawMessage) int64 {
 	n := int64(len(text))
-	if n < weighed {
+	if n < minWeighed {
 		return n
 	}
 	for i := 0; i < len(text); i++ {

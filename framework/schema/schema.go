@@ -1,5 +1,5 @@
 // Package schema validates JSON by JSON Schema 2020-12, and says everything that is
-// wrong with it in the house's words.
+// wrong with it in plain words.
 //
 // What belongs here: compiling, validating and naming violations. What must never:
 // which schema anything has.
@@ -29,7 +29,7 @@ import (
 type Cache struct{ compiled sync.Map }
 
 // Check validates input against a schema and reports every violation as one
-// invalid_payload. A schema that is none gives schema_unavailable.
+// invalid_payload. An invalid schema returns schema_unavailable.
 func (c *Cache) Check(schema, input json.RawMessage) error {
 	wrong, err := c.Violations(schema, input)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Cache) Violations(schema, value json.RawMessage) ([]fault.Detail, error
 	return check(compiled, value)
 }
 
-// Compile returns why a schema is none, nil for one that can be used.
+// Compile returns why a schema is not valid, nil for one that can be used.
 func (c *Cache) Compile(schema json.RawMessage) error {
 	_, err := c.get(schema)
 	return err
@@ -63,7 +63,7 @@ func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema
 func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, error) {
 	var twice *exact.Repeated
 	if err := exact.Once(raw); errors.As(err, &twice) { // who reads it next may take the other one
-		return []fault.Detail{{Path: twice.Path, Message: "the name stands there twice"}}, nil
+		return []fault.Detail{{Path: twice.Path, Message: "the name appears twice"}}, nil
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {

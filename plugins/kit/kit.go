@@ -192,7 +192,7 @@ func (p Plugin) check() error {
 			problems = append(problems, fmt.Sprintf("the function name %q is not lower-case kebab", f.name))
 		}
 		if seen[f.name] {
-			problems = append(problems, fmt.Sprintf("the function %q is there twice", f.name))
+			problems = append(problems, fmt.Sprintf("the function %q is declared twice", f.name))
 		}
 		seen[f.name] = true
 		if f.problem != nil {

@@ -40,7 +40,7 @@ func TestSchema(t *testing.T) {
 func TestCheckNamesEveryMistake(t *testing.T) {
 	bad := Func("Bad Name", "", func(context.Context, Call, string) (int, error) { return 0, nil }, Example(func() {}))
 	err := Plugin{Domain: "Über", Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
-	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is no struct", "output: int is no struct", "example:", "not made with kit.Func", `"ok" is there twice`} {
+	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`} {
 		require.ErrorContains(t, err, want)
 	}
 	require.NoError(t, Plugin{Domain: "fine", Version: "1", Functions: []Function{Func("ok", "", count)}}.check())

@@ -26,7 +26,7 @@ func schemaOf[T any]() (json.RawMessage, error) {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is no struct", t)
+		return nil, fmt.Errorf("%s is not a struct", t)
 	}
 	defined := definitions{}
 	r := jsonschema.Reflector{Anonymous: true, Mapper: encoded, Namer: defined.name}

@@ -124,7 +124,7 @@ func (s *server) Configure(ctx context.Context, req *wire.ConfigureRequest) (*wi
 	if settings == nil {
 		settings = map[string]string{}
 	}
-	err := s.contained("configure", s.log, func() error { return s.plugin.Configure(ctx, settings) })
+	err := s.recoverPanic("configure", s.log, func() error { return s.plugin.Configure(ctx, settings) })
 	if err == nil {
 		return &wire.ConfigureResponse{}, nil
 	}
@@ -187,7 +187,7 @@ func (s *server) invoke(ctx context.Context, call Call, req *wire.CallRequest) (
 	if !ok {
 		return nil, fault.Newf(fault.ToolNotFound, "the plugin %s has no function %q", s.plugin.Domain, req.GetFunction())
 	}
-	err = s.contained(f.name, call.Log, func() error {
+	err = s.recoverPanic(f.name, call.Log, func() error {
 		out, err = f.invoke(ctx, call, req.GetInput())
 		return err
 	})
@@ -201,9 +201,9 @@ func (s *server) invoke(ctx context.Context, call Call, req *wire.CallRequest) (
 	return out, nil
 }
 
-// contained turns a panic of the author's code into internal; the process lives
+// recoverPanic turns a panic of the author's code into internal; the process lives
 // on.
-func (s *server) contained(what string, log *slog.Logger, fn func() error) (err error) {
+func (s *server) recoverPanic(what string, log *slog.Logger, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("panic", "in", what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

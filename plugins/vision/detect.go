@@ -115,7 +115,7 @@ func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut
 	switch {
 	case errors.Is(err, barcode.ErrTooLarge):
 		return detectOut{}, fault.New(fault.CallTooLarge, err.Error()).WithPath(field).
-			WithHint("Make the picture smaller: barcodes are read well from 2000 pixels' width.")
+			WithHint("Make the picture smaller: a width of 2000 pixels is enough to read barcodes.")
 	case err != nil:
 		return detectOut{}, fault.Invalid(fault.Detail{Path: field, Message: err.Error()}).
 			WithHint("Give a PNG or JPEG picture that other programs can open.")
@@ -223,7 +223,7 @@ func fileFault(path string, err error) error {
 		return fault.Newf(fault.NotFound, "there is no file %q", path).WithPath("/path").
 			WithHint("Check the name; paths resolve inside the folder that plugins.vision.root names.").Because(err)
 	case errors.Is(err, fs.ErrPermission):
-		return fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("the file %q may not be read", path)}).Because(err)
+		return fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("permission to read the file %q was denied", path)}).Because(err)
 	}
 	// What is left: a way out through a link, or a name that is no name.
 	return fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("%q cannot be read inside plugins.vision.root", path)}).WithHint(outsideHint).Because(err)

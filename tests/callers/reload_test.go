@@ -91,7 +91,7 @@ func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
 
 	// On stdio too the signal means the configuration, not the end.
 	require.NoError(t, local.Process.Signal(syscall.SIGHUP))
-	require.Eventually(t, func() bool { return strings.Count(errs.String(), "the configuration was read again") >= 2 }, soon, 20*time.Millisecond, "%s", errs)
+	require.Eventually(t, func() bool { return strings.Count(errs.String(), "the configuration was reloaded") >= 2 }, soon, 20*time.Millisecond, "%s", errs)
 	_, err = io.WriteString(stdin, `{"jsonrpc":"2.0","id":3,"method":"ping"}`+"\n")
 	require.NoError(t, err)
 	for !strings.Contains(line, `"id":3`) {
@@ -153,13 +153,13 @@ func TestReload(t *testing.T) {
 		s.eventually(func() bool { return knows("eve") }, "a new token")
 		require.True(t, knows("ann"))
 		require.False(t, knows("bob"), "one that was taken back")
-		s.eventually(func() bool { return s.logged("the tokens were read again") == 1 }, "what was taken is logged")
-		s.eventually(func() bool { return s.logged("the configuration was read again") == 1 }, "once")
+		s.eventually(func() bool { return s.logged("the tokens were reloaded") == 1 }, "what was taken is logged")
+		s.eventually(func() bool { return s.logged("the configuration was reloaded") == 1 }, "once")
 		require.NotContains(t, s.stderr.String(), "changed=", "no key of the configuration has changed")
 	})
 	t.Run("what is broken changes nothing, and is said in full", func(t *testing.T) {
 		write(t, dir, "koan.yaml", "server: {tokensFile: tokens.yaml, queueMax: many, tolTimeoutMs: 1}\nexposure: loud\n")
-		s.eventually(func() bool { return s.logged("the configuration is refused") >= 3 }, "three lines")
+		s.eventually(func() bool { return s.logged("the configuration was rejected") >= 3 }, "three lines")
 		for _, problem := range []string{"server.queueMax", "server.tolTimeoutMs", "exposure"} {
 			require.Contains(t, s.stderr.String(), problem)
 		}
@@ -173,14 +173,14 @@ func TestReload(t *testing.T) {
 	t.Run("what is applied is applied together", func(t *testing.T) {
 		write(t, dir, "tokens.yaml", "tokens: []")
 		write(t, dir, "koan.yaml", config+"exposure: code\n")
-		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "there are no tokens in it") }, "no tokens")
+		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "it has no tokens") }, "no tokens")
 		require.Contains(t, s.ask("ann", "tools/list", nil).raw, "event_count")
 		tokens("ann", "eve")
 		s.eventually(func() bool { return !strings.Contains(s.ask("ann", "tools/list", nil).raw, "event_count") }, "the new mode")
 	})
 	t.Run("what needs a restart is named", func(t *testing.T) {
 		write(t, dir, "koan.yaml", config+"database: sqlite:///elsewhere\nrun: {maxAttempts: 7}\nlog: {level: debug}\n")
-		s.eventually(func() bool { return s.logged("waits for the next start") >= 1 }, "a line per key")
+		s.eventually(func() bool { return s.logged("takes effect at the next start") >= 1 }, "a line per key")
 		require.Contains(t, s.stderr.String(), "key=run.maxAttempts")
 		require.NotContains(t, s.stderr.String(), "key=database", "the environment says where it is")
 		require.NotContains(t, s.stderr.String(), "elsewhere")
@@ -210,15 +210,15 @@ func TestReload(t *testing.T) {
 	})
 	t.Run("nobody is let in by leaving the file out", func(t *testing.T) {
 		write(t, dir, "koan.yaml", "exposure: auto\n")
-		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "nobody would be asked") }, "refused")
+		s.eventually(func() bool { return strings.Contains(s.stderr.String(), "callers would no longer be authenticated") }, "refused")
 		require.Equal(t, http.StatusUnauthorized, s.ask("", "tools/list", nil).status)
 		write(t, dir, "koan.yaml", config)
 	})
 	t.Run("a signal asks for it", func(t *testing.T) {
 		time.Sleep(2 * time.Second) // what was written last is read
-		before := s.logged("the configuration was read again")
+		before := s.logged("the configuration was reloaded")
 		require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
-		s.eventually(func() bool { return s.logged("the configuration was read again") == before+1 }, "once")
+		s.eventually(func() bool { return s.logged("the configuration was reloaded") == before+1 }, "once")
 		require.True(t, knows("ann"))
 	})
 }
@@ -248,7 +248,7 @@ func TestARenewedCertificate(t *testing.T) {
 	renew(2)
 	s.eventually(func() bool { return serial() == 2 }, "the new certificate")
 	write(t, dir, "cert.pem", "nonsense")
-	s.eventually(func() bool { return s.logged("the configuration is refused") >= 1 }, "a broken certificate")
+	s.eventually(func() bool { return s.logged("the configuration was rejected") >= 1 }, "a broken certificate")
 	require.EqualValues(t, 2, serial())
 }
 

@@ -53,7 +53,7 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 			fill()
 			asked := call("agent", c.tool, c.in)
 			text, _ := json.Marshal(asked)
-			require.Contains(t, string(text), "nothing has been kept yet")
+			require.Contains(t, string(text), "nothing has been committed yet")
 			if name == "module" {
 				require.Contains(t, string(text), `"code":"APPROVAL_REQUIRED"`, "the script threw nothing")
 			}

@@ -61,7 +61,7 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	}
 	none := a.exec("", "approve", "nothing", "--yes")
 	require.Equal(t, 1, none.status)
-	require.Contains(t, none.stderr, "there is no plan")
+	require.Contains(t, none.stderr, "does not exist, or is no longer kept")
 
 	r = a.exec("", "approve", asked.PlanID, "--yes")
 	require.Zero(t, r.status, r.stderr)
@@ -131,7 +131,7 @@ func TestApproveOnTheCommandLine(t *testing.T) {
 	a.env = append(a.env, `KOAN_APPROVAL_RULES=[{operation: "plugin::mail.*", mode: always}]`)
 	r = a.exec("", "run", file)
 	require.Zero(t, r.status, "its plugin may come later")
-	require.Contains(t, r.stderr, "about an operation that is not there")
+	require.Contains(t, r.stderr, "names an operation that does not exist")
 }
 
 // A yes to a plan commits what the plan says, or nothing: where the data has changed

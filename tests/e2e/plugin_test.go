@@ -54,7 +54,7 @@ func TestPluginOutputThatDoesNotFit(t *testing.T) {
 
 	out := p.execute("try { SDK.Nap.take({ms: -5}) } catch (e) { SDK.Out.answer([e.code, e.details[0].path]) }")
 	require.Equal(t, []any{string(fault.ExecutionError), "/ms"}, out.Answer)
-	require.Equal(t, 1, strings.Count(p.stderr.String(), "does not fit its output schema"), p.stderr.String())
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "the output of an operation does not match its schema"), p.stderr.String())
 }
 
 // journalRows are the journal's runs of an operation, the latest first.

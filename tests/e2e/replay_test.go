@@ -149,7 +149,7 @@ func TestReplayByAnotherVersion(t *testing.T) {
 	got := a.replays(id, 0)
 	require.Equal(t, "1.2.3", got.Recorded.ToolVersion)
 	require.Equal(t, "1.2.4", got.Now.ToolVersion)
-	require.Contains(t, strings.Join(got.Notes, "\n"), "made by version 1.2.3, this is 1.2.4")
+	require.Contains(t, strings.Join(got.Notes, "\n"), "made by version 1.2.3, and this is 1.2.4")
 }
 
 func TestReplayOfWhatIsNotKept(t *testing.T) {

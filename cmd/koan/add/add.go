@@ -36,7 +36,7 @@ type Options struct {
 	DryRun  bool
 	Force   bool
 	// Flags are those of ent's command, where no go:generate line has them.
-	// FlagsGiven tells that there were any, or that there are none.
+	// FlagsGiven reports that the command line had them, even if there are none.
 	Flags      []string
 	FlagsGiven bool
 	// Agree is asked before files change; nil where nobody can be asked.
@@ -54,7 +54,7 @@ func Run(o Options, out io.Writer) error {
 		return err
 	}
 	if len(p.changed()) == 0 {
-		fmt.Fprintf(out, "Nothing to change: %s has Koan already.\n", p.mod.root)
+		fmt.Fprintf(out, "Nothing to change: %s already has Koan.\n", p.mod.root)
 		p.report(out, "Next")
 		return nil
 	}
@@ -149,8 +149,8 @@ func (p *plan) report(out io.Writer, then string) {
 		}
 	}
 	list("Exposed", p.graph.exposed)
-	list("Not exposed, so agents will not know of them", p.graph.open)
-	if len(p.graph.open) > 0 {
+	list("Not exposed, so agents will not know of them", p.graph.exposable)
+	if len(p.graph.exposable) > 0 {
 		fmt.Fprintf(out, "  To expose some: koan add %s --expose NAME,NAME (or all)\n", p.Dir)
 	}
 	if len(p.graph.refused) > 0 {
@@ -183,7 +183,7 @@ func (p *plan) next() []string {
 	if p.mod.vendored {
 		out = append(out, "go mod vendor")
 	}
-	out = append(out, p.gen.typed(p))
+	out = append(out, p.gen.userCommand(p))
 	if len(p.mod.serving) > 0 {
 		return append(out, "go build ./...")
 	}

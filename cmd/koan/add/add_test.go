@@ -61,8 +61,8 @@ func TestSchemasGetTheAnnotation(t *testing.T) {
 		for _, f := range in.Files {
 			require.NoError(t, os.WriteFile(filepath.Join(p.schemas, strings.TrimPrefix(f.Name, "in/")), f.Data, 0o644))
 		}
-		p.graph.open = schemasIn(t, p.schemas)
-		for _, name := range p.graph.open {
+		p.graph.exposable = schemasIn(t, p.schemas)
+		for _, name := range p.graph.exposable {
 			if strings.Contains(string(in.Comment), name) {
 				p.Expose = append(p.Expose, name)
 			}
@@ -132,7 +132,7 @@ func TestLinesOfGenerateAreRead(t *testing.T) {
 	require.Empty(t, readDirectives("x.go", []byte("package x\n// //go:generate ent generate ./schema\n//go:generated\n")))
 	for line, want := range map[string]string{
 		`ent generate --storage gremlin ./schema`:    "x.go:1: ent generate --storage gremlin: entities are served from SQL databases only",
-		`ent generate --idtype float ./schema`:       "x.go:1: ent generate --idtype float: it is none of",
+		`ent generate --idtype float ./schema`:       "x.go:1: ent generate --idtype float: it must be",
 		`ent generate --shape round ./schema`:        "x.go:1: ent generate: unknown flag: --shape",
 		`ent generate ./schema ./other`:              "x.go:1: ent generate takes one path, not ./schema ./other",
 		`ent generate --template zip=x ./schema`:     "x.go:1: ent generate --template zip=x: want dir=, file= or glob=",

@@ -55,7 +55,7 @@ func (p *plan) annotate() error {
 			continue
 		}
 		p.graph.exposed = append(p.graph.exposed, name)
-		p.graph.open = slices.DeleteFunc(p.graph.open, func(o string) bool { return o == name })
+		p.graph.exposable = slices.DeleteFunc(p.graph.exposable, func(o string) bool { return o == name })
 	}
 	sorted(p.graph.exposed)
 	for _, f := range pkg.files {
@@ -161,7 +161,7 @@ func (pkg *schemaPackage) free(in *schemaFile) func(string) bool {
 func (pkg *schemaPackage) expose(name string) (byHand string, err error) {
 	t := pkg.find(name)
 	if t == nil {
-		return "", fmt.Errorf("the schema %s is declared in no file of its package", name)
+		return "", fmt.Errorf("the schema %s is not declared in any file of its package", name)
 	}
 	if m, ok := t.methods["Annotations"]; ok {
 		return pkg.extend(name, m), nil
@@ -189,7 +189,7 @@ func (pkg *schemaPackage) declare(name string, t *declared) {
 		value = fmt.Sprintf("append(%s{}.Annotations(), %s.Entity{})", base, expose)
 	}
 	text := fmt.Sprintf("\n// Annotations of the %s.\nfunc (%s) Annotations() []%s.Annotation {\n\treturn %s\n}\n", name, name, schema, value)
-	t.in.edits = append(t.in.edits, below(t.in.was, t.in.tf.Offset(t.decl.End()), text))
+	t.in.edits = append(t.in.edits, linesBelow(t.in.was, t.in.tf.Offset(t.decl.End()), text))
 }
 
 // maxDepth is how deep types embed each other, in code that compiles.
@@ -230,7 +230,7 @@ func (pkg *schemaPackage) inherited(t *declared, depth int) string {
 // extend adds the annotation to what a method Annotations returns.
 func (pkg *schemaPackage) extend(name string, m method) (byHand string) {
 	f, d := m.in, m.decl
-	byHand = fmt.Sprintf("%s:%d: let the annotations of %s have expose.Entity{} among them, and import %q",
+	byHand = fmt.Sprintf("%s:%d: let the annotations of %s include expose.Entity{}, and import %q",
 		filepath.Base(f.path), f.tf.Line(d.Pos()), name, exposeImport)
 	if d.Body == nil || len(d.Body.List) != 1 || d.Type.Results == nil {
 		return byHand

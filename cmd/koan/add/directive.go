@@ -147,7 +147,7 @@ func readFlags(words []string) (*entCommand, error) {
 		return nil, fmt.Errorf("ent generate --storage %s: entities are served from SQL databases only", c.storage)
 	}
 	if _, ok := idTypes[c.idType]; !ok {
-		return nil, fmt.Errorf("ent generate --idtype %s: it is none of int, int64, uint, uint64, string", c.idType)
+		return nil, fmt.Errorf("ent generate --idtype %s: it must be int, int64, uint, uint64 or string", c.idType)
 	}
 	for _, t := range c.templates {
 		if kind, _, found := strings.Cut(t, "="); found && !slices.Contains([]string{"dir", "file", "glob"}, kind) {

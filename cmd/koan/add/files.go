@@ -95,7 +95,7 @@ func (p *plan) checkClean() error {
 	if len(said) == 0 {
 		return nil
 	}
-	return fmt.Errorf("these files have changes that git does not have:\n%s\ncommit them first, or use --force", strings.TrimRight(string(said), "\n"))
+	return fmt.Errorf("these files have uncommitted changes:\n%s\ncommit them first, or use --force", strings.TrimRight(string(said), "\n"))
 }
 
 // write makes the changes. Each file is replaced whole.

@@ -12,7 +12,7 @@ import (
 )
 
 // generator is what generates ent's code from the schemas: a program of the module,
-// or ent's command with what a line of `go generate` gives it.
+// or ent's command with the flags of a //go:generate line.
 type generator struct {
 	file      string      // the program, which may not be there yet
 	runsIn    string      // the folder where it is run
@@ -142,13 +142,13 @@ func (p *plan) program(s source) (*generator, error) {
 	if !mine {
 		return nil, nil
 	}
-	target, pkg := configured(call.Args[1])
+	target, pkg := targetAndPackage(call.Args[1])
 	p.place(g, target, pkg)
 	return g, nil
 }
 
-// configured are Target and Package of a literal gen.Config.
-func configured(e ast.Expr) (target, pkg string) {
+// targetAndPackage are Target and Package of a literal gen.Config.
+func targetAndPackage(e ast.Expr) (target, pkg string) {
 	if u, ok := e.(*ast.UnaryExpr); ok {
 		e = u.X
 	}
@@ -252,8 +252,8 @@ func (p *plan) replaceCommand() error {
 	return nil
 }
 
-// typed is what a person types to generate.
-func (g *generator) typed(p *plan) string {
+// userCommand is what a person types to generate.
+func (g *generator) userCommand(p *plan) string {
 	if g.directive == nil && g.command == nil {
 		rel, err := filepath.Rel(g.runsIn, g.file)
 		if err != nil {

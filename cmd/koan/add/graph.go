@@ -19,14 +19,14 @@ import (
 
 // graph is what ent says of the schemas.
 type graph struct {
-	all      []string
-	exposed  []string // that have the annotation
-	open     []string // that could have it
-	refused  []string // "Name: why not"
-	policies []string // exposed ones with a privacy policy
-	api      entgen.API
-	runtime  bool   // the schemas have defaults, hooks or policies in Go
-	program  string // the folder of the program that serves, "" where none is written
+	all       []string
+	exposed   []string // that have the annotation
+	exposable []string // that could have it
+	refused   []string // "Name: why not"
+	policies  []string // exposed ones with a privacy policy
+	api       entgen.API
+	runtime   bool   // the schemas have defaults, hooks or policies in Go
+	program   string // the folder of the program that serves, "" where none is written
 }
 
 // load has ent load the schemas, as it does when it generates.
@@ -114,7 +114,7 @@ func read(g *gen.Graph) *graph {
 				out.policies = append(out.policies, n.Name)
 			}
 		case len(obstacles[n.Name]) == 0:
-			out.open = append(out.open, n.Name)
+			out.exposable = append(out.exposable, n.Name)
 		}
 	}
 	return out
@@ -123,13 +123,13 @@ func read(g *gen.Graph) *graph {
 // choose are the schemas that get the annotation.
 func (g *graph) choose(asked []string) ([]string, error) {
 	if slices.Equal(asked, []string{"all"}) {
-		return slices.Clone(g.open), nil
+		return slices.Clone(g.exposable), nil
 	}
 	var out, wrong []string
 	for _, name := range asked {
 		switch {
 		case slices.Contains(out, name), slices.Contains(g.exposed, name):
-		case slices.Contains(g.open, name):
+		case slices.Contains(g.exposable, name):
 			out = append(out, name)
 		case !slices.Contains(g.all, name):
 			wrong = append(wrong, fmt.Sprintf("there is no schema %q; there are %s", name, strings.Join(g.all, ", ")))

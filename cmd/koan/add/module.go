@@ -51,7 +51,7 @@ func readModule(dir string) (*module, error) {
 		}
 		parent := filepath.Dir(root)
 		if parent == root {
-			return nil, fmt.Errorf("%s lies in no Go module: there is no go.mod in it or above it", dir)
+			return nil, fmt.Errorf("%s is not in a Go module: there is no go.mod in it or above it", dir)
 		}
 		root = parent
 	}
@@ -65,7 +65,7 @@ func readModule(dir string) (*module, error) {
 		return nil, err
 	}
 	if f.Module == nil {
-		return nil, fmt.Errorf("%s names no module", path)
+		return nil, fmt.Errorf("%s does not name a module", path)
 	}
 	m := &module{root: root, path: f.Module.Mod.Path, file: f}
 	_, err = os.Stat(filepath.Join(root, "vendor", "modules.txt"))

@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 	}
 	t.Run("no module", func(t *testing.T) {
 		t.Chdir(t.TempDir())
-		require.ErrorContains(t, Run(Options{Dir: "."}, &bytes.Buffer{}), "lies in no Go module")
+		require.ErrorContains(t, Run(Options{Dir: "."}, &bytes.Buffer{}), "is not in a Go module")
 	})
 }
 
@@ -202,7 +202,7 @@ func TestRefusalsOfLoadedSchemas(t *testing.T) {
 	o.Expose = []string{"Task"}
 
 	o.Program = "ent/schema/../../../outside"
-	require.ErrorContains(t, Run(o, &out), "lies outside of the module")
+	require.ErrorContains(t, Run(o, &out), "is outside the module")
 	o.Program = "cmd/agents"
 
 	o.Agree = func(files int) (bool, error) {
@@ -218,7 +218,7 @@ func TestRefusalsOfLoadedSchemas(t *testing.T) {
 	command(t, "git", "add", ".")
 	command(t, "git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "a")
 	require.NoError(t, os.WriteFile("ent/generate.go", []byte(plainLine+"\n// changed\n"), 0o644))
-	require.EqualError(t, Run(o, &out), "these files have changes that git does not have:\n M ent/generate.go\ncommit them first, or use --force")
+	require.EqualError(t, Run(o, &out), "these files have uncommitted changes:\n M ent/generate.go\ncommit them first, or use --force")
 	command(t, "git", "checkout", "-q", "ent/generate.go")
 	require.Equal(t, before, contents(t, dir))
 	require.NoError(t, Run(o, &out))

@@ -121,7 +121,7 @@ func (p *plan) addProgram() error {
 	}
 	file := filepath.Join(p.mod.root, filepath.FromSlash(p.Program), "main.go")
 	if rel := p.inModule(file); strings.HasPrefix(rel, "..") {
-		return fmt.Errorf("--main %s lies outside of the module %s", p.Program, p.mod.root)
+		return fmt.Errorf("--main %s is outside the module %s", p.Program, p.mod.root)
 	}
 	f, err := p.open(file)
 	if err != nil {

@@ -102,11 +102,11 @@ func importEdit(src []byte, at int, line string, grouped bool) edit {
 	if !grouped {
 		line = "import " + line
 	}
-	return below(src, at, line+"\n")
+	return linesBelow(src, at, line+"\n")
 }
 
-// below puts lines below the one that ends at an offset, save for a comment.
-func below(src []byte, at int, lines string) edit {
+// linesBelow puts lines below the one that ends at an offset, save for a comment.
+func linesBelow(src []byte, at int, lines string) edit {
 	rest, _, found := bytes.Cut(src[at:], []byte("\n"))
 	if end := at + len(rest); found && (len(bytes.TrimSpace(rest)) == 0 || bytes.HasPrefix(bytes.TrimSpace(rest), []byte("//"))) {
 		return edit{at: end + 1, text: lines}

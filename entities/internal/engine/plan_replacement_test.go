@@ -124,7 +124,7 @@ func TestACallThatWasNotMadeIsAskedAboutAgain(t *testing.T) {
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":1}}`)
 	_, outcome, err := o.approve(call, boss)
 	end := o.planned(outcome, err)
-	require.NotContains(t, o.engine.PlanText(o.find(end)), "Left the house")
+	require.NotContains(t, o.engine.PlanText(o.find(end)), "Already done outside")
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":9}}`)
 	_, outcome, err = o.approve(end, boss)
 	last := o.planned(outcome, err)
@@ -132,7 +132,7 @@ func TestACallThatWasNotMadeIsAskedAboutAgain(t *testing.T) {
 	require.Empty(t, w.seen())
 	_, outcome, err = o.approve(last, boss)
 	require.Len(t, w.seen(), 1)
-	require.Contains(t, o.engine.PlanText(o.find(o.planned(outcome, err))), "Left the house already, after a yes")
+	require.Contains(t, o.engine.PlanText(o.find(o.planned(outcome, err))), "Already done outside, after approval")
 }
 
 // clerk may name the default set alone.

@@ -111,7 +111,7 @@ func (t *tapes) Bound(retention time.Duration, most int64) {
 }
 
 // Take implements run.Shelf.
-func (t *tapes) Take(k *run.Taken) { t.writer.Take(k) }
+func (t *tapes) Take(k *run.PendingTape) { t.writer.Take(k) }
 
 // Get implements run.Shelf.
 func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {

@@ -35,7 +35,7 @@ func Input(raw json.RawMessage) (any, *fault.Detail) {
 	var twice *exact.Repeated
 	switch {
 	case errors.As(err, &twice):
-		return nil, &fault.Detail{Path: twice.Path, Message: "the name occurs twice"}
+		return nil, &fault.Detail{Path: twice.Path, Message: "the name appears twice"}
 	case err != nil:
 		return nil, &fault.Detail{Message: "the input is not JSON: " + err.Error()}
 	}

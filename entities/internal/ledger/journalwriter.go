@@ -52,7 +52,7 @@ type Writer struct {
 	mu      sync.Mutex
 	waiting []item
 	queued  int // bytes of them
-	tapes   []*run.Taken
+	tapes   []*run.PendingTape
 	bytes   int           // of tapes that wait
 	since   time.Time     // when the first of them came
 	left    int           // tapes that were dropped
@@ -90,7 +90,7 @@ func (i *item) size() int {
 // batchLoad is what is written at once, with those who wait for it.
 type batchLoad struct {
 	items   []item
-	tapes   []*run.Taken
+	tapes   []*run.PendingTape
 	bytes   int
 	flushes []chan struct{}
 	left    int  // tapes that were dropped before
@@ -125,7 +125,7 @@ func (w *Writer) Append(_ context.Context, r journal.Record) {
 }
 
 // Take has a tape written. It is left out where too much waits.
-func (w *Writer) Take(t *run.Taken) {
+func (w *Writer) Take(t *run.PendingTape) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

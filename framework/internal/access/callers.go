@@ -53,8 +53,8 @@ func (c Config) Callers(app App) (*Callers, error) {
 	return out, nil
 }
 
-// reserved is the subject of the person at the machine.
-var reserved = auth.Local().Subject
+// localSubject is the subject of the person at the machine.
+var localSubject = auth.Local().Subject
 
 // Authenticate returns the principal of a request: first by the static tokens, then by
 // the issuer. Its error is unauthorized and has a Challenge, or service_unavailable.
@@ -84,9 +84,9 @@ func (c *Callers) Authenticate(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{}, err
 	}
 	// Plans, keys and limits go by the subject: two callers must not have the same.
-	if p.Subject == reserved || static != nil && static.Has(p.Subject) {
-		c.log.Warn("an access token is refused: its subject is that of another caller of this server", "subject", p.Subject)
-		return auth.Principal{}, c.refusal(fault.New(fault.Unauthorized, "the access token is refused: its sub is taken here"), invalid)
+	if p.Subject == localSubject || static != nil && static.Has(p.Subject) {
+		c.log.Warn("an access token was rejected: its subject is that of another caller of this server", "subject", p.Subject)
+		return auth.Principal{}, c.refusal(fault.New(fault.Unauthorized, "the access token is rejected: its sub belongs to another caller of this server"), invalid)
 	}
 	return p, nil
 }
@@ -142,13 +142,13 @@ func (c *Callers) Ready(ctx context.Context) error {
 func (c *Callers) Reload(next catalog.Values) (apply func(), err error) {
 	t, problems := readTokens(next)
 	if len(problems) == 0 && t == nil && c.oauth == nil {
-		problems = []error{errors.New(keyTokens + ": nobody would be asked any more who they are; that needs a restart")}
+		problems = []error{errors.New(keyTokens + ": callers would no longer be authenticated; that needs a restart")}
 	}
 	if len(problems) == 0 && t.Same(c.tokens.Load()) {
 		return nil, nil
 	}
 	return func() {
 		c.tokens.Store(t)
-		c.log.Info("the tokens were read again", "tokens", t.Len())
+		c.log.Info("the tokens were reloaded", "tokens", t.Len())
 	}, errors.Join(problems...)
 }

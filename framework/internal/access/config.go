@@ -28,14 +28,14 @@ const (
 func Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyTokens, Default: "", Live: true, Help: "YAML file with the digests of the bearer tokens that may call over HTTP"},
-		{Key: keyPublic, Default: "", Help: "URL by which clients know the MCP endpoint, as https://tools.example.org/mcp; empty is the address that --http names, where that is this machine's own"},
-		{Key: keyIssuer, Default: "", Help: "authorization server whose access tokens may call over HTTP, as https://id.example.org"},
-		{Key: keyAudience, Default: []string{}, Help: "values of `aud` of which an access token needs one; empty is server.publicUrl"},
-		{Key: keyScopes, Default: []string{}, Help: "scopes that strangers are told of, in the metadata and in challenges; unset tells all that the app's operations need"},
+		{Key: keyPublic, Default: "", Help: "URL by which clients know the MCP endpoint, such as https://tools.example.org/mcp; empty is the address that --http names, where that is this machine's own"},
+		{Key: keyIssuer, Default: "", Help: "authorization server whose access tokens may call over HTTP, such as https://id.example.org"},
+		{Key: keyAudience, Default: []string{}, Help: "values of `aud`, of which an access token must have one; empty is server.publicUrl"},
+		{Key: keyScopes, Default: []string{}, Help: "scopes to advertise in the metadata and in challenges; unset advertises all that the app's operations need"},
 		{Key: keySetsClaim, Default: "sets", Help: "claim of an access token with the sets that the caller may name"},
 		{Key: keySets, Default: []string{}, Help: "sets of access tokens without that claim"},
-		{Key: keyAlgorithms, Default: []string{"RS256", "PS256", "ES256", "EdDSA"}, Help: "signatures of access tokens that are taken: " + strings.Join(oauth.Algorithms, ", ")},
-		{Key: keyTypes, Default: []string{"at+jwt", "JWT"}, Help: "values of the header `typ` of an access token that are taken"},
+		{Key: keyAlgorithms, Default: []string{"RS256", "PS256", "ES256", "EdDSA"}, Help: "accepted signature algorithms of access tokens: " + strings.Join(oauth.Algorithms, ", ")},
+		{Key: keyTypes, Default: []string{"at+jwt", "JWT"}, Help: "accepted values of the header `typ` of an access token"},
 		{Key: keySkew, Default: 30_000, Min: 1, Max: 600_000, Unit: "ms", Help: "how far the authorization server's clock may be from this one"},
 	}
 }

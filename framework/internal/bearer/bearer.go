@@ -42,8 +42,8 @@ type file struct {
 	} `yaml:"tokens"`
 }
 
-// inGo is what the decoder says of Go types, and with them of values.
-var inGo = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
+// goTypeError is what the decoder says of Go types, and with them of values.
+var goTypeError = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
 
 // maxFile bounds a file of tokens, in bytes.
 const maxFile = 1 << 20
@@ -82,7 +82,7 @@ func parse(raw []byte) (*Tokens, error) {
 	switch err := d.Decode(&f); {
 	case errors.As(err, &wrong):
 		for i, e := range wrong.Errors {
-			wrong.Errors[i] = inGo.ReplaceAllString(e, " is no part of this file: a token has subject, sha256, scopes and sets, below `tokens`")
+			wrong.Errors[i] = goTypeError.ReplaceAllString(e, " does not belong in this file: a token has subject, sha256, scopes and sets, below `tokens`")
 		}
 		return nil, errors.New(strings.Join(wrong.Errors, "; "))
 	case err != nil && !errors.Is(err, io.EOF): // an empty file has no tokens
@@ -102,14 +102,14 @@ func parse(raw []byte) (*Tokens, error) {
 		default:
 			e.digest = [sha256.Size]byte(digest)
 			if seen[e.digest] {
-				problems = append(problems, fmt.Sprintf("the token of %q stands there twice", one.Subject))
+				problems = append(problems, fmt.Sprintf("the token of %q appears twice", one.Subject))
 			}
 			seen[e.digest] = true
 			t.entries = append(t.entries, e)
 		}
 	}
 	if len(f.Tokens) == 0 {
-		problems = append(problems, "there are no tokens in it")
+		problems = append(problems, "it has no tokens")
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s", strings.Join(problems, "; "))

@@ -66,11 +66,11 @@ func Token(r *http.Request) (string, error) {
 	}
 	scheme, token, _ := strings.Cut(header[0], " ")
 	token = strings.TrimSpace(token)
-	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || strings.IndexFunc(token, unfit) >= 0 {
+	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || strings.IndexFunc(token, isNotTokenRune) >= 0 {
 		return "", Refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), Challenge{Error: InvalidRequest}}
 	}
 	return token, nil
 }
 
-// unfit tells of a character that no token has: it is not printable ASCII.
-func unfit(r rune) bool { return r <= ' ' || r > '~' }
+// isNotTokenRune reports whether a token cannot have a character: it is not printable ASCII.
+func isNotTokenRune(r rune) bool { return r <= ' ' || r > '~' }

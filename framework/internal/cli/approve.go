@@ -36,32 +36,32 @@ func (c *command) approve() *cobra.Command {
 	var f approveFlags
 	cmd := &cobra.Command{
 		Use:   "approve PLAN",
-		Short: "Show what a run wants to change, and keep it or drop it",
-		Long: "Shows a plan: a run that was rolled back until somebody agrees to it. After a yes it is run again on what\n" +
-			"was generated and fetched for it, and kept if it changes the same as shown; else another plan takes its place,\n" +
-			"and is asked about. The result is one line of JSON, as `run` prints it; everything for people goes to standard error.",
+		Short: "Show what a run wants to change, and approve or deny it",
+		Long: "Shows a plan: a run that was rolled back until somebody approves it. Once approved, it runs again with the values\n" +
+			"that were generated and fetched for it, and commits if its changes are those shown; otherwise a new plan replaces\n" +
+			"it and needs approval in turn. The result is one line of JSON, as `run` prints it; everything for people goes to\nstandard error.",
 		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.list {
-				return exactly(0)(cmd, args)
+				return exactArgs(0)(cmd, args)
 			}
-			return exactly(1)(cmd, args)
+			return exactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.yes && f.deny:
-				return usage(errors.New("--yes and --deny together"))
+				return usage(errors.New("--yes and --deny exclude each other"))
 			case f.list:
 				return c.listPlans(cmd.Context())
-			case !f.yes && !f.deny && !c.asksHere():
-				return usage(errors.New("standard input is no terminal; say --yes or --deny"))
+			case !f.yes && !f.deny && !c.canAsk():
+				return usage(errors.New("standard input is not a terminal; use --yes or --deny"))
 			}
 			return c.decide(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "agree without asking, if the changes are still those of the plan")
-	cmd.Flags().BoolVar(&f.deny, "deny", false, "drop the plan")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the plans that wait")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "approve without asking, if the changes are still those of the plan")
+	cmd.Flags().BoolVar(&f.deny, "deny", false, "deny the plan")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the plans that are waiting")
 	return cmd
 }
 
@@ -72,21 +72,21 @@ func approver() auth.Principal {
 	return p
 }
 
-// asksHere reports whether a question can be answered on standard input.
-func (c *command) asksHere() bool { return onTerminal(c.app.Stdin) }
+// canAsk reports whether a question can be answered on standard input.
+func (c *command) canAsk() bool { return onTerminal(c.app.Stdin) }
 
 func (c *command) listPlans(ctx context.Context) error {
-	i, stop, err := c.once(ctx)
+	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	plans, err := i.Engine().WaitingPlans(ctx, approver())
 	if err != nil {
-		return failed(hinted(err))
+		return failed(withCauseAndHint(err))
 	}
 	if len(plans) == 0 {
-		fmt.Fprintln(c.app.Stderr, "no plan waits")
+		fmt.Fprintln(c.app.Stderr, "no plans are waiting")
 		return nil
 	}
 	var titles []catalog.Cell
@@ -104,7 +104,7 @@ func (c *command) listPlans(ctx context.Context) error {
 }
 
 func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
-	i, stop, err := c.once(ctx)
+	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage,
 		return failed(err)
 	}
 	l.ToolName = plan.Request.Tool
-	l.name(plan)
+	l.namePlan(plan)
 	switch {
 	case l.ApprovalState != notRequired:
 	case callErr == nil, o != nil && o.Approved:

@@ -98,8 +98,8 @@ func usage(err error) error { return &exit{exitUsage, err} }
 
 func failed(err error) error { return &exit{exitFail, err} }
 
-// Main runs the command line and gives the exit status. SIGINT and SIGTERM end
-// the work in good order.
+// Main runs the command line and returns the exit status. SIGINT and SIGTERM end
+// the work gracefully.
 func Main(app App, args []string) int {
 	if app.Stdin == nil {
 		app.Stdin = os.Stdin
@@ -126,7 +126,7 @@ func Main(app App, args []string) int {
 	return c.status(root.ExecuteContext(ctx))
 }
 
-// status prints an error and gives its exit status.
+// status prints an error and returns its exit status.
 func (c *command) status(err error) int {
 	if err == nil {
 		return exitOK
@@ -154,7 +154,7 @@ func (c *command) root() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("there is no command %q; see --help", args[0])
+				return fmt.Errorf("unknown command %q; see --help", args[0])
 			}
 			return nil
 		},
@@ -166,26 +166,26 @@ func (c *command) root() *cobra.Command {
 	}
 	root.SetOut(c.app.Stdout)
 	root.SetErr(c.app.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknown(cmd, err) })
-	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it is there)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknownFlag(cmd, err) })
+	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it exists)")
 	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve())
 	for _, p := range c.app.Commands {
-		root.AddCommand(c.provided(p))
+		root.AddCommand(c.providerCommand(p))
 	}
 	return root
 }
 
 // long says what holds for all commands.
 func (c *command) long() string {
-	about := "Each key of the configuration is a flag of every command, as --database; `" + c.app.Name + " keys` lists them."
+	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Name + " keys` lists them."
 	if c.app.Description == "" {
 		return about
 	}
 	return c.app.Description + "\n\n" + about
 }
 
-// exactly refuses another number of arguments in the command's own words.
-func exactly(n int) cobra.PositionalArgs {
+// exactArgs rejects any other number of arguments, and shows the command's usage.
+func exactArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n {
 			return nil
@@ -198,9 +198,9 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-// unknown says of a flag that there is not which one may have been meant: the
+// unknownFlag suggests the flag that an unknown one may have meant: one of the
 // command's own, or a key of the configuration.
-func (c *command) unknown(cmd *cobra.Command, err error) error {
+func (c *command) unknownFlag(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return err
@@ -213,19 +213,19 @@ func (c *command) unknown(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, fault.DidYouMean(missing.GetSpecifiedName(), names))
 }
 
-// once starts the app for a command that prints one thing and ends: it logs
+// startOnce starts the app for a command that prints one thing and ends: it logs
 // warnings only, unless the configuration asks for more.
-func (c *command) once(ctx context.Context) (Instance, func(), error) {
+func (c *command) startOnce(ctx context.Context) (Instance, func(), error) {
 	return c.boot(ctx, warnings)
 }
 
 // warnings are the defaults of commands that print one thing and end.
 var warnings = map[string]string{"log.level": "warn"}
 
-// running makes a command out of work that a started app does once.
-func (c *command) running(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
+// runOnce makes a command out of work that a started app does once.
+func (c *command) runOnce(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		i, stop, err := c.once(cmd.Context())
+		i, stop, err := c.startOnce(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (c *command) source(defaults map[string]string) config.Source {
 func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
 	i, err := c.app.Boot(ctx, c.source(defaults))
 	if err != nil {
-		return nil, nil, unstarted(err)
+		return nil, nil, startFailure(err)
 	}
 	stop := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
@@ -259,14 +259,14 @@ func (c *command) boot(ctx context.Context, defaults map[string]string) (Instanc
 	return i, stop, nil
 }
 
-// unstarted is the exit of an app that does not start: of wrong use where its
+// startFailure is the exit of an app that does not start: of wrong use where its
 // configuration is refused.
-func unstarted(err error) error {
+func startFailure(err error) error {
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		return usage(err)
 	}
-	return failed(hinted(err))
+	return failed(withCauseAndHint(err))
 }
 
 // readScript reads a FILE argument, "-" for standard input.

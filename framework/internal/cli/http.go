@@ -39,27 +39,27 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return nil, usage(fmt.Errorf("--http: %q is no address; name a host and a port, as 127.0.0.1:8080", address))
+		return nil, usage(fmt.Errorf("--http: %q is not an address; give a host and a port, such as 127.0.0.1:8080", address))
 	}
 	configured, err := c.app.Configure(c.source(nil))
 	if err != nil {
 		return nil, usage(err)
 	}
 	v := configured.Settings()
-	_, wrong := pair(v)
-	callers, err := access.Read(v, local(host))
+	_, wrong := tlsPair(v)
+	callers, err := access.Read(v, isLocal(host))
 	if err := errors.Join(wrong, err); err != nil {
 		return nil, usage(err)
 	}
-	if callers.Anybody() && !local(host) && !insecure {
+	if callers.Anybody() && !isLocal(host) && !insecure {
 		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
-			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or say --insecure.")))
+			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or use --insecure.")))
 	}
 	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
 }
 
-// pair reads the files of TLS; nil where there are none.
-func pair(v catalog.Values) (*tls.Certificate, error) {
+// tlsPair reads the files of TLS; nil where there are none.
+func tlsPair(v catalog.Values) (*tls.Certificate, error) {
 	cert, key := v.String("server.tlsCert"), v.String("server.tlsKey")
 	if cert == "" && key == "" {
 		return nil, nil
@@ -74,8 +74,8 @@ func pair(v catalog.Values) (*tls.Certificate, error) {
 	return &both, nil
 }
 
-// local reports whether only this machine reaches a host.
-func local(host string) bool {
+// isLocal reports whether only this machine reaches a host.
+func isLocal(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
@@ -85,7 +85,7 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 	if err != nil {
 		return failed(err)
 	}
-	certificate, err := pair(i.Values())
+	certificate, err := tlsPair(i.Values())
 	if err != nil {
 		_ = listener.Close()
 		return failed(err)
@@ -95,7 +95,7 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 		scheme = "https"
 	}
 	url := fmt.Sprintf("%s://%s/mcp", scheme, listener.Addr())
-	d := &door{}
+	d := &endpoint{}
 	if err := d.open(i, config, url, c.app.Name); err != nil {
 		_ = listener.Close()
 		return failed(err)
@@ -106,10 +106,10 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 	}
 	serve := func() error { return server.Serve(listener) }
 	if certificate != nil {
-		server.TLSConfig = encrypted(i, certificate)
+		server.TLSConfig = tlsConfig(i, certificate)
 		serve = func() error { return server.ServeTLS(listener, "", "") }
 	}
-	defer c.follow(ctx, i)()
+	defer c.watchConfig(ctx, i)()
 	c.report(i)
 	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s\n", url)
 	served := make(chan error, 1)
@@ -133,18 +133,18 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 	return nil
 }
 
-// encrypted is TLS with a certificate that may be renewed while the app runs.
-func encrypted(i Instance, first *tls.Certificate) *tls.Config {
+// tlsConfig is TLS with a certificate that may be renewed while the app runs.
+func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 	var now atomic.Pointer[tls.Certificate]
 	now.Store(first)
 	i.OnReload(func(next catalog.Values) (func(), error) {
-		renewed, err := pair(next)
+		renewed, err := tlsPair(next)
 		if err == nil && renewed == nil {
-			err = errors.New("server.tlsCert: to go without TLS needs a restart")
+			err = errors.New("server.tlsCert: turning TLS off needs a restart")
 		}
 		return func() {
 			if last := now.Swap(renewed); !slices.EqualFunc(last.Certificate, renewed.Certificate, bytes.Equal) {
-				i.Log().Info("the certificate was read again")
+				i.Log().Info("the certificate was reloaded")
 			}
 		}, err
 	})
@@ -154,9 +154,9 @@ func encrypted(i Instance, first *tls.Certificate) *tls.Config {
 	}
 }
 
-// door is what stands at the address: MCP, who may come in, and what supervisors
+// endpoint is what stands at the address: MCP, who may come in, and what supervisors
 // and clients without a token ask.
-type door struct {
+type endpoint struct {
 	mcp     *mcpserver.HTTP
 	callers *access.Callers // nil where nobody is asked
 	counted http.Handler    // nil where nothing is
@@ -164,7 +164,7 @@ type door struct {
 	ending  atomic.Bool
 }
 
-func (d *door) open(i Instance, config access.Config, url, name string) (err error) {
+func (d *endpoint) open(i Instance, config access.Config, url, name string) (err error) {
 	o := mcpserver.HTTPOptions{}
 	d.app.ask, d.app.log = i.Ready, i.Log()
 	if !config.Anybody() {
@@ -181,7 +181,7 @@ func (d *door) open(i Instance, config access.Config, url, name string) (err err
 
 // reload takes other tokens, and tells open clients that what they see may be another
 // now.
-func (d *door) reload(next catalog.Values) (apply func(), err error) {
+func (d *endpoint) reload(next catalog.Values) (apply func(), err error) {
 	take, err := d.callers.Reload(next)
 	if take == nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (d *door) reload(next catalog.Values) (apply func(), err error) {
 	}, err
 }
 
-func (d *door) routes() http.Handler {
+func (d *endpoint) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", d.mcp)
 	if d.callers != nil {

@@ -24,13 +24,13 @@ func (c *command) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE|-",
 		Short: "Check a script without running it",
-		Args:  exactly(1),
+		Args:  exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := c.readScript(args[0])
 			if err != nil {
 				return err
 			}
-			i, stop, err := c.once(cmd.Context())
+			i, stop, err := c.startOnce(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (c *command) sdk() *cobra.Command {
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
 		Args:  cobra.NoArgs,
-		RunE: c.running(func(cmd *cobra.Command, i Instance) error {
+		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
 			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
 			view := i.View(auth.Local(), exposure.Understands)
@@ -88,14 +88,14 @@ func (c *command) tools() *cobra.Command {
 	var mode string
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "Print what tools/list gives",
+		Short: "Print what tools/list returns",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := exposure.Parse(mode)
 			if err != nil {
 				return usage(err)
 			}
-			i, stop, err := c.once(cmd.Context())
+			i, stop, err := c.startOnce(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -114,12 +114,12 @@ func (c *command) tools() *cobra.Command {
 func (c *command) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what holds on this machine: isolation, limits, database, plugins",
+		Short: "Check this machine: isolation, limits, database, plugins",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
 			if err != nil {
-				return unstarted(err)
+				return startFailure(err)
 			}
 			return c.printChecks(checks)
 		},
@@ -155,7 +155,7 @@ func (c *command) keys() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keys",
 		Short: "List the configuration's keys with their defaults",
-		Long:  "Each key a.b can stand in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; the later of these wins.",
+		Long:  "Key a.b can be set in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; later sources override earlier ones.",
 		Args:  cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
@@ -188,15 +188,15 @@ func explain(err error) error {
 	return errors.New(f.Error() + "\n  hint: " + f.Hint)
 }
 
-// hinted puts a fault's cause and hint behind an error that has one in its chain.
+// withCauseAndHint puts a fault's cause and hint behind an error that has one in its chain.
 // Callers never see a cause; whoever starts the app has nowhere else to read it.
-func hinted(err error) error {
+func withCauseAndHint(err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return err
 	}
 	more := ""
-	if cause := f.Unwrap(); cause != nil && !said(err.Error(), cause.Error()) {
+	if cause := f.Unwrap(); cause != nil && !endsWithCause(err.Error(), cause.Error()) {
 		more += "\n  because: " + cause.Error()
 	}
 	if f.Hint != "" {
@@ -205,9 +205,9 @@ func hinted(err error) error {
 	return fmt.Errorf("%w%s", err, more)
 }
 
-// said reports whether a message has the end of its cause in it already: what comes
+// endsWithCause reports whether a message has the end of its cause in it already: what comes
 // before is the way that the cause took.
-func said(message, cause string) bool {
+func endsWithCause(message, cause string) bool {
 	cause = strings.TrimSpace(cause)
 	last := strings.TrimSpace(cause[strings.LastIndexByte(cause, '\n')+1:])
 	return strings.Contains(message, last)

@@ -56,7 +56,7 @@ type lineError struct {
 	Column    int    `json:"column,omitempty"`
 }
 
-// body is what koan.code.execute gives, as far as the line needs it.
+// body is the result of koan.code.execute, as far as the line needs it.
 type body struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
@@ -119,7 +119,7 @@ func (l *line) fail(f *fault.Fault) (err error) {
 	l.Result.Error = e
 	l.ApprovalState, l.PlanID = approvalOf(f)
 	for _, shorten := range []func(){
-		func() { e.Details = fewer(f.Details) },
+		func() { e.Details = firstDetails(f.Details) },
 		func() { e.Details = nil },
 		func() { e.Path, e.Hint = "", clip(f.Hint, 1<<10) },
 		func() { e.Message = clip(f.Message, 1<<10) },
@@ -137,8 +137,8 @@ func (l *line) fail(f *fault.Fault) (err error) {
 	return err
 }
 
-// fewer keeps the first few of several details, and says how many are left out.
-func fewer(details any) any {
+// firstDetails keeps the first few of several details, and says how many are left out.
+func firstDetails(details any) any {
 	const few = 10
 	list, ok := details.([]fault.Detail)
 	if !ok || len(list) <= few {
@@ -147,16 +147,16 @@ func fewer(details any) any {
 	return append(slices.Clone(list[:few]), fault.Detail{Message: fmt.Sprintf("and %d more", len(list)-few)})
 }
 
-// name names the plan that the line is about, unless a fault names the one that has
+// namePlan names the plan that the line is about, unless a fault names the one that has
 // replaced it, and the plan's run, unless another one was applied under its idempotency
 // key.
-func (l *line) name(p *run.Plan) {
+func (l *line) namePlan(p *run.Plan) {
 	l.PlanID, l.RunID = cmp.Or(l.PlanID, p.ID), cmp.Or(l.RunID, p.Run)
 }
 
-// of names the plan that the line is about, which was applied unless it was only shown.
-func (l *line) of(p *run.Plan, shown bool) {
-	l.name(p)
+// setPlan names the plan that the line is about, which was applied unless it was only shown.
+func (l *line) setPlan(p *run.Plan, shown bool) {
+	l.namePlan(p)
 	switch {
 	case !l.Result.OK: // the fault says it
 	case shown && p.State == run.PlanWaiting:
@@ -171,8 +171,8 @@ func (l *line) of(p *run.Plan, shown bool) {
 // text is the line as it is printed, without the line's end.
 func (l *line) text() ([]byte, error) { return compactJSON(l) }
 
-// fits refuses, before the commit, a run whose line would be too long.
-func (c *command) fits(include []string, plan *run.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
+// fitsLine refuses, before the commit, a run whose line would be too long.
+func (c *command) fitsLine(include []string, plan *run.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
 	return func(ret run.Return, o *run.Outcome) error {
 		b := body{Result: ret.Result, Answer: ret.Answer}
 		for _, part := range []struct {
@@ -202,7 +202,7 @@ func (c *command) fits(include []string, plan *run.Plan, redactor *journal.Redac
 			return err
 		}
 		if plan != nil {
-			l.of(plan, false)
+			l.setPlan(plan, false)
 		}
 		return l.fits()
 	}

@@ -13,7 +13,7 @@ const metricsScope = "koan:metrics"
 // metrics guards what is counted: names of tools and how often who fails are nobody
 // else's business. Where callers are known, it takes a scope; else only this machine
 // reads it, and no page of a browser.
-func (d *door) metrics(next http.Handler) http.Handler {
+func (d *endpoint) metrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.callers == nil {
 			host, _, err := net.SplitHostPort(r.Host)
@@ -21,8 +21,8 @@ func (d *door) metrics(next http.Handler) http.Handler {
 				host = r.Host
 			}
 			from, _, err := net.SplitHostPort(r.RemoteAddr)
-			if err != nil || !local(from) || !local(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
-				http.Error(w, "only programs on this machine read this", http.StatusForbidden)
+			if err != nil || !isLocal(from) || !isLocal(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
+				http.Error(w, "only programs on this machine may read this", http.StatusForbidden)
 				return
 			}
 			next.ServeHTTP(w, r)

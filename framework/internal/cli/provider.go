@@ -14,20 +14,20 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// provided makes a command out of a provider's.
-func (c *command) provided(p *catalog.Command) *cobra.Command {
+// providerCommand makes a command out of a provider's.
+func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: strings.Join(append([]string{p.Name}, p.Args...), " "), Short: p.Short, Long: p.Long}
 	if p.Example != "" {
 		cmd.Example = "  " + c.app.Name + " " + p.Example
 	}
 	for _, sub := range p.Sub {
-		cmd.AddCommand(c.provided(sub))
+		cmd.AddCommand(c.providerCommand(sub))
 	}
 	if p.Run == nil {
 		c.group(cmd)
 		return cmd
 	}
-	cmd.Args = exactly(len(p.Args))
+	cmd.Args = exactArgs(len(p.Args))
 	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
 	bools, texts := map[string]*bool{}, map[string]*string{}
 	for _, f := range p.Flags {
@@ -61,7 +61,7 @@ func (c *command) provided(p *catalog.Command) *cobra.Command {
 		case fault.CodeOf(err) == fault.InvalidPayload:
 			return usage(explain(err))
 		}
-		return failed(hinted(err))
+		return failed(withCauseAndHint(err))
 	}
 	return cmd
 }
@@ -118,7 +118,7 @@ func (p printer) Table(rows [][]catalog.Cell) {
 		for i, cell := range row {
 			text := cell.Text
 			if cell.Mood != catalog.Plain {
-				text = paint(moods[cell.Mood], text)
+				text = paint(moodColors[cell.Mood], text)
 			}
 			line.WriteString(text)
 			if i < len(row)-1 {
@@ -129,4 +129,4 @@ func (p printer) Table(rows [][]catalog.Cell) {
 	}
 }
 
-var moods = map[catalog.Mood]string{catalog.Good: green, catalog.Bad: red, catalog.Faint: faint}
+var moodColors = map[catalog.Mood]string{catalog.Good: green, catalog.Bad: red, catalog.Faint: faint}

@@ -19,7 +19,7 @@ const (
 )
 
 // ready answers whether calls can be served now, and else what is missing, a line each.
-func (d *door) ready(w http.ResponseWriter, r *http.Request) {
+func (d *endpoint) ready(w http.ResponseWriter, r *http.Request) {
 	if d.ending.Load() {
 		http.Error(w, "shutting down", http.StatusServiceUnavailable)
 		return
@@ -61,7 +61,7 @@ func (r *readiness) now() []error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
-	missing := parts(r.ask(ctx))
+	missing := splitErrors(r.ask(ctx))
 	r.asked = time.Now()
 	if messages(missing) != messages(r.last) {
 		for _, err := range missing {
@@ -85,8 +85,8 @@ func messages(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// parts takes joined errors apart.
-func parts(err error) []error {
+// splitErrors takes joined errors apart.
+func splitErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func parts(err error) []error {
 	}
 	var out []error
 	for _, e := range joined.Unwrap() {
-		out = append(out, parts(e)...)
+		out = append(out, splitErrors(e)...)
 	}
 	return out
 }

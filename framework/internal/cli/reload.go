@@ -13,15 +13,15 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
-// lookEvery is how often the files of the configuration are looked at. Looking is
+// pollInterval is how often the files of the configuration are looked at. Looking is
 // one stat per file, and holds for every file system and for links that are
 // replaced, as Kubernetes does it.
-const lookEvery = time.Second
+const pollInterval = time.Second
 
-// follow has the app read its configuration again when SIGHUP asks for it, or when
+// watchConfig has the app read its configuration again when SIGHUP asks for it, or when
 // one of its files has changed. What is wrong with it goes to the log, one line per
-// problem, and the old one stays. The function that it gives ends it.
-func (c *command) follow(ctx context.Context, i Instance) (stop func()) {
+// problem, and the old one stays in effect. The returned function ends it.
+func (c *command) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -29,7 +29,7 @@ func (c *command) follow(ctx context.Context, i Instance) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		look := time.NewTicker(lookEvery)
+		look := time.NewTicker(pollInterval)
 		defer look.Stop()
 		for {
 			select {
@@ -62,7 +62,7 @@ func (c *command) reload(ctx context.Context, i Instance) {
 		several = config.Problems{err.Error()}
 	}
 	for _, p := range several {
-		i.Log().Error("the configuration is refused; the old one stays", "problem", p)
+		i.Log().Error("the configuration was rejected; the old one stays in effect", "problem", p)
 	}
 }
 

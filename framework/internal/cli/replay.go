@@ -16,15 +16,15 @@ func (c *command) replay() *cobra.Command {
 	var data, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay RUN",
-		Short: "Execute a kept run again and say whether it goes the same way",
-		Long: "Executes a run again on what was kept of it (see the keys replay.*): the same code, clock, random numbers\n" +
-			"and results of calls, in a fresh sandbox, without data or anything outside. With --data its calls to\n" +
-			"entities see today's data, in a dry run, and what plugins and servers gave stays as it was kept.\n\n" +
+		Short: "Replay a recorded run and report whether it does the same",
+		Long: "Runs a script again from what was recorded of it (see the keys replay.*): the same code, clock, random numbers\n" +
+			"and results of calls, in a fresh sandbox, without data or anything outside. With --data, its calls to\n" +
+			"entities see today's data, in a dry run, while results of plugins and servers stay as recorded.\n\n" +
 			"The exit status is 0 when it is identical, 1 when it differs, and 2 when the run is not kept.",
 		Example: "  " + c.app.Name + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
-		Args:    exactly(1),
+		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i, stop, err := c.once(cmd.Context())
+			i, stop, err := c.startOnce(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -32,14 +32,14 @@ func (c *command) replay() *cobra.Command {
 			r, err := i.Replay(cmd.Context(), args[0], data)
 			switch code := fault.CodeOf(err); {
 			case code == fault.NotFound, code == fault.CapabilityUnsupported:
-				return usage(hinted(err))
+				return usage(withCauseAndHint(err))
 			case err != nil:
-				return failed(hinted(err))
+				return failed(withCauseAndHint(err))
 			}
 			if asJSON {
 				err = c.printJSON(r)
 			} else {
-				_, err = fmt.Fprint(c.app.Stdout, told(r))
+				_, err = fmt.Fprint(c.app.Stdout, formatReplay(r))
 			}
 			if err != nil || !r.Identical {
 				return failed(err)
@@ -48,7 +48,7 @@ func (c *command) replay() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&data, "data", false, "let its calls to entities see today's data, in a dry run")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }
 
@@ -60,12 +60,12 @@ func (c *command) printJSON(v any) error {
 	return c.print(raw)
 }
 
-// told is what a replay found, for people.
-func told(r *run.Replayed) string {
+// formatReplay is what a replay found, for people.
+func formatReplay(r *run.Replayed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "run %s (%s, %s): ", r.Run, r.Recorded.At.UTC().Format(time.RFC3339), r.Recorded.Outcome)
 	if d := r.Difference; d != nil {
-		fmt.Fprintf(&b, "differs %s\n  recorded: %s\n  now:      %s\n", whereabouts(d), d.Recorded, d.Now)
+		fmt.Fprintf(&b, "differs %s\n  recorded: %s\n  now:      %s\n", differencePlace(d), d.Recorded, d.Now)
 	} else {
 		calls := "calls"
 		if r.Calls == 1 {
@@ -79,14 +79,14 @@ func told(r *run.Replayed) string {
 	return b.String()
 }
 
-// whereabouts says where a difference is.
-func whereabouts(d *run.Difference) string {
+// differencePlace says where a difference is.
+func differencePlace(d *run.Difference) string {
 	var at string
 	switch d.In {
 	case run.InCall:
 		at = fmt.Sprintf("in what is called, at call %d", d.Call)
 	case run.InOutput:
-		at = fmt.Sprintf("in what call %d gives", d.Call)
+		at = fmt.Sprintf("in the result of call %d", d.Call)
 	case run.InError:
 		at = "in how the script ends"
 	default:

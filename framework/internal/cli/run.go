@@ -39,12 +39,12 @@ type runFlags struct {
 // runTexts are the flags that are texts, by the name of their input.
 var runTexts = []struct{ input, flag, help string }{
 	{"set", "set", "default set of every call"},
-	{"language", "language", "javascript or typescript; both are read where it is left out"},
-	{"entryFunction", "entry-function", "function to call when the script has run"},
-	{"idempotencyKey", "idempotency-key", "run once: the same key and script again give the first result"},
-	{"correlationId", "correlation-id", "your own word for what the run belongs to, for the journal"},
-	{"approval", "approval", "of which effects somebody has to agree, where the configuration asks less: never, destructive, writes, always"},
-	{"planId", "plan-id", "apply this plan, or show it with --dry-run, in place of a FILE"},
+	{"language", "language", "javascript or typescript; both are accepted by default"},
+	{"entryFunction", "entry-function", "function to call after the script"},
+	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
+	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
+	{"approval", "approval", "which effects need approval, where the configuration asks for less: never, destructive, writes, always"},
+	{"planId", "plan-id", "apply this plan, or show it with --dry-run, instead of a FILE"},
 }
 
 // runRaw are the flags that are JSON.
@@ -65,7 +65,7 @@ func (c *command) run() *cobra.Command {
 			if cmd.Flags().Changed("plan-id") && len(args) == 0 {
 				return nil
 			}
-			return exactly(1)(cmd, args)
+			return exactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := f.input(cmd)
@@ -85,7 +85,7 @@ func (c *command) run() *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "roll everything back and show what would change")
 	flags.BoolVar(&f.atomic, "atomic", true, "one transaction for all; false commits call by call")
 	flags.StringSliceVar(&f.include, "include", nil, "of changes, calls")
-	flags.StringSliceVar(&f.only, "only", nil, "all that the script may call: entities, plugin:DOMAIN, server:ID")
+	flags.StringSliceVar(&f.only, "only", nil, "restrict what the script may call: entities, plugin:DOMAIN, server:ID")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (c *command) run() *cobra.Command {
 func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 	input := map[string]any{}
 	for _, t := range runTexts {
-		if err := given(cmd, t.flag); err != nil {
+		if err := rejectEmpty(cmd, t.flag); err != nil {
 			return nil, err
 		}
 		if v := *f.texts[t.input]; v != "" {
@@ -101,7 +101,7 @@ func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 		}
 	}
 	for _, t := range runRaw {
-		if err := given(cmd, t.flag); err != nil {
+		if err := rejectEmpty(cmd, t.flag); err != nil {
 			return nil, err
 		}
 		v := *f.raw[t.input]
@@ -128,9 +128,9 @@ func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 	return input, nil
 }
 
-// given refuses a flag with an empty value: what a shell has no value for is no wish
-// for the default.
-func given(cmd *cobra.Command, name string) error {
+// rejectEmpty rejects a flag with an empty value: an unset variable of a shell does not
+// mean the default.
+func rejectEmpty(cmd *cobra.Command, name string) error {
 	if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 		return fmt.Errorf("--%s has an empty value; leave it out, or give it one", name)
 	}
@@ -151,18 +151,18 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 		return usage(err)
 	}
 	start := time.Now()
-	i, stop, err := c.once(ctx)
+	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return c.notStarted(code, err, time.Since(start))
 	}
 	defer stop()
-	plan := planned(ctx, i, *f.texts["planId"])
+	plan := planByID(ctx, i, *f.texts["planId"])
 	if plan != nil && len(files) == 0 {
 		code = codeOf(plan)
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()
-	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fits(f.shown(plan), plan, redactor)), c.request(i, executeID, raw))
+	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), c.request(i, executeID, raw))
 	took := time.Since(start)
 	out, _ = redactor.JSON(out) // before its digest is made
 	l, lerr := c.line(code, out, outcome, err, took)
@@ -170,7 +170,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 		return failed(lerr)
 	}
 	if plan != nil {
-		l.of(plan, f.dryRun)
+		l.setPlan(plan, f.dryRun)
 	}
 	if err := l.fits(); err != nil { // what is repeated was made for another surface, perhaps
 		l.Result = lineResult{Metrics: l.Result.Metrics}
@@ -188,8 +188,8 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	return nil
 }
 
-// planned is the plan that is named in place of a script, nil for none.
-func planned(ctx context.Context, i Instance, id string) *run.Plan {
+// planByID is the plan that is named in place of a script, nil for none.
+func planByID(ctx context.Context, i Instance, id string) *run.Plan {
 	if id == "" {
 		return nil
 	}
@@ -200,8 +200,8 @@ func planned(ctx context.Context, i Instance, id string) *run.Plan {
 	return p
 }
 
-// shown is what the result includes: a plan says it itself.
-func (f runFlags) shown(plan *run.Plan) []string {
+// included is what the result includes: a plan says it itself.
+func (f runFlags) included(plan *run.Plan) []string {
 	if plan == nil {
 		return f.include
 	}

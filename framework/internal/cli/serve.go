@@ -50,8 +50,8 @@ func (c *command) serve() *cobra.Command {
 			return over(ctx, i, out)
 		},
 	}
-	cmd.Flags().StringVar(&address, "http", "", "serve over HTTP on this address, as 127.0.0.1:8080")
-	cmd.Flags().BoolVar(&insecure, "insecure", false, "serve other machines without asking who calls")
+	cmd.Flags().StringVar(&address, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8080")
+	cmd.Flags().BoolVar(&insecure, "insecure", false, "serve other machines without authentication")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func (c *command) serveStdio(ctx context.Context, i Instance, out io.Writer) err
 	if err != nil {
 		return failed(err)
 	}
-	defer c.follow(ctx, i)()
+	defer c.watchConfig(ctx, i)()
 	c.report(i)
 	if err := server.ServeStdio(ctx, c.app.Stdin, out); err != nil && ctx.Err() == nil {
 		return failed(err)

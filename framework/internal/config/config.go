@@ -225,24 +225,24 @@ func mappings(raw any) ([]map[string]string, error) {
 	if text, ok := raw.(string); ok {
 		raw = nil
 		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
-			return nil, fmt.Errorf("must be a list of mappings, as [{a: b}]: %w", err)
+			return nil, fmt.Errorf("must be a list of mappings, such as [{a: b}]: %w", err)
 		}
 	}
 	items, ok := raw.([]any)
 	if !ok && raw != nil {
-		return nil, errors.New("must be a list of mappings, as [{a: b}]")
+		return nil, errors.New("must be a list of mappings, such as [{a: b}]")
 	}
 	out := []map[string]string{}
 	for i, item := range items {
 		members, ok := item.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("must be a list of mappings, and item %d is none", i+1)
+			return nil, fmt.Errorf("must be a list of mappings; item %d is not one", i+1)
 		}
 		record := map[string]string{}
 		for name, value := range members {
 			switch value.(type) {
 			case nil, []any, map[string]any:
-				return nil, fmt.Errorf("must have plain values: %q of item %d is none", name, i+1)
+				return nil, fmt.Errorf("must have plain values; %q of item %d is not one", name, i+1)
 			}
 			record[name] = fmt.Sprint(value)
 		}

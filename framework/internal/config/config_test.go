@@ -113,7 +113,7 @@ func TestMappings(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, c.Records("approval.rules"))
 	for text, problem := range map[string]string{
-		"{mode: never}": "must be a list of mappings", "[1]": "item 1 is none", "[{mode: [a]}]": `"mode" of item 1 is none`, "[": "must be a list of mappings", "[{1: a}]": "item 1 is none",
+		"{mode: never}": "must be a list of mappings", "[1]": "item 1 is not one", "[{mode: [a]}]": `"mode" of item 1 is not one`, "[": "must be a list of mappings", "[{1: a}]": "item 1 is not one",
 		"[{entity: A}, {entity: B}]": "--approval.rules: approval.rules no mode in B",
 	} {
 		_, err := config.Load(rules, config.Source{Flags: map[string]string{"approval.rules": text}})

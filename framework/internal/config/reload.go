@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// With gives c as it becomes when a configuration of the same app that was read
+// With returns c as it becomes when a configuration of the same app that was read
 // later takes its place: its live keys are those of next. live names those that
 // differ, and later the other ones, which wait for the next start.
 func (c *Config) With(next *Config) (merged *Config, live, later []string) {

@@ -15,9 +15,9 @@ import (
 // maxQuestions bounds what one client is asked at a time.
 const maxQuestions = 64
 
-// asking puts the client of a request into the context of what serves it. name and
+// withClient puts the client of a request into the context of what serves it. name and
 // input are what the request is about: answers of 2026-07-28 are good for that only.
-func (s *session) asking(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
+func (s *session) withClient(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
 	if !ex.modern {
 		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
 	}
@@ -29,9 +29,9 @@ func (s *session) asking(ctx context.Context, ex *exchange, name string, input a
 	return ask.With(ctx, r), nil
 }
 
-// unanswered turns the end of a request that waits for its client into what the
+// inputOutcome turns the error of a request that waits for its client into what the
 // client gets; ok is false for any other end.
-func (s *session) unanswered(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
+func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
 	if err == nil || ex.rounds == nil {
 		return nil, nil, false
 	}
@@ -51,13 +51,13 @@ func missingCapability(q ask.Question, err error) *rpcError {
 	f := fault.From(err)
 	return &rpcError{
 		Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: f.Message,
-		Data: withFault(map[string]any{"requiredCapabilities": needs(q)}, f),
+		Data: withFault(map[string]any{"requiredCapabilities": requiredCapabilities(q)}, f),
 	}
 }
 
-// needs are the capabilities that a client has to declare to be asked something, as
+// requiredCapabilities are the capabilities that a client has to declare to be asked something, as
 // the protocol's ClientCapabilities has them.
-func needs(q ask.Question) map[string]any {
+func requiredCapabilities(q ask.Question) map[string]any {
 	var p struct {
 		Mode  string          `json:"mode"`
 		Tools json.RawMessage `json:"tools"`
@@ -80,7 +80,7 @@ func needs(q ask.Question) map[string]any {
 // can reports whether the client declared what a question needs. One that declared
 // elicitation, and nothing about its modes, takes forms.
 func (p peer) can(q ask.Question) bool {
-	for name, part := range needs(q) {
+	for name, part := range requiredCapabilities(q) {
 		var declared map[string]json.RawMessage
 		if json.Unmarshal(p.asks[name], &declared) != nil || declared == nil {
 			return false
@@ -98,8 +98,8 @@ func (p peer) can(q ask.Question) bool {
 	return true
 }
 
-// asksOf are the members of a client's capabilities that say what it can be asked.
-func asksOf(capabilities any) map[string]json.RawMessage {
+// askCapabilities are the members of a client's capabilities that say what it can be asked.
+func askCapabilities(capabilities any) map[string]json.RawMessage {
 	raw, err := json.Marshal(capabilities)
 	if err != nil { // it was JSON when it came
 		return nil

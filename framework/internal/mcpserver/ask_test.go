@@ -373,7 +373,7 @@ func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	late := post("ann", again(`{}`, withState(state, yes)))
 	refused(late, "/requestState")
-	require.Contains(t, late.body, "the time to answer is over")
+	require.Contains(t, late.body, "the time to answer has run out")
 }
 
 func TestQuestionsEndWithTheConnection(t *testing.T) {

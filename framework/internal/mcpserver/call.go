@@ -65,13 +65,13 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 		return s.unresolved(ex, name, arguments, fault.From(err))
 	}
 	op := tool.Operation
-	ctx, bad := s.asking(ctx, ex, op.ID.String(), tool.Input)
+	ctx, bad := s.withClient(ctx, ex, op.ID.String(), tool.Input)
 	if bad != nil {
 		return nil, bad
 	}
 	got, late := s.invoke(ctx, ex, op, run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: tool.Input, Surface: "mcp", Listed: true,
-		Progress: ex.progress.hearer(), Notify: ex.logs.hearer(), Parent: ex.parent(ctx),
+		Progress: ex.progress.reportFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
 	})
 	if late != nil {
 		return s.failed(ex, op, got, late), nil
@@ -80,7 +80,7 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 		wraps := catalog.Memo(view, wrapsKey{op.ID}, func() bool { return toolset.Wraps(op) })
 		return s.result(ex, op, got, success(got.out, wraps), false), nil
 	}
-	if result, failed, ok := s.unanswered(ex, got.err); ok {
+	if result, failed, ok := s.inputOutcome(ex, got.err); ok {
 		return result, failed
 	}
 	f := tool.Fault(fault.From(got.err))
@@ -128,21 +128,21 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 // short and has nothing better to say. Where its work does not end even then, the
 // client has its answer before that.
 func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoked, late *fault.Fault) {
-	ctx, stop := patience.WithTimeout(ctx, s.timeout(op), timeUp(op, s.timeout(op)))
+	ctx, stop := patience.WithTimeout(ctx, s.timeout(op), timeoutFault(op, s.timeout(op)))
 	defer stop()
 	attended := context.AfterFunc(ctx, func() {
-		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShort(ctx)) })
+		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShortFault(ctx)) })
 	})
 	got = s.engine(ctx, req)
 	attended()
-	if got.err == nil || !stopped(got.err) {
+	if got.err == nil || !isContextEnd(got.err) {
 		return got, nil
 	}
 	if end, _ := patience.Deadline(ctx); !time.Now().Before(end) {
 		<-ctx.Done() // a copy of the deadline may have been faster than the deadline itself
 	}
 	if ctx.Err() != nil {
-		return got, cutShort(ctx)
+		return got, cutShortFault(ctx)
 	}
 	return got, nil
 }
@@ -167,17 +167,17 @@ func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
 	return got
 }
 
-// stopped reports whether a failure is the mere echo of a context's end.
-func stopped(err error) bool {
+// isContextEnd reports whether a failure is the mere echo of a context's end.
+func isContextEnd(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Cancelled || code == fault.Timeout || code == fault.ToolTimeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// timeUp is the fault of a call that did not end in its time. It is the cause of the
+// timeoutFault is the fault of a call that did not end in its time. It is the cause of the
 // context's end, so that the run, its journal and its caller say the same.
-func timeUp(op *catalog.Operation, limit time.Duration) *fault.Fault {
+func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	ms := limit.Milliseconds()
-	f := fault.Newf(fault.ToolTimeout, "the tool did not end within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
+	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
 	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
 		f.Retry = fault.Never
 		f.WithHint("It may have taken effect: check outside before calling again.")
@@ -185,8 +185,8 @@ func timeUp(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	return f
 }
 
-// cutShort is why a call was cut short.
-func cutShort(ctx context.Context) *fault.Fault {
+// cutShortFault is why a call was cut short.
+func cutShortFault(ctx context.Context) *fault.Fault {
 	var f *fault.Fault
 	if errors.As(context.Cause(ctx), &f) {
 		return f
@@ -237,16 +237,16 @@ func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fa
 	body := got.out
 	switch {
 	case badArguments(op, got, f):
-		body = failure(neverRan(op, got.outcome), f)
+		body = failure(refusedRun(op, got.outcome), f)
 	case len(body) == 0 || f.Code == fault.ToolTimeout:
 		body = failure(got.out, f)
 	}
 	return s.result(ex, op, got, body, true)
 }
 
-// neverRan is what the body of a refused call has beside the fault: what is true of
+// refusedRun is what the body of a refused call has beside the fault: what is true of
 // a run that was not opened, and the id under which the journal has it.
-func neverRan(op *catalog.Operation, o *run.Outcome) json.RawMessage {
+func refusedRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
 	if op.Refused == nil || o == nil {
 		return op.Refused
 	}
@@ -299,7 +299,7 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 	if op.Present != nil && !failed {
 		var err error
 		if content, err = presentation(ex.peer, op.Present(got.out)); err != nil {
-			s.server.opts.Log.Error("an operation presents what no client can read", "operation", op.ID.String(), "error", err)
+			s.server.opts.Log.Error("an operation returned content that no client can read", "operation", op.ID.String(), "error", err)
 			body, failed = failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}

@@ -59,7 +59,7 @@ func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcErr
 func completePrompt(v *catalog.View, prompt, argument, typed string) ([]string, *rpcError) {
 	one, bad := knownPrompt(v, prompt)
 	if bad != nil {
-		bad.Data = fault.Invalid(fault.Detail{Path: "/ref/name", Message: "there is no such prompt"})
+		bad.Data = fault.Invalid(fault.Detail{Path: "/ref/name", Message: "unknown prompt"})
 		return nil, bad
 	}
 	for _, a := range one.Arguments {
@@ -90,5 +90,5 @@ func completeTemplate(ctx context.Context, v *catalog.View, uri, argument, typed
 		}
 		return nil, nil
 	}
-	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/ref/uri", Message: "there is no such resource template"}))
+	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/ref/uri", Message: "unknown resource template"}))
 }

@@ -57,12 +57,12 @@ func block(p peer, c catalog.Content) (any, error) {
 		return embedded{"resource", contentsOf(c.URI, c.MIME, []byte(c.Text))}, nil
 	case len(c.Data) == 0:
 		return textContent{"text", strings.ToValidUTF8(c.Text, "\uFFFD")}, nil
-	case kind == "audio" && !p.hears():
+	case kind == "audio" && !p.supportsAudio():
 		return textContent{"text", fmt.Sprintf("(%s, %d bytes)", c.MIME, len(c.Data))}, nil
 	case kind == "image" || kind == "audio":
 		return mediaContent{kind, base64.StdEncoding.EncodeToString(c.Data), c.MIME}, nil
 	}
-	return nil, fault.Newf(fault.Internal, "content of type %q is no picture, no sound and has no URI", c.MIME)
+	return nil, fault.Newf(fault.Internal, "content of type %q is neither an image nor audio, and has no URI", c.MIME)
 }
 
 // presentation is contents on the wire.

@@ -41,8 +41,8 @@ type request struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// posed is a question that has no answer yet.
-type posed struct {
+// pendingQuestion is a question that has no answer yet.
+type pendingQuestion struct {
 	ask.Question
 	id     int64
 	answer chan message // has room for the one answer; closed where none can come
@@ -66,14 +66,14 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 	limit := ask.Longest(d.session.server.opts.AskTimeout, questions)
 	patient := time.NewTimer(limit)
 	defer patient.Stop()
-	var open []*posed
+	var open []*pendingQuestion
 	defer func() {
 		for _, p := range open {
 			d.withdraw(p)
 		}
 	}()
 	for _, q := range questions {
-		p, err := d.pose(q)
+		p, err := d.send(q)
 		if err != nil {
 			return nil, err
 		}
@@ -106,43 +106,43 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 	return answers, nil
 }
 
-// pose sends a question.
-func (d *dialog) pose(q ask.Question) (*posed, error) {
+// send sends a question to the client.
+func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 	s := d.session
-	p := &posed{Question: q, answer: make(chan message, 1)}
+	p := &pendingQuestion{Question: q, answer: make(chan message, 1)}
 	s.mu.Lock()
-	switch n := len(s.posed); {
+	switch n := len(s.questions); {
 	case s.ended:
 		s.mu.Unlock()
 		return nil, errUnanswered()
 	case n >= maxQuestions:
 		s.mu.Unlock()
-		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d questions to answer, and is asked no more", n)
+		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d unanswered questions, which is the limit", n)
 	}
 	s.asked++
 	p.id = s.asked
-	s.posed[p.id] = p
+	s.questions[p.id] = p
 	s.mu.Unlock()
 	text, err := encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
 	if err != nil {
-		s.forget(p.id)
+		s.removeQuestion(p.id)
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
 	if !d.to.offer(outgoing{text: text}) {
-		s.forget(p.id)
-		return nil, fault.New(fault.ServiceUnavailable, "the client does not read what it is asked").
+		s.removeQuestion(p.id)
+		return nil, fault.New(fault.ServiceUnavailable, "the client does not read the server's requests").
 			WithHint("Read the call's stream of events, and accept text/event-stream.")
 	}
 	return p, nil
 }
 
 // withdraw takes a question back that nobody waits for any more.
-func (d *dialog) withdraw(p *posed) {
-	if !d.session.forget(p.id) {
+func (d *dialog) withdraw(p *pendingQuestion) {
+	if !d.session.removeQuestion(p.id) {
 		return
 	}
 	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
-		"requestId": p.id, "reason": "nobody waits for the answer any more",
+		"requestId": p.id, "reason": "the answer is no longer needed",
 	}})
 	if err != nil { // a number and a text
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
@@ -150,42 +150,42 @@ func (d *dialog) withdraw(p *posed) {
 	d.to.offer(outgoing{text: text})
 }
 
-// forget takes a question out; false where it was not there any more.
-func (s *session) forget(id int64) bool {
+// removeQuestion removes a question, and reports whether it was still there.
+func (s *session) removeQuestion(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, known := s.posed[id]
-	delete(s.posed, id)
+	_, known := s.questions[id]
+	delete(s.questions, id)
 	return known
 }
 
-// unanswerable ends the questions of a session whose client sends nothing more.
-func (s *session) unanswerable() {
+// closeQuestions ends the questions of a session whose client sends nothing more.
+func (s *session) closeQuestions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.posed {
+	for _, p := range s.questions {
 		close(p.answer)
 	}
-	clear(s.posed)
+	clear(s.questions)
 }
 
-// answeredBy takes what the client sent as an answer. What answers no question of
+// deliverAnswer takes what the client sent as an answer. What answers no question of
 // this session is ignored: it came too late, or was never asked.
-func (s *session) answeredBy(m message) {
+func (s *session) deliverAnswer(m message) {
 	id, err := strconv.ParseInt(string(m.id), 10, 64)
 	if err != nil { // ours are whole numbers
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.posed[id]; p != nil {
-		delete(s.posed, id)
+	if p := s.questions[id]; p != nil {
+		delete(s.questions, id)
 		p.answer <- m // never waits: there is room
 	}
 }
 
 // read returns the result of an answer.
-func (p *posed) read(m message) (json.RawMessage, error) {
+func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
 	if m.failure != nil {
 		var e struct {
 			Code    json.Number `json:"code"`
@@ -193,13 +193,13 @@ func (p *posed) read(m message) (json.RawMessage, error) {
 		}
 		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is no answer
 		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, cut(e.Message, 300)).
-			WithHint("See in the client why it does not answer.")
+			WithHint("Check in the client why it did not answer.")
 	}
 	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
 		return answer, nil
 	}
-	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is no object", p.Method).
-		WithHint("The client has to answer as the protocol says.")
+	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is not an object", p.Method).
+		WithHint("The client must answer as the protocol specifies.")
 }
 
 // cut shortens a text to about max bytes.

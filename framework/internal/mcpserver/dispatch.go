@@ -44,12 +44,12 @@ func (s *Server) envelope(p peer, cacheable bool) envelope {
 // request handles one request. At most one answer goes to the sink.
 func (s *session) request(ctx context.Context, m message, to sink) {
 	answer := func(result any, failed *rpcError) {
-		to.put(answerOf(m.id, result, s.server.told(failed)))
+		to.put(answerOf(m.id, result, s.server.redactError(failed)))
 	}
 	about := m.about
 	p, bad := s.peer(ctx, about)
 	if bad == nil && !p.modern {
-		bad = s.unversed(m)
+		bad = s.rejectUnknownVersion(m)
 	}
 	if bad != nil {
 		answer(nil, bad)
@@ -82,16 +82,16 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 			}
 			return
 		}
-		answer(s.guarded(ctx, m, p, s.ofEra(p, m.method)))
+		answer(s.guarded(ctx, m, p, s.methodOfEra(p, m.method)))
 	}
 }
 
-// ofEra returns what answers a method that not every era has.
-func (s *session) ofEra(p peer, method string) quick {
+// methodOfEra returns what answers a method that not every era has.
+func (s *session) methodOfEra(p peer, method string) syncHandler {
 	if !p.modern {
 		switch mcp.MCPMethod(method) {
 		case mcp.MethodInitialize:
-			return s.greet
+			return s.initialize
 		case mcp.MethodSetLogLevel:
 			return s.setLevel
 		case mcp.MethodResourcesSubscribe:
@@ -103,10 +103,10 @@ func (s *session) ofEra(p peer, method string) quick {
 	return s.delegate
 }
 
-type quick func(context.Context, message, peer) (any, *rpcError)
+type syncHandler func(context.Context, message, peer) (any, *rpcError)
 
 // guarded keeps a panic from ending the connection.
-func (s *session) guarded(ctx context.Context, m message, p peer, f quick) (result any, failed *rpcError) {
+func (s *session) guarded(ctx context.Context, m message, p peer, f syncHandler) (result any, failed *rpcError) {
 	defer s.recovered(m, &result, &failed)
 	return f(ctx, m, p)
 }
@@ -139,7 +139,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	leave := func() { s.gate.leaveWith(len(m.params)) }
+	leave := func() { s.gate.leaveBytes(len(m.params)) }
 	go withStack(func() {
 		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
 		if !s.conclude(ex, result, failed, leave) {
@@ -148,8 +148,8 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 	})
 }
 
-// silence drops what the call still says.
-func (ex *exchange) silence() {
+// stopNotifying drops further progress and log messages of the call.
+func (ex *exchange) stopNotifying() {
 	ex.progress.close()
 	ex.logs.close()
 }
@@ -164,9 +164,9 @@ func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken fun
 	out := outgoing{isAnswer: true}
 	if s.finish(ex) {
 		ex.progress.flush()
-		out = answerOf(ex.id, result, s.server.told(failed))
+		out = answerOf(ex.id, result, s.server.redactError(failed))
 	}
-	ex.silence()
+	ex.stopNotifying()
 	out.progress, out.taken = ex.progress.gap(), taken
 	var write func()
 	if c, ok := ex.to.(carrier); ok {
@@ -192,7 +192,7 @@ func (s *session) batch(ctx context.Context, items []parsed, to sink) {
 		if item.problem != nil || item.id != nil && !item.answer {
 			all.expect()
 		}
-		s.one(ctx, item, all)
+		s.handleOne(ctx, item, all)
 	}
 	all.put(outgoing{}) // stands for the loop itself
 }
@@ -251,24 +251,24 @@ func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcErr
 	case mcp.JSONRPCError:
 		return nil, fromLibrary(r.Error)
 	case mcp.JSONRPCResponse:
-		return s.presented(r.Result, p), nil
+		return s.addCodeMode(r.Result, p), nil
 	default:
-		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is no request"))
+		return nil, protocolError(fault.New(fault.InvalidRequest, "the message is not a request"))
 	}
 }
 
-// greet is initialize. Params of another form than the protocol's are refused by us:
+// initialize is initialize. Params of another form than the protocol's are refused by us:
 // the library would speak of them in terms of Go.
-func (s *session) greet(ctx context.Context, m message, p peer) (any, *rpcError) {
+func (s *session) initialize(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var wrong *json.UnmarshalTypeError
 	err := json.Unmarshal(rawOrEmpty(m.params), new(mcp.InitializeParams))
 	switch {
 	case errors.As(err, &wrong):
 		return nil, protocolError(fault.Invalid(fault.Detail{
-			Path: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Message: "this has another type in the protocol", Received: wrong.Value,
+			Path: "/" + strings.ReplaceAll(wrong.Field, ".", "/"), Message: "this has a different type in the protocol", Received: wrong.Value,
 		}))
 	case err != nil:
-		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol wants"}))
+		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol requires"}))
 	}
 	return s.delegate(ctx, m, p)
 }
@@ -280,24 +280,24 @@ func rawOrEmpty(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// presented adds what code mode is here to the server's capabilities, and the
+// addCodeMode adds the code-mode block to the server's capabilities, and the
 // instructions: both depend on the client.
-func (s *session) presented(result any, p peer) any {
+func (s *session) addCodeMode(result any, p peer) any {
 	switch r := result.(type) {
 	case mcp.InitializeResult:
 		p.declares = s.legacy().declares
-		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		r.Capabilities.Experimental, r.Capabilities.Extensions = s.codeModeBlocks(p)
 		r.Instructions = s.server.instructions(p)
 		return r
 	case mcp.DiscoverResult:
-		r.Capabilities.Experimental, r.Capabilities.Extensions = s.blocks(p)
+		r.Capabilities.Experimental, r.Capabilities.Extensions = s.codeModeBlocks(p)
 		r.Instructions = s.server.instructions(p)
 		return r
 	}
 	return result
 }
 
-func (s *session) blocks(p peer) (experimental, extensions map[string]any) {
+func (s *session) codeModeBlocks(p peer) (experimental, extensions map[string]any) {
 	block := s.server.codeMode(p)
 	return map[string]any{experimentalKey: block}, map[string]any{extensionKey: block}
 }

@@ -27,8 +27,8 @@ func protocolError(f *fault.Fault) *rpcError {
 	return &rpcError{Code: e.RPC, Message: f.Message, Data: f}
 }
 
-// told is an error without secrets: what it says may quote what the client sent.
-func (s *Server) told(e *rpcError) *rpcError {
+// redactError is an error without secrets: what it says may quote what the client sent.
+func (s *Server) redactError(e *rpcError) *rpcError {
 	if e == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (s *Server) told(e *rpcError) *rpcError {
 		return e
 	}
 	message, inMessage := s.opts.Engine.Redactor().Text(e.Message)
-	data, inData := s.opts.Engine.Redactor().Telling(raw)
+	data, inData := s.opts.Engine.Redactor().FailureJSON(raw)
 	if inMessage+inData == 0 {
 		return e
 	}
@@ -136,7 +136,7 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	return raw
 }
 
-// encode gives compact JSON without escapes for HTML, which would cost a model
+// encode returns compact JSON without escapes for HTML, which would cost a model
 // tokens and helps nobody here.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer

@@ -22,9 +22,9 @@ func (g *gate) enter(max int) (running int, ok bool) {
 	return g.running, true
 }
 
-// bring adds what a call brings that is in the gate. ok is false where that would be
+// addBytes adds the input of a call that is in the gate. ok is false where that would be
 // more than max with what others brought; bytes is that.
-func (g *gate) bring(n, max int) (bytes int, ok bool) {
+func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.bytes > 0 && g.bytes+n > max {
@@ -34,8 +34,8 @@ func (g *gate) bring(n, max int) (bytes int, ok bool) {
 	return g.bytes, true
 }
 
-// leaveWith is leave for a call that brought something.
-func (g *gate) leaveWith(n int) {
+// leaveBytes is leave for a call that brought something.
+func (g *gate) leaveBytes(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bytes -= n

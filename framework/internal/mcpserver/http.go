@@ -61,7 +61,7 @@ type HTTP struct {
 	mu       sync.Mutex
 	sessions map[string]*httpSession
 	gates    map[string]*sharedGate
-	pace     pace
+	rates    rateLimiter
 	live     atomic.Pointer[HTTPLive]
 	alone    map[*session]struct{} // of requests that stand for themselves
 	closing  bool
@@ -86,7 +86,7 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	}
 	h := &HTTP{
 		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
-		pace: newPace(), known: known, stopped: make(chan struct{}),
+		rates: newRateLimiter(), known: known, stopped: make(chan struct{}),
 	}
 	h.Adjust(HTTPLive{o.AllowedHosts, o.AllowedOrigins, o.SessionIdle, o.MaxSessions, o.RequestsPerMinute})
 	h.calls, h.stop = context.WithCancelCause(context.Background())
@@ -109,7 +109,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.refuse(w, fault.New(fault.Internal, ""))
 		}
 	}()
-	if f := h.foreign(r); f != nil {
+	if f := h.rejectForeign(r); f != nil {
 		h.refuse(w, f)
 		return
 	}
@@ -118,11 +118,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p, err := h.opts.Authenticate(r)
 	if err != nil {
-		h.unauthenticated(w, err)
+		h.rejectUnauthenticated(w, err)
 		return
 	}
-	if wait := h.pace.take(p.Subject, h.now().RequestsPerMinute, time.Now()); wait > 0 {
-		h.tooFast(w, wait)
+	if wait := h.rates.take(p.Subject, h.now().RequestsPerMinute, time.Now()); wait > 0 {
+		h.rejectRate(w, wait)
 		return
 	}
 	switch r.Method {
@@ -137,8 +137,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unauthenticated refuses a caller whose credentials do not do.
-func (h *HTTP) unauthenticated(w http.ResponseWriter, err error) {
+// rejectUnauthenticated answers a caller whose credentials are missing or not valid.
+func (h *HTTP) rejectUnauthenticated(w http.ResponseWriter, err error) {
 	var c interface{ Challenge() string }
 	if errors.As(err, &c) {
 		w.Header().Set("WWW-Authenticate", c.Challenge())
@@ -165,7 +165,7 @@ func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcErro
 
 func (h *HTTP) notAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not have this HTTP method")))
+	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not support this HTTP method")))
 }
 
 // frame is one POST after all checks that need no session.
@@ -181,7 +181,7 @@ type frame struct {
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	place := h.takePlace(p.Subject)
 	if place == nil {
-		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are on their way"))
+		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
 		return
 	}
 	defer place.leave()
@@ -201,7 +201,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 
 // frame reads a POST.
 func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
-	f := frame{header: r.Header, accept: acceptedBy(r)}
+	f := frame{header: r.Header, accept: parseAccept(r)}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		h.refuseAs(w, http.StatusUnsupportedMediaType, nil, protocolError(fault.New(fault.InvalidRequest, "the Content-Type must be application/json")))
 		return f, false
@@ -256,7 +256,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	switch {
 	case m.answer:
-		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "this protocol version has no requests of the server, so nothing can be answered")))
+		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "in this protocol version servers send no requests, so there is nothing to answer")))
 		return
 	case m.id == nil:
 		// A cancel of a request is the end of its stream: an id alone says nothing
@@ -273,7 +273,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	defer h.leave(ss, p.Subject)
 	ss.gate, ss.streams, ss.maxStreams = &shared.gate, &shared.streams, h.now().MaxSessions
-	ctx, cancel := context.WithCancelCause(traced(auth.With(r.Context(), p), r))
+	ctx, cancel := context.WithCancelCause(withHeaderTrace(auth.With(r.Context(), p), r))
 	defer cancel(nil)
 	ss.handle(ctx, f.items, false, to)
 	to.serve(w, r, f.accept, statusOf)
@@ -299,8 +299,8 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	}
 	defer h.done(ss)
 	to := h.newReply()
-	to.deaf = !f.accept.stream
-	ss.handle(traced(auth.With(h.calls, p), r), f.items, f.batch, to)
+	to.answerOnly = !f.accept.stream
+	ss.handle(withHeaderTrace(auth.With(h.calls, p), r), f.items, f.batch, to)
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {
 			h.end(ss) // initialize failed

@@ -44,23 +44,23 @@ type place struct {
 	gate    *gate
 }
 
-// atOnceLeast is how many there are, however few calls may be in flight: most requests
+// minRequests is how many there are, however few calls may be in flight: most requests
 // are no calls, and done in no time.
-const atOnceLeast = 256
+const minRequests = 256
 
 // takePlace takes one; nil where all are taken.
 func (h *HTTP) takePlace(subject string) *place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.gateOf(subject)
-	if _, ok := g.posts.enter(max(atOnceLeast, 4*h.server.now().QueueMax)); !ok {
+	if _, ok := g.posts.enter(max(minRequests, 4*h.server.now().QueueMax)); !ok {
 		g.users--
 		return nil
 	}
 	return &place{h, subject, &g.posts}
 }
 
-// leave gives it back, once.
+// leave releases the place, once.
 func (p *place) leave() {
 	if p.gate != nil {
 		p.gate.leave()

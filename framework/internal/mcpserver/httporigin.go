@@ -13,10 +13,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// foreign refuses what a page of another site makes a browser send. A site may
+// rejectForeign rejects what a page of another site makes a browser send. A site may
 // point its own name at 127.0.0.1: so a server that listens on loopback answers
 // to names of loopback only, and to those it was told.
-func (h *HTTP) foreign(r *http.Request) *fault.Fault {
+func (h *HTTP) rejectForeign(r *http.Request) *fault.Fault {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && loopback(local.String()) && !loopback(r.Host) && !h.allowedHost(r.Host) {
 		return fault.Newf(fault.Forbidden, "the host %q is not served here", r.Host).
@@ -26,17 +26,17 @@ func (h *HTTP) foreign(r *http.Request) *fault.Fault {
 	if origin == "" || h.allowedOrigin(origin) {
 		return nil
 	}
-	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) && h.ownPage(r) {
+	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) && h.isOwnPage(r) {
 		return nil
 	}
 	return fault.Newf(fault.Forbidden, "pages of %q may not call this server", origin).
 		WithHint("Add the origin to server.allowedOrigins if they should.")
 }
 
-// ownPage reports whether a page of the host that a request names is one of this
+// isOwnPage reports whether a page of the host that a request names is one of this
 // machine's. Any site can point its name here; what it cannot do is come by an
 // address, by TLS, or with somebody's token.
-func (h *HTTP) ownPage(r *http.Request) bool {
+func (h *HTTP) isOwnPage(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = strings.Trim(r.Host, "[]")

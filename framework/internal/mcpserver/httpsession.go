@@ -28,13 +28,13 @@ type httpSession struct {
 	streaming bool
 }
 
-// waiting bounds the bytes of a session's own messages while no stream takes
+// maxWaitingBytes bounds the bytes of a session's own messages while no stream takes
 // them.
-const waiting = 64 << 10
+const maxWaitingBytes = 64 << 10
 
 // open makes a session for an initialize.
 func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
-	box := newOutbox(waiting)
+	box := newOutbox(maxWaitingBytes)
 	ss := newSession(h.server, box)
 	hs := &httpSession{session: ss, key: ss.handshake.id, owner: p.Subject, box: box, busy: 1}
 	h.mu.Lock()
@@ -72,7 +72,7 @@ func (h *HTTP) makeRoom(subject string) bool {
 	var end *httpSession
 	for _, hs := range h.sessions {
 		idle := hs.busy == 0
-		if hs.owner != most || !hs.quiet() || !idle && !(hs.streaming && hs.busy == 1) {
+		if hs.owner != most || !hs.idle() || !idle && !(hs.streaming && hs.busy == 1) {
 			continue
 		}
 		if end == nil || idle && end.busy > 0 || idle == (end.busy == 0) && hs.used.Before(end.used) {
@@ -93,7 +93,7 @@ func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fau
 	key := r.Header.Get(mcp.HeaderSessionID)
 	if key == "" {
 		return nil, fault.Newf(fault.InvalidRequest, "the header %s is missing", mcp.HeaderSessionID).
-			WithHint("Begin with initialize, and send the %s of its answer with every request.", mcp.HeaderSessionID)
+			WithHint("Start with initialize, and send the %s of its response with every request.", mcp.HeaderSessionID)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fau
 	case h.closing:
 		return nil, fault.New(fault.ServiceUnavailable, "the server is shutting down")
 	case hs == nil || hs.owner != p.Subject:
-		return nil, fault.New(fault.NotFound, "there is no such session").WithHint("Begin a new one with initialize.")
+		return nil, fault.New(fault.NotFound, "the session does not exist").WithHint("Start a new one with initialize.")
 	}
 	hs.busy++
 	return hs, nil
@@ -151,11 +151,11 @@ func (h *HTTP) sweep() {
 			return
 		case <-again.C:
 		}
-		h.pace.forget(time.Now())
+		h.rates.evictFull(time.Now())
 		var unused []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
-			if hs.busy == 0 && hs.quiet() && time.Since(hs.used) > idle {
+			if hs.busy == 0 && hs.idle() && time.Since(hs.used) > idle {
 				unused = append(unused, hs)
 			}
 		}
@@ -172,7 +172,7 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 		h.notAllowed(w, http.MethodPost)
 		return
 	}
-	if !acceptedBy(r).stream {
+	if !parseAccept(r).stream {
 		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept text/event-stream")))
 		return
 	}

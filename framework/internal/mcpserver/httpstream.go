@@ -12,8 +12,8 @@ import (
 // accepted is what a client can read.
 type accepted struct{ json, stream bool }
 
-// acceptedBy reads Accept. Without one a client takes everything.
-func acceptedBy(r *http.Request) accepted {
+// parseAccept reads Accept. Without one a client takes everything.
+func parseAccept(r *http.Request) accepted {
 	values := r.Header.Values("Accept")
 	if len(values) == 0 {
 		return accepted{true, true}
@@ -50,9 +50,9 @@ func refused(parameters string) bool {
 // reply is where the messages of one POST go. It ends with the answer.
 type reply struct {
 	*outbox
-	patience time.Duration // with a client that reads a message
-	deaf     bool          // the client reads no stream, so the answer only
-	stepUp   func(r *http.Request, scopes []string) (challenge string)
+	patience   time.Duration // with a client that reads a message
+	answerOnly bool          // the client reads no stream, so the answer only
+	stepUp     func(r *http.Request, scopes []string) (challenge string)
 }
 
 func (h *HTTP) newReply() reply {
@@ -68,7 +68,7 @@ func (r reply) put(m outgoing) {
 }
 
 // offer implements sink.
-func (r reply) offer(m outgoing) (taken bool) { return !r.deaf && r.outbox.offer(m) }
+func (r reply) offer(m outgoing) (taken bool) { return !r.answerOnly && r.outbox.offer(m) }
 
 // serve writes what the reply gets: plain JSON where the answer comes first, else
 // a stream of events. It returns when the answer is written or the client has
@@ -169,7 +169,7 @@ func events(w http.ResponseWriter, box *outbox, patience time.Duration, take fun
 	return outgoing{}, false
 }
 
-// every calls fn at an interval until the function that it gives is called.
+// every calls fn at an interval until the returned function is called.
 func every(interval time.Duration, fn func()) (stop func()) {
 	done := make(chan struct{})
 	tick := time.NewTicker(interval)

@@ -59,7 +59,7 @@ type logs struct {
 }
 
 // newLogs asks the request in the modern era and the session in the older one. It
-// gives nil where nobody listens.
+// returns nil where nobody listens.
 func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	least, wanted := severity(text(about.LogLevel))
 	if !p.modern {
@@ -76,8 +76,8 @@ func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	return &logs{least: least, send: to.offer, logger: s.server.opts.Name}
 }
 
-// hearer is what a call tells its messages to, nil where nobody listens.
-func (l *logs) hearer() func(slog.Level, string) {
+// logFunc returns the function that takes a call's messages, nil where nobody listens.
+func (l *logs) logFunc() func(slog.Level, string) {
 	if l == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError
 		for i, s := range severities {
 			names[i] = s.name
 		}
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/level", Message: "there is no such level" + fault.DidYouMean(params.Level, names), Expected: strings.Join(names, ", ")}))
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/level", Message: "unknown level" + fault.DidYouMean(params.Level, names), Expected: strings.Join(names, ", ")}))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

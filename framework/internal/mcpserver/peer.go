@@ -82,9 +82,9 @@ func (m meta) trace() run.TraceContext {
 
 type headerTraceKey struct{}
 
-// traced keeps the trace context of a request's headers, for messages that have none
+// withHeaderTrace keeps the trace context of a request's headers, for messages that have none
 // of their own.
-func traced(ctx context.Context, r *http.Request) context.Context {
+func withHeaderTrace(ctx context.Context, r *http.Request) context.Context {
 	t := run.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
 	if t.Parent == "" {
 		return ctx
@@ -107,7 +107,7 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	if m.Version == nil {
 		return peer{}, false, nil
 	}
-	if p, ok := s.acquaintances.find(m); ok {
+	if p, ok := s.peers.find(m); ok {
 		return p, true, nil
 	}
 	version := text(m.Version)
@@ -120,19 +120,19 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	var caps *mcp.ClientCapabilities
 	if json.Unmarshal(m.Capabilities, &caps) != nil || caps == nil {
 		return peer{}, true, protocolError(fault.Invalid(fault.Detail{
-			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or no object", Expected: "object",
+			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or not an object", Expected: "object",
 		}))
 	}
-	p = peer{version: version, modern: true, declares: declared(*caps), asks: asksOf(m.Capabilities)}
+	p = peer{version: version, modern: true, declares: declared(*caps), asks: askCapabilities(m.Capabilities)}
 	_ = json.Unmarshal(m.ClientInfo, &p.info) // optional, and never a reason to refuse
-	s.acquaintances.add(m, p)
+	s.peers.add(m, p)
 	return p, true, nil
 }
 
-// unversed refuses a request that names, in the way of the modern era, a protocol
+// rejectUnknownVersion rejects a request that names, in the way of the modern era, a protocol
 // version that nobody speaks. A client that has made its handshake is of the older
 // era, which knows no version there, and initialize negotiates.
-func (s *session) unversed(m message) *rpcError {
+func (s *session) rejectUnknownVersion(m message) *rpcError {
 	if m.about.Version == nil || m.method == string(mcp.MethodInitialize) {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (s *session) unversed(m message) *rpcError {
 	}
 	switch version, ok := unquoted(m.about.Version); {
 	case !ok:
-		return protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is no text", Expected: "string"}))
+		return protocolError(fault.Invalid(fault.Detail{Path: versionPath, Message: "the protocol version is not a string", Expected: "string"}))
 	case !mcp.IsValidProtocolVersion(version):
 		return unsupportedVersion(version)
 	}
@@ -151,42 +151,42 @@ func (s *session) unversed(m message) *rpcError {
 // versionPath is where a request of the modern era names its version.
 const versionPath = "/_meta/io.modelcontextprotocol~1protocolVersion"
 
-// acquaintances remember what was read of what clients say about themselves. In the
+// peerCache remembers what was read of what clients say about themselves. In the
 // modern era a client says it with every request, in the same words.
-type acquaintances struct {
+type peerCache struct {
 	mu    sync.RWMutex
 	known map[string]peer // without a principal; by the words
 }
 
 // How many are remembered, and how many bytes of words are worth it.
 const (
-	maxAcquaintances = 256
-	maxWords         = 2048
+	maxCachedPeers = 256
+	maxPeerKey     = 2048
 )
 
-// words are all that a peer is read from. What separates them stands in no JSON.
-func (m *meta) words(b []byte) []byte {
+// peerKey are all that a peer is read from. What separates them stands in no JSON.
+func (m *meta) peerKey(b []byte) []byte {
 	b = append(append(b, m.Version...), 0)
 	b = append(append(b, m.Capabilities...), 0)
 	return append(b, m.ClientInfo...)
 }
 
-func (a *acquaintances) find(m meta) (p peer, ok bool) {
+func (a *peerCache) find(m meta) (p peer, ok bool) {
 	var room [512]byte
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	p, ok = a.known[string(m.words(room[:0]))]
+	p, ok = a.known[string(m.peerKey(room[:0]))]
 	return p, ok
 }
 
-func (a *acquaintances) add(m meta, p peer) {
-	words := string(m.words(nil))
-	if len(words) > maxWords {
+func (a *peerCache) add(m meta, p peer) {
+	words := string(m.peerKey(nil))
+	if len(words) > maxPeerKey {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.known == nil || len(a.known) >= maxAcquaintances {
+	if a.known == nil || len(a.known) >= maxCachedPeers {
 		a.known = map[string]peer{}
 	}
 	a.known[words] = p
@@ -226,8 +226,8 @@ func (p peer) toolErrors() bool { return p.version >= mcp.ProtocolVersion2025112
 // knowsProgressMessage reports whether progress may carry a message.
 func (p peer) knowsProgressMessage() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
-// hears reports whether the protocol version knows sounds.
-func (p peer) hears() bool { return p.version >= mcp.ProtocolVersion20250326 }
+// supportsAudio reports whether the protocol version knows sounds.
+func (p peer) supportsAudio() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
-// batches reports whether the protocol version has JSON-RPC batches: one only.
-func (p peer) batches() bool { return p.version == mcp.ProtocolVersion20250326 }
+// supportsBatches reports whether the protocol version has JSON-RPC batches: one only.
+func (p peer) supportsBatches() bool { return p.version == mcp.ProtocolVersion20250326 }

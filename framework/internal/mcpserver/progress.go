@@ -44,8 +44,8 @@ func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	return &progress{token: token, message: p.knowsProgressMessage(), send: to.offer}
 }
 
-// hearer is what a call tells its progress to, nil where nobody listens.
-func (p *progress) hearer() func(done, total float64, message string) {
+// reportFunc returns the function that takes a call's progress, nil where nobody listens.
+func (p *progress) reportFunc() func(done, total float64, message string) {
 	if p == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (p *progress) report(done, total float64, message string) {
 	if wait := progressEvery - time.Since(p.at); p.sent && wait > 0 {
 		p.waiting = &r
 		if p.timer == nil {
-			p.timer = time.AfterFunc(wait, p.due)
+			p.timer = time.AfterFunc(wait, p.sendDue)
 		}
 		return
 	}
@@ -97,8 +97,8 @@ func (p *progress) alive(message string) {
 	p.emit(report{done: next, message: message})
 }
 
-// due sends what waits, when its time has come.
-func (p *progress) due() {
+// sendDue sends what waits, when its time has come.
+func (p *progress) sendDue() {
 	p.mu.Lock()
 	p.timer = nil
 	p.mu.Unlock()

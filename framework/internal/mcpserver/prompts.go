@@ -46,7 +46,7 @@ func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcEr
 	if bad != nil {
 		return nil, bad
 	}
-	return promptsResult{envelope: s.server.envelope(p, true), Prompts: raws(page), NextCursor: next}, nil
+	return promptsResult{envelope: s.server.envelope(p, true), Prompts: rawRows(page), NextCursor: next}, nil
 }
 
 type promptMessage struct {
@@ -66,7 +66,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 		Arguments map[string]json.RawMessage `json:"arguments"`
 	}
 	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the prompt's name is missing, or the arguments are no object", Expected: "string"}))
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the prompt's name is missing, or the arguments are not an object", Expected: "string"}))
 	}
 	view := ex.peer.view(s.server)
 	one, bad := knownPrompt(view, *params.Name)
@@ -77,14 +77,14 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
-	ctx, unread := s.asking(ctx, ex, one.Name, arguments)
+	ctx, unread := s.withClient(ctx, ex, one.Name, arguments)
 	if unread != nil {
 		return nil, unread
 	}
 	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
-	if result, failed, ok := s.unanswered(ex, err); ok {
+	if result, failed, ok := s.inputOutcome(ex, err); ok {
 		return result, failed
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func knownPrompt(v *catalog.View, name string) (*catalog.Prompt, *rpcError) {
 	for _, p := range v.Prompts() {
 		names = append(names, p.Name)
 	}
-	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "there is no such prompt" + fault.DidYouMean(name, names)}))
+	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "unknown prompt" + fault.DidYouMean(name, names)}))
 }
 
 // promptArguments checks arguments, and reports everything that is wrong.
@@ -133,7 +133,7 @@ func promptArguments(p *catalog.Prompt, given map[string]json.RawMessage) (map[s
 		case !there && a.Required:
 			wrong = append(wrong, fault.Detail{Path: "/arguments/" + a.Name, Message: "the argument is missing", Expected: "string"})
 		case there && (json.Unmarshal(raw, &value) != nil || raw[0] != '"'):
-			wrong = append(wrong, fault.Detail{Path: "/arguments/" + a.Name, Message: "the argument is no text", Expected: "string"})
+			wrong = append(wrong, fault.Detail{Path: "/arguments/" + a.Name, Message: "the argument is not a string", Expected: "string"})
 		case there:
 			out[a.Name] = value
 		}

@@ -53,7 +53,7 @@ func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpc
 			}
 		}
 		for _, name := range names {
-			r := resource{URI: fillIn(d, name), Name: d.Name, Description: d.Description, MIME: d.MIME}
+			r := resource{URI: expandTemplate(d, name), Name: d.Name, Description: d.Description, MIME: d.MIME}
 			if name != "" {
 				r.Name = d.Name + ": " + name
 			}
@@ -68,7 +68,7 @@ func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpc
 	if bad != nil {
 		return nil, bad
 	}
-	return resourcesResult{envelope: s.server.envelope(p, true), Resources: raws(page), NextCursor: next}, nil
+	return resourcesResult{envelope: s.server.envelope(p, true), Resources: rawRows(page), NextCursor: next}, nil
 }
 
 func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpcError) {
@@ -87,7 +87,7 @@ func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpc
 	if bad != nil {
 		return nil, bad
 	}
-	return templatesResult{envelope: s.server.envelope(p, true), Templates: raws(page), NextCursor: next}, nil
+	return templatesResult{envelope: s.server.envelope(p, true), Templates: rawRows(page), NextCursor: next}, nil
 }
 
 func sorted(rows []listed) []listed {
@@ -110,14 +110,14 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if d == nil {
 		return nil, noResource(ex.peer, uri)
 	}
-	ctx, unread := s.asking(ctx, ex, uri, nil)
+	ctx, unread := s.withClient(ctx, ex, uri, nil)
 	if unread != nil {
 		return nil, unread
 	}
 	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
-	if result, failed, ok := s.unanswered(ex, err); ok {
+	if result, failed, ok := s.inputOutcome(ex, err); ok {
 		return result, failed
 	}
 	if err != nil {
@@ -172,12 +172,12 @@ func find(v *catalog.View, uri string) (*catalog.Document, string) {
 		case !d.Template:
 		case d.List != nil:
 			for _, name := range d.List(v) {
-				if fillIn(d, name) == uri {
+				if expandTemplate(d, name) == uri {
 					return d, name
 				}
 			}
 		case open == nil:
-			if name, ok := takeOut(d, uri); ok {
+			if name, ok := templateName(d, uri); ok {
 				open, given = d, name
 			}
 		}
@@ -185,8 +185,8 @@ func find(v *catalog.View, uri string) (*catalog.Document, string) {
 	return open, given
 }
 
-// takeOut returns what stands in a URI where a document's template has its name.
-func takeOut(d *catalog.Document, uri string) (string, bool) {
+// templateName returns what stands in a URI where a document's template has its name.
+func templateName(d *catalog.Document, uri string) (string, bool) {
 	before, rest, ok := strings.Cut(d.URI, "{")
 	_, after, closed := strings.Cut(rest, "}")
 	name, begins := strings.CutPrefix(uri, before)
@@ -194,8 +194,8 @@ func takeOut(d *catalog.Document, uri string) (string, bool) {
 	return name, ok && closed && begins && ends && name != "" && !strings.Contains(name, "/")
 }
 
-// fillIn puts a name into a document's template.
-func fillIn(d *catalog.Document, name string) string {
+// expandTemplate puts a name into a document's template.
+func expandTemplate(d *catalog.Document, name string) string {
 	open, end := strings.IndexByte(d.URI, '{'), strings.IndexByte(d.URI, '}')
 	if !d.Template || open < 0 || end < open {
 		return d.URI

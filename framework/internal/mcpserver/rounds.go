@@ -90,7 +90,7 @@ func (r *rounds) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMe
 			return nil, fault.Newf(fault.Internal, "two questions have the key %q", q.Key)
 		case i >= 0:
 		case len(r.open) >= maxQuestions:
-			return nil, fault.Newf(fault.QueueOverloaded, "the client has %d questions to answer, and is asked no more", len(r.open))
+			return nil, fault.Newf(fault.QueueOverloaded, "the client has %d unanswered questions, which is the limit", len(r.open))
 		default:
 			r.open = append(r.open, q)
 		}
@@ -129,9 +129,9 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 		Answers json.RawMessage `json:"inputResponses"`
 	}
 	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil {
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/requestState", Message: "the state is no text", Expected: "string"}))
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/requestState", Message: "the state is not a string", Expected: "string"}))
 	}
-	answers, bad := answersIn(params.Answers)
+	answers, bad := parseAnswers(params.Answers)
 	if bad != nil {
 		return nil, protocolError(bad)
 	}
@@ -144,16 +144,16 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 	return r, nil
 }
 
-// answersIn reads inputResponses.
-func answersIn(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault) {
+// parseAnswers reads inputResponses.
+func parseAnswers(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault) {
 	var answers map[string]json.RawMessage
 	if len(raw) > 0 && json.Unmarshal(raw, &answers) != nil {
-		return nil, fault.Invalid(fault.Detail{Path: "/inputResponses", Message: "the answers are no object", Expected: "object"})
+		return nil, fault.Invalid(fault.Detail{Path: "/inputResponses", Message: "the answers are not an object", Expected: "object"})
 	}
 	var wrong []fault.Detail
 	for key, answer := range answers {
 		if answer[0] != '{' && len(wrong) < fault.MaxFound {
-			wrong = append(wrong, fault.Detail{Path: "/inputResponses/" + pointer(key), Message: "the answer is no object", Expected: "object"})
+			wrong = append(wrong, fault.Detail{Path: "/inputResponses/" + pointer(key), Message: "the answer is not an object", Expected: "object"})
 		}
 	}
 	if len(wrong) > 0 {
@@ -168,9 +168,9 @@ func (r *rounds) take(sealer *seal.Sealer, sealed string, answers map[string]jso
 	text, err := sealer.Open(sealed, r.binding()...)
 	switch {
 	case errors.Is(err, seal.ErrExpired):
-		return fault.Invalid(fault.Detail{Path: "/requestState", Message: "the time to answer is over"}).WithHint("Make the call anew, without requestState and inputResponses.")
+		return fault.Invalid(fault.Detail{Path: "/requestState", Message: "the time to answer has run out"}).WithHint("Make the call again, without requestState and inputResponses.")
 	case err != nil:
-		return fault.Invalid(fault.Detail{Path: "/requestState", Message: "the state is not one that this server gave to this caller for this call"}).
+		return fault.Invalid(fault.Detail{Path: "/requestState", Message: "the state was not issued by this server to this caller for this call"}).
 			WithHint("Send back the requestState that came with the questions, with the same arguments. Replicas of a server need the same server.secret.")
 	}
 	var st state

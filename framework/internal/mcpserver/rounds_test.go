@@ -25,7 +25,7 @@ func TestQuestionsAreTheSameWhateverTheOrderOfTheirMembers(t *testing.T) {
 }
 
 func TestAnAnswerIsForItsQuestionOnly(t *testing.T) {
-	all := peer{asks: asksOf(json.RawMessage(`{"elicitation":{},"sampling":{},"roots":{}}`))}
+	all := peer{asks: askCapabilities(json.RawMessage(`{"elicitation":{},"sampling":{},"roots":{}}`))}
 	first, other := ask.TextQuestion("k", "Delete 3 rows?", 5), ask.TextQuestion("k", "Delete 5 rows?", 5)
 	r := &rounds{peer: all, known: map[string]given{"k": {digest(first), json.RawMessage(`{"yes":1}`)}}}
 	got, err := r.Ask(t.Context(), first)
@@ -48,7 +48,7 @@ func TestWhatAClientCanBeAsked(t *testing.T) {
 		`{"elicitation":{"url":{},"form":{}}}`:                          {true, true, false, false},
 		`{"elicitation":null,"sampling":3,"roots":[]}`:                  {false, false, false, false},
 	} {
-		p := peer{asks: asksOf(json.RawMessage(caps))}
+		p := peer{asks: askCapabilities(json.RawMessage(caps))}
 		require.Equal(t, want, []bool{p.can(url), p.can(form), p.can(tools), p.can(ask.RootsQuestion("k"))}, caps)
 	}
 }

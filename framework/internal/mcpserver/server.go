@@ -134,7 +134,7 @@ type Server struct {
 	library *server.MCPServer
 	info    json.RawMessage // who answers, as results of the modern era say it
 
-	acquaintances acquaintances
+	peers peerCache
 
 	live     atomic.Pointer[Live]
 	mu       sync.Mutex
@@ -169,7 +169,7 @@ func (s *Server) CatalogChanged() {
 	}
 	s.mu.Unlock()
 	for _, ss := range open {
-		ss.listsChanged()
+		ss.notifyListsChanged()
 	}
 }
 
@@ -185,7 +185,7 @@ func (s *Server) remove(ss *session) {
 	delete(s.sessions, ss)
 }
 
-// instructions are what one client is told about the server as a whole.
+// instructions returns the server's instructions for one client.
 func (s *Server) instructions(p peer) string {
 	if s.opts.CodeInstructions == "" || !exposure.CodeTools(p.mode(s)) {
 		return s.opts.Instructions

@@ -18,7 +18,7 @@ import (
 
 // sink is where messages for a client go: the whole connection, or what answers
 // one request. put waits for room; offer drops the message if there is none, or the
-// client does not read such messages, and tells. Both may be called from several
+// client does not read such messages, and reports which. Both may be called from several
 // goroutines.
 type sink interface {
 	put(m outgoing)
@@ -45,8 +45,8 @@ type session struct {
 	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
-	posed     map[int64]*posed // questions to the client, by their ids
-	asked     int64            // the last of these ids
+	questions map[int64]*pendingQuestion // questions to the client, by their ids
+	asked     int64                      // the last of these ids
 	ended     bool
 	answered  sync.WaitGroup
 }
@@ -67,7 +67,7 @@ var (
 
 func newSession(s *Server, out sink) *session {
 	return &session{
-		server: s, out: out, gate: &gate{}, streams: &gate{}, calls: map[string]*pending{}, posed: map[int64]*posed{},
+		server: s, out: out, gate: &gate{}, streams: &gate{}, calls: map[string]*pending{}, questions: map[int64]*pendingQuestion{},
 		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
@@ -83,10 +83,10 @@ func (s *session) take(ctx context.Context, text []byte, to sink) {
 // handle is take for a frame that was parsed already.
 func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sink) {
 	if !batch {
-		s.one(ctx, items[0], to)
+		s.handleOne(ctx, items[0], to)
 		return
 	}
-	if !s.legacy().batches() {
+	if !s.legacy().supportsBatches() {
 		refuse(to, nil, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
 		return
 	}
@@ -102,21 +102,21 @@ func refuse(to sink, id json.RawMessage, f *fault.Fault) {
 	to.put(answerOf(id, nil, protocolError(f)))
 }
 
-func (s *session) one(ctx context.Context, p parsed, to sink) {
+func (s *session) handleOne(ctx context.Context, p parsed, to sink) {
 	switch {
 	case p.problem != nil:
 		refuse(to, p.id, p.problem)
 	case p.answer:
-		s.answeredBy(p.message)
+		s.deliverAnswer(p.message)
 	case p.id == nil:
-		s.notified(p.message)
+		s.handleNotification(p.message)
 	default:
 		s.request(ctx, p.message, to)
 	}
 }
 
-// notified handles a notification. Unknown ones are ignored, as JSON-RPC wants.
-func (s *session) notified(m message) {
+// handleNotification handles a notification. Unknown ones are ignored, as JSON-RPC wants.
+func (s *session) handleNotification(m message) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 		ID        json.RawMessage `json:"id"`
@@ -156,13 +156,13 @@ func (s *session) cancel(id json.RawMessage) {
 	}
 	s.mu.Unlock()
 	if c != nil {
-		c.exchange.silence() // not under the lock: a report may be waiting for the queue
+		c.exchange.stopNotifying() // not under the lock: a report may be waiting for the queue
 	}
 }
 
-// broughtBuffers is how many times Options.MaxBufferBytes the calls in flight may have
+// inputBuffers is how many times Options.MaxBufferBytes the calls in flight may have
 // brought: what is made of a message takes many times its length.
-const broughtBuffers = 4
+const inputBuffers = 4
 
 // admit takes a place for a call. The place of its id is free once finish
 // returned, the place among the running once the gate was left.
@@ -182,11 +182,11 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue()}))
 	}
-	most := broughtBuffers * s.server.opts.MaxBufferBytes
-	if bytes, ok := s.gate.bring(len(ex.params), most); !ok {
+	most := inputBuffers * s.server.opts.MaxBufferBytes
+	if bytes, ok := s.gate.addBytes(len(ex.params), most); !ok {
 		s.gate.leave()
 		running--
-		f := fault.Newf(fault.QueueOverloaded, "the calls in flight brought %d bytes, beside which %d are too many", bytes, len(ex.params))
+		f := fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(ex.params))
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue(), "maxBytes": most, "bytes": bytes}))
 	}
 	ex.pending = &pending{exchange: ex}
@@ -213,7 +213,7 @@ func (s *session) drain() <-chan struct{} {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.unanswerable()
+	s.closeQuestions()
 	s.closeSubscriptions()
 	done := make(chan struct{})
 	go func() {
@@ -232,8 +232,8 @@ func (s *session) stop(why error) {
 	}
 }
 
-// quiet reports whether no call is waiting for its answer.
-func (s *session) quiet() bool {
+// idle reports whether no call is waiting for its answer.
+func (s *session) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.calls) == 0
@@ -285,7 +285,7 @@ func (h *handshake) peer() peer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.seen == nil {
-		h.seen = &peer{version: h.version, info: h.info, declares: declared(h.caps), asks: asksOf(h.caps)}
+		h.seen = &peer{version: h.version, info: h.info, declares: declared(h.caps), asks: askCapabilities(h.caps)}
 		if h.version == "" {
 			h.seen.version = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 		}

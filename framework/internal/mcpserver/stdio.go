@@ -40,7 +40,7 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	ended := make(chan error, 1)
 	left := make(chan struct{})
 	go func() {
-		ended <- s.converse(calls, ss, newLineReader(in, s.opts.MaxBufferBytes), pipe{box, out}, left)
+		ended <- s.readLines(calls, ss, newLineReader(in, s.opts.MaxBufferBytes), pipe{box, out}, left)
 	}()
 	defer context.AfterFunc(ctx, box.unbind)()
 
@@ -86,9 +86,9 @@ func (s *Server) flush(ctx context.Context, box *outbox, written <-chan error) e
 	return errAbandoned
 }
 
-// converse takes lines until the input ends, or nobody listens any more. The error is
+// readLines takes lines until the input ends, or nobody listens any more. The error is
 // why reading failed.
-func (s *Server) converse(calls context.Context, ss *session, lines *lineReader, to sink, left <-chan struct{}) error {
+func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader, to sink, left <-chan struct{}) error {
 	for {
 		l := lines.next()
 		select {

@@ -29,12 +29,12 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
 	}
 	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
-		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is no filter of notifications", Expected: "object"})))
+		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is not a filter of notifications", Expected: "object"})))
 		return
 	}
 	sub := &subscription{id: m.id, key: m.key, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
 		ToolsListChanged: params.Notifications.ToolsListChanged, ResourcesListChanged: params.Notifications.ResourcesListChanged,
-		PromptsListChanged: params.Notifications.PromptsListChanged, ResourceSubscriptions: s.existing(p, params.Notifications.ResourceSubscriptions),
+		PromptsListChanged: params.Notifications.PromptsListChanged, ResourceSubscriptions: s.existingURIs(p, params.Notifications.ResourceSubscriptions),
 	}}
 	if bad := s.addSubscription(sub); bad != nil {
 		answer(nil, bad)
@@ -85,9 +85,9 @@ func (s *session) closeSubscriptions() {
 	}
 }
 
-// listsChanged tells the client: an older one once it is ready, a modern one
+// notifyListsChanged tells the client: an older one once it is ready, a modern one
 // where it asked for it.
-func (s *session) listsChanged() {
+func (s *session) notifyListsChanged() {
 	s.mu.Lock()
 	ready := s.ready && !s.ended
 	var subs []*subscription
@@ -100,7 +100,7 @@ func (s *session) listsChanged() {
 		s.notify(mcp.MethodNotificationToolsListChanged, nil, nil)
 		s.notify(mcp.MethodNotificationResourcesListChanged, nil, nil)
 		s.notify(mcp.MethodNotificationPromptsListChanged, nil, nil)
-		s.updated(nil, watched)
+		s.notifyUpdated(nil, watched)
 	}
 	for _, sub := range subs {
 		if sub.filter.ToolsListChanged {
@@ -112,13 +112,13 @@ func (s *session) listsChanged() {
 		if sub.filter.PromptsListChanged {
 			s.notify(mcp.MethodNotificationPromptsListChanged, sub, nil)
 		}
-		s.updated(sub, sub.filter.ResourceSubscriptions)
+		s.notifyUpdated(sub, sub.filter.ResourceSubscriptions)
 	}
 }
 
-// updated tells that resources may have changed: all of them are made from the
+// notifyUpdated tells that resources may have changed: all of them are made from the
 // catalog.
-func (s *session) updated(sub *subscription, uris []string) {
+func (s *session) notifyUpdated(sub *subscription, uris []string) {
 	for _, uri := range uris {
 		s.notify(mcp.MethodNotificationResourceUpdated, sub, map[string]any{"uri": uri})
 	}
@@ -127,8 +127,8 @@ func (s *session) updated(sub *subscription, uris []string) {
 // maxWatched bounds the resources that one session or subscription watches.
 const maxWatched = 1000
 
-// existing are those of some URIs that the client can read, each once.
-func (s *session) existing(p peer, uris []string) []string {
+// existingURIs are those of some URIs that the client can read, each once.
+func (s *session) existingURIs(p peer, uris []string) []string {
 	v := p.view(s.server)
 	var out []string
 	for _, uri := range uris[:min(len(uris), maxWatched)] {
@@ -145,7 +145,7 @@ func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	if len(s.existing(p, []string{uri})) == 0 {
+	if len(s.existingURIs(p, []string{uri})) == 0 {
 		return nil, noResource(p, uri)
 	}
 	s.mu.Lock()

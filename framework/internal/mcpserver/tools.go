@@ -40,10 +40,10 @@ func (s *session) listTools(_ context.Context, m message, p peer) (any, *rpcErro
 	if bad != nil {
 		return nil, bad
 	}
-	return toolsResult{envelope: s.server.envelope(p, true), Tools: raws(page), NextCursor: next}, nil
+	return toolsResult{envelope: s.server.envelope(p, true), Tools: rawRows(page), NextCursor: next}, nil
 }
 
-func raws(rows []listed) []json.RawMessage {
+func rawRows(rows []listed) []json.RawMessage {
 	out := make([]json.RawMessage, len(rows))
 	for i, r := range rows {
 		out[i] = r.raw
@@ -58,7 +58,7 @@ func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
 		Cursor *string `json:"cursor"`
 	}
 	bad := func() *rpcError {
-		return protocolError(fault.Invalid(fault.Detail{Path: "/cursor", Message: "the cursor is not one that this list gave"}))
+		return protocolError(fault.Invalid(fault.Detail{Path: "/cursor", Message: "the cursor was not issued by this list"}))
 	}
 	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
 		return nil, "", bad()

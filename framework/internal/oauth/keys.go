@@ -31,15 +31,15 @@ const (
 
 var (
 	errUnknownKey  = errors.New("the issuer has no such key")
-	errUnavailable = errors.New("the issuer's keys cannot be had")
+	errUnavailable = errors.New("the issuer's keys are not available")
 )
 
 // keys are the issuer's published keys, fetched when first asked for.
 type keys struct {
-	issuer string
-	client *http.Client
-	now    func() time.Time
-	said   func(err error) // hears how each fetch ended
+	issuer  string
+	client  *http.Client
+	now     func() time.Time
+	onFetch func(err error) // hears how each fetch ended
 
 	mu      sync.Mutex
 	set     []jose.JSONWebKey
@@ -105,7 +105,7 @@ func (k *keys) refresh() <-chan struct{} {
 	go func(done chan struct{}) {
 		defer close(done)
 		set, err := k.fetch()
-		k.said(err)
+		k.onFetch(err)
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.flight, k.failed = nil, err

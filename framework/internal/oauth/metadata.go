@@ -35,7 +35,7 @@ func (v *Verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet, http.MethodHead:
 	default:
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		http.Error(w, "this can only be read", http.StatusMethodNotAllowed)
+		http.Error(w, "this is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	if r.URL.Path != WellKnown && r.URL.Path != WellKnown+v.path() {

@@ -62,12 +62,12 @@ func (o Options) Check() error {
 	}
 	if o.Resource != "" {
 		if u, err := url.Parse(o.Resource); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Fragment != "" || u.User != nil || u.RawQuery != "" {
-			problems = append(problems, fmt.Errorf("resource: %q is no URL of this server, as https://tools.example.org/mcp", o.Resource))
+			problems = append(problems, fmt.Errorf("resource: %q is not a URL of this server, such as https://tools.example.org/mcp", o.Resource))
 		}
 	}
 	for _, a := range o.Algorithms {
 		if !slices.Contains(Algorithms, a) {
-			problems = append(problems, fmt.Errorf("algorithms: %q is none of %s", a, strings.Join(Algorithms, ", ")))
+			problems = append(problems, fmt.Errorf("algorithms: %q is not one of %s", a, strings.Join(Algorithms, ", ")))
 		}
 	}
 	return errors.Join(problems...)
@@ -78,10 +78,10 @@ func (o Options) Check() error {
 func address(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Fragment != "" || u.RawQuery != "" || u.User != nil {
-		return fmt.Errorf("%q is no URL of an authorization server", text)
+		return fmt.Errorf("%q is not the URL of an authorization server", text)
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
-		return fmt.Errorf("%q must begin with https://; http is for this machine's own addresses", text)
+		return fmt.Errorf("%q must begin with https://; http is only for this machine's own addresses", text)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (o *Options) fill() {
 		o.Scopes = func() []string { return nil }
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: fetchTime, CheckRedirect: sameSafety}
+		o.Client = &http.Client{Timeout: fetchTime, CheckRedirect: checkRedirect}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -118,8 +118,8 @@ func (o *Options) fill() {
 	}
 }
 
-// sameSafety follows redirects of the issuer to where it might be itself.
-func sameSafety(r *http.Request, via []*http.Request) error {
+// checkRedirect follows redirects of the issuer to where it might be itself.
+func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 {
 		return errors.New("too many redirects")
 	}

@@ -33,16 +33,16 @@ func New(o Options) (*Verifier, error) {
 	}
 	o.fill()
 	v := &Verifier{opts: o}
-	v.keys = &keys{issuer: o.Issuer, client: o.Client, now: o.Now, said: v.fetched}
+	v.keys = &keys{issuer: o.Issuer, client: o.Client, now: o.Now, onFetch: v.fetched}
 	return v, nil
 }
 
 func (v *Verifier) fetched(err error) {
 	if err != nil {
-		v.opts.Log.Warn("the keys of the authorization server cannot be had", "issuer", v.opts.Issuer, "error", err)
+		v.opts.Log.Warn("the keys of the authorization server are not available", "issuer", v.opts.Issuer, "error", err)
 		return
 	}
-	v.opts.Log.Debug("the keys of the authorization server were read", "issuer", v.opts.Issuer)
+	v.opts.Log.Debug("the keys of the authorization server were fetched", "issuer", v.opts.Issuer)
 }
 
 // Ready reports whether tokens can be verified now, and why not. It asks the issuer
@@ -65,32 +65,32 @@ const maxNames = 1000
 
 // Verify returns the principal of an access token. It ends in unauthorized, with a
 // message that says what is wrong with the token and nothing of its content, or in
-// service_unavailable while the issuer's keys cannot be had.
+// service_unavailable while the issuer's keys are not available.
 func (v *Verifier) Verify(ctx context.Context, token string) (auth.Principal, error) {
 	p, err := v.verify(ctx, token)
 	if err == nil {
 		return p, nil
 	}
 	if errors.Is(err, errUnavailable) {
-		return auth.Principal{}, fault.New(fault.ServiceUnavailable, "the authorization server's keys cannot be had, so that no token can be checked").Because(err)
+		return auth.Principal{}, fault.New(fault.ServiceUnavailable, "the authorization server's keys are not available, so no token can be checked").Because(err)
 	}
-	v.opts.Log.Debug("an access token was refused", "error", err)
+	v.opts.Log.Debug("an access token was rejected", "error", err)
 	why := "it is not valid"
-	var w wrong
+	var w tokenProblem
 	if errors.As(err, &w) {
 		why = string(w)
 	}
-	return auth.Principal{}, fault.New(fault.Unauthorized, "the access token is refused: "+why).Because(err)
+	return auth.Principal{}, fault.New(fault.Unauthorized, "the access token is rejected: "+why).Because(err)
 }
 
-// wrong is what is wrong with a token that its issuer signed: its holder may know.
-type wrong string
+// tokenProblem is what is wrong with a token that its issuer signed: its holder may know.
+type tokenProblem string
 
-func (w wrong) Error() string { return string(w) }
+func (w tokenProblem) Error() string { return string(w) }
 
 func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, error) {
 	if len(token) > maxToken {
-		return auth.Principal{}, wrong(fmt.Sprintf("it is longer than %d bytes", maxToken))
+		return auth.Principal{}, tokenProblem(fmt.Sprintf("it is longer than %d bytes", maxToken))
 	}
 	payload, err := v.signed(ctx, token)
 	if err != nil {
@@ -99,15 +99,15 @@ func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, er
 	// Claims count by their exact names, once each: `Aud` is another claim than `aud`.
 	claims, err := exact.Members(payload)
 	if err != nil {
-		return auth.Principal{}, errors.Join(wrong("its claims cannot be read"), err)
+		return auth.Principal{}, errors.Join(tokenProblem("its claims cannot be read"), err)
 	}
 	if issuer, ok := text(claims["iss"]); !ok || issuer != v.opts.Issuer {
-		return auth.Principal{}, wrong("another issuer made it")
+		return auth.Principal{}, tokenProblem("it has a different issuer")
 	}
-	if !v.meant(claims["aud"]) {
-		return auth.Principal{}, wrong("it was made for another resource")
+	if !v.hasAudience(claims["aud"]) {
+		return auth.Principal{}, tokenProblem("it was issued for another resource")
 	}
-	if err := v.inTime(claims); err != nil {
+	if err := v.checkTimes(claims); err != nil {
 		return auth.Principal{}, err
 	}
 	return v.principal(claims)
@@ -118,8 +118,8 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
-// meant reports whether the claim `aud`, a text or a list of texts, has this resource.
-func (v *Verifier) meant(raw json.RawMessage) bool {
+// hasAudience reports whether the claim `aud`, a text or a list of texts, has this resource.
+func (v *Verifier) hasAudience(raw json.RawMessage) bool {
 	var audiences []string
 	if one, ok := text(raw); ok {
 		audiences = []string{one}
@@ -140,8 +140,8 @@ func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
 		return nil, err
 	}
 	header := parsed.Signatures[0].Protected
-	if !v.typed(header.ExtraHeaders) {
-		return nil, wrong("it is no access token by its type")
+	if !v.isAccessToken(header.ExtraHeaders) {
+		return nil, tokenProblem("its type is not that of an access token")
 	}
 	found, err := v.keys.find(ctx, header.KeyID, header.Algorithm)
 	if err != nil {
@@ -152,12 +152,12 @@ func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
 			return payload, nil
 		}
 	}
-	return nil, errors.New("no key of the issuer made the signature")
+	return nil, errors.New("the signature was not made with a key of the issuer")
 }
 
-// typed reports whether a token is an access token by the type in its header. The type
+// isAccessToken reports whether a token is an access token by the type in its header. The type
 // may be left out (RFC 7519, section 5.1); what stands there is a text.
-func (v *Verifier) typed(header map[jose.HeaderKey]any) bool {
+func (v *Verifier) isAccessToken(header map[jose.HeaderKey]any) bool {
 	typ := "JWT"
 	if given, there := header[jose.HeaderType]; there {
 		var ok bool
@@ -169,15 +169,15 @@ func (v *Verifier) typed(header map[jose.HeaderKey]any) bool {
 	return slices.ContainsFunc(v.opts.Types, func(t string) bool { return strings.EqualFold(t, typ) })
 }
 
-// inTime checks exp, which must be there, nbf and iat.
-func (v *Verifier) inTime(claims map[string]json.RawMessage) error {
+// checkTimes checks exp, which must be there, nbf and iat.
+func (v *Verifier) checkTimes(claims map[string]json.RawMessage) error {
 	at := func(name string) (seconds float64, there bool, err error) {
 		raw, there := claims[name]
 		if !there || string(raw) == "null" {
 			return 0, false, nil
 		}
 		if json.Unmarshal(raw, &seconds) != nil || math.Abs(seconds) > math.MaxInt32*1000.0 {
-			return 0, true, wrong("its " + name + " is no time")
+			return 0, true, tokenProblem("its " + name + " is not a valid time")
 		}
 		return seconds, true, nil
 	}
@@ -190,11 +190,11 @@ func (v *Verifier) inTime(claims map[string]json.RawMessage) error {
 	now, skew := float64(v.opts.Now().UnixMilli())/1000, v.opts.Skew.Seconds()
 	switch {
 	case !expires:
-		return wrong("it has no exp")
+		return tokenProblem("it has no exp")
 	case now >= exp+skew:
-		return wrong("it has expired")
+		return tokenProblem("it has expired")
 	case begins && now < nbf-skew, made && now < iat-skew:
-		return wrong("it is not valid yet")
+		return tokenProblem("it is not valid yet")
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (v *Verifier) inTime(claims map[string]json.RawMessage) error {
 func (v *Verifier) principal(claims map[string]json.RawMessage) (auth.Principal, error) {
 	subject, _ := text(claims["sub"])
 	if subject == "" || len(subject) > maxSubject {
-		return auth.Principal{}, wrong("it has no sub, or a very long one")
+		return auth.Principal{}, tokenProblem("it has no sub, or a very long one")
 	}
 	from := claims["scope"]
 	if from == nil {
@@ -235,10 +235,10 @@ func names(claim string, raw json.RawMessage) ([]string, error) {
 	if one, ok := text(raw); ok {
 		out = strings.Fields(one)
 	} else if json.Unmarshal(raw, &out) != nil {
-		return nil, wrong("its " + claim + " is no text and no list of texts")
+		return nil, tokenProblem("its " + claim + " is neither a string nor a list of strings")
 	}
 	if len(out) > maxNames {
-		return nil, wrong(fmt.Sprintf("its %s has more than %d names", claim, maxNames))
+		return nil, tokenProblem(fmt.Sprintf("its %s has more than %d names", claim, maxNames))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" }), nil
 }

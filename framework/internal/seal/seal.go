@@ -1,4 +1,4 @@
-// Package seal gives something to a client to keep, so that no replica of a server
+// Package seal lets a client keep state, so that no replica of a server
 // has to: the client can neither read nor change it, and it is good for one purpose
 // and for a while only.
 //
@@ -29,7 +29,7 @@ const MinSecret = 32
 // Why something cannot be opened.
 var (
 	ErrForged  = errors.New("seal: this was not sealed with our secret for this purpose")
-	ErrExpired = errors.New("seal: the time of this is over")
+	ErrExpired = errors.New("seal: it has expired")
 )
 
 // Sealer seals with one secret and opens with several. It is safe for concurrent
@@ -43,12 +43,12 @@ type Sealer struct {
 // seals, and older ones whose seals are still good. Replicas share them.
 func New(secrets ...string) (*Sealer, error) {
 	if len(secrets) == 0 {
-		return nil, errors.New("seal: there is no secret")
+		return nil, errors.New("seal: no secret")
 	}
 	s := &Sealer{now: time.Now}
 	for _, secret := range secrets {
 		if len(secret) < MinSecret {
-			return nil, fmt.Errorf("seal: a secret has at least %d characters, not %d", MinSecret, len(secret))
+			return nil, fmt.Errorf("seal: a secret must have at least %d characters, not %d", MinSecret, len(secret))
 		}
 		s.secrets = append(s.secrets, []byte(secret))
 	}
@@ -60,7 +60,7 @@ func Random() *Sealer {
 	return &Sealer{secrets: [][]byte{[]byte(rand.Text() + rand.Text())}, now: time.Now}
 }
 
-// A seal is base64url of: version, salt, and the encryption of the expiry
+// A seal is the base64url of: version, salt, and the encryption of the expiry
 // (milliseconds since 1970, 8 bytes) and the content. The key belongs to the salt,
 // and so to this seal alone: no two have the same key and nonce, however many there
 // are.

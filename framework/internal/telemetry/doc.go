@@ -1,4 +1,4 @@
-// Package telemetry tells OpenTelemetry what the engine does: traces of runs,
+// Package telemetry exports what the engine does to OpenTelemetry: traces of runs,
 // attempts, calls and SQL, and metrics, by OTLP over HTTP and for Prometheus.
 //
 // What belongs here: the SDK, its exporters, and the names and attributes of what

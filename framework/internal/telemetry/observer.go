@@ -29,7 +29,7 @@ func serviceVersion(version string) attribute.KeyValue {
 // maxStatement is how much of a statement's text a span has, in bytes.
 const maxStatement = 2000
 
-// observer tells OpenTelemetry what the engine says. Its instruments' attributes have
+// observer passes what the engine reports to OpenTelemetry. Its instruments' attributes have
 // few values each: names of the catalog and codes of faults.
 type observer struct {
 	tracer trace.Tracer
@@ -223,7 +223,7 @@ func ended(span trace.Span, outcome string, err error) {
 	span.End()
 }
 
-// ids gives a trace the id that its run has.
+// ids makes a trace have the id of its run.
 type ids struct{}
 
 type traceKey struct{}

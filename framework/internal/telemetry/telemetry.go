@@ -24,7 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Options say what is told to whom.
+// Options say what is exported, and where.
 type Options struct {
 	Name, Version string // of the app
 	// Endpoint is where OTLP over HTTP goes, as http://localhost:4318; "" is what the
@@ -37,7 +37,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Telemetry is what watches an app.
+// Telemetry exports an app's traces and metrics.
 type Telemetry struct {
 	observer *observer
 	registry *prometheus.Registry
@@ -124,7 +124,7 @@ func (t *Telemetry) measure(ctx context.Context, o Options, about *resource.Reso
 	return t.observer.instruments(p.Meter(scope), o.Gauges)
 }
 
-// Observer is for the engine.
+// Observer returns the engine's observer.
 func (t *Telemetry) Observer() run.Observer { return t.observer }
 
 // Handler serves the metrics in Prometheus' form; nil where they are not kept.

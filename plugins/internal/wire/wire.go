@@ -42,10 +42,10 @@ var Handshake = goplugin.HandshakeConfig{
 // Service is the name under which go-plugin dispenses the Plugin service.
 const Service = "koan.plugin.v1.Plugin"
 
-// Plugins gives go-plugin's map from contract version to service. Server is nil
+// Plugins returns go-plugin's map from contract version to service. Server is nil
 // on the host's side.
 func Plugins(server PluginServer) map[int]goplugin.PluginSet {
-	return map[int]goplugin.PluginSet{ContractVersion: {Service: &glue{server: server}}}
+	return map[int]goplugin.PluginSet{ContractVersion: {Service: &grpcPlugin{server: server}}}
 }
 
 // ServerOptions are those of a plugin's gRPC server.
@@ -59,19 +59,19 @@ type Connection struct {
 	Conn *grpc.ClientConn
 }
 
-// glue makes the service known to go-plugin.
-type glue struct {
+// grpcPlugin registers the service with go-plugin.
+type grpcPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server PluginServer
 }
 
-var _ goplugin.GRPCPlugin = (*glue)(nil)
+var _ goplugin.GRPCPlugin = (*grpcPlugin)(nil)
 
-func (g *glue) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+func (g *grpcPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	RegisterPluginServer(s, g.server)
 	return nil
 }
 
-func (g *glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+func (g *grpcPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
 	return &Connection{PluginClient: NewPluginClient(c), Conn: c}, nil
 }

@@ -9,7 +9,7 @@ import (
 
 func TestPace(t *testing.T) {
 	now := time.Unix(1000, 0)
-	p := newPace()
+	p := newRateLimiter()
 	const limit = 6 // one each 10 s
 	for range 6 {
 		require.Zero(t, p.take("ann", limit, now))
@@ -21,12 +21,12 @@ func TestPace(t *testing.T) {
 	now = now.Add(6 * time.Second)
 	require.Zero(t, p.take("ann", limit, now))
 	require.NotZero(t, p.take("ann", limit, now))
-	p.forget(now)
+	p.evictFull(now)
 	require.Len(t, p.full, 1, "bob's is full again, ann's is not")
 	now = now.Add(time.Minute)
-	p.forget(now)
+	p.evictFull(now)
 	require.Empty(t, p.full)
 	for range 10_000 {
-		require.Zero(t, newPace().take("ann", 0, now))
+		require.Zero(t, newRateLimiter().take("ann", 0, now))
 	}
 }

@@ -17,25 +17,25 @@ const flushTime = 3 * time.Second
 // telemetrySettings say who is told what the app does.
 func telemetrySettings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: "telemetry.otlpEndpoint", Default: "", Help: "where traces and metrics go by OTLP over HTTP, as http://localhost:4318; empty is what the OTEL_ variables of the environment say, and nowhere without them", Check: collector},
+		{Key: "telemetry.otlpEndpoint", Default: "", Help: "where to send traces and metrics by OTLP over HTTP, such as http://localhost:4318; empty is what the OTEL_ variables of the environment say, and nowhere without them", Check: checkCollector},
 		{Key: "telemetry.metrics", Default: false, Help: "count and measure for Prometheus, at /metrics; true by default where the app serves over HTTP"},
 	}
 }
 
-func collector(v any) error {
+func checkCollector(v any) error {
 	s, _ := v.(string)
 	if s == "" {
 		return nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.User != nil {
-		return fmt.Errorf("must be as http://HOST:4318, without user and query")
+		return fmt.Errorf("must be like http://HOST:4318, without user and query")
 	}
 	return nil
 }
 
-// watch starts what the settings and the environment want to know of the app.
-func (i *Instance) watch(ctx context.Context) (err error) {
+// startTelemetry starts the exporters that the settings and the environment ask for.
+func (i *Instance) startTelemetry(ctx context.Context) (err error) {
 	o := telemetry.Options{
 		Name: i.app.Name, Version: i.app.Version, Endpoint: i.values.String("telemetry.otlpEndpoint"), Scrape: i.values.Bool("telemetry.metrics"), Log: i.log,
 	}
@@ -55,11 +55,11 @@ func (i *Instance) watch(ctx context.Context) (err error) {
 // read it is the caller's business.
 func (i *Instance) Metrics() http.Handler { return i.telemetry.Handler() }
 
-// unwatch sends what waits. A collector that is not there is no reason to fail.
-func (i *Instance) unwatch(ctx context.Context) {
+// stopTelemetry sends what is pending. An unreachable collector is not an error.
+func (i *Instance) stopTelemetry(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	if err := i.telemetry.Stop(ctx); err != nil {
-		i.log.Warn("not all telemetry has arrived", "error", err)
+		i.log.Warn("some telemetry was not delivered", "error", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// tapeVersion is of the form that Freeze gives.
+	// tapeVersion is the version of Freeze's format.
 	tapeVersion = 1
 	// MaxTapeBytes bounds a frozen tape.
 	MaxTapeBytes = 64 << 20
@@ -26,7 +26,7 @@ const (
 
 // ErrTape is what Thaw ends in (wrapped) where the bytes are no tape, or one that a
 // later build has made.
-var ErrTape = errors.New("run: this is no kept tape")
+var ErrTape = errors.New("run: this is not a recorded tape")
 
 // frozen is a tape as bytes: JSON, in an order that depends on what is on the tape
 // alone.
@@ -41,7 +41,7 @@ type frozen struct {
 type frozenValue struct {
 	At   Position `json:"at"`
 	Slot string   `json:"slot"`
-	kept
+	keptValue
 }
 
 // frozenOutside is a call that no transaction covers. Those of one position stand in
@@ -54,7 +54,7 @@ type frozenOutside struct {
 	Fault  json.RawMessage `json:"fault,omitempty"`
 }
 
-// Freeze returns a tape as bytes, from which Thaw makes one that gives the same to a
+// Freeze returns a tape as bytes, from which Thaw makes one that returns the same to a
 // run that goes the same way: clock, seed, generated values, results and faults of
 // outside calls, the order of deliveries. It ends in result_too_large above
 // MaxTapeBytes, and in capability_unsupported where a value's type cannot be kept.
@@ -77,12 +77,12 @@ func freeze(t Tape, calls bool) ([]byte, error) {
 	if !calls {
 		f.Outside = []frozenOutside{}
 	}
-	b, err := written(f)
+	b, err := encodeJSON(f)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
 	if len(b) > MaxTapeBytes {
-		return nil, fault.Newf(fault.ResultTooLarge, "what is kept of the run takes %d bytes, at most %d are allowed", len(b), MaxTapeBytes)
+		return nil, fault.Newf(fault.ResultTooLarge, "the recording of the run takes %d bytes, at most %d are allowed", len(b), MaxTapeBytes)
 	}
 	return b, nil
 }
@@ -112,15 +112,15 @@ func (t *memoryTape) freeze() (*frozen, error) {
 	f := &frozen{Version: tapeVersion, Now: t.now, Seed: t.seed, Values: []frozenValue{}, Outside: []frozenOutside{}}
 	for key, v := range t.values {
 		at, slot, _ := strings.Cut(key, "\x00")
-		k, ok := v.(*kept)
+		k, ok := v.(*keptValue)
 		if !ok {
 			var err error
-			if k, err = keep(v); err != nil {
-				return nil, fault.Newf(fault.CapabilityUnsupported, "what was generated for %s cannot be kept", slot).
+			if k, err = encodeValue(v); err != nil {
+				return nil, fault.Newf(fault.CapabilityUnsupported, "the value generated for %s cannot be recorded", slot).
 					WithHint("Give the type %T a JSON form, or Value and Scan, from which all of it comes back.", v).Because(err)
 			}
 		}
-		f.Values = append(f.Values, frozenValue{At: Position(at), Slot: slot, kept: *k})
+		f.Values = append(f.Values, frozenValue{At: Position(at), Slot: slot, keptValue: *k})
 	}
 	slices.SortFunc(f.Values, func(a, b frozenValue) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Slot, b.Slot)) })
 	for at, entries := range t.outside {
@@ -193,11 +193,11 @@ func (t *memoryTape) thawValue(v frozenValue) error {
 		return err
 	}
 	if strings.ContainsRune(v.Slot, 0) {
-		return errors.New("it is none")
+		return errors.New("the slot is not valid")
 	}
 	key := string(v.At) + "\x00" + v.Slot
 	if _, twice := t.values[key]; twice {
-		return errors.New("it is there twice")
+		return errors.New("it appears twice")
 	}
 	plain, ok, err := v.plain()
 	switch {
@@ -206,7 +206,7 @@ func (t *memoryTape) thawValue(v frozenValue) error {
 	case ok:
 		t.values[key] = plain
 	default:
-		t.values[key] = &v.kept
+		t.values[key] = &v.keptValue
 	}
 	return nil
 }
@@ -222,10 +222,10 @@ func (t *memoryTape) thawOutside(o frozenOutside) error {
 	n := len(t.outside[o.At])
 	at, e := t.entry(o.At, digest)
 	if at < n {
-		return errors.New("it is there twice")
+		return errors.New("it appears twice")
 	}
 	if !o.Ended && (o.Output != nil || o.Fault != nil) {
-		return errors.New("it has a result and no end")
+		return errors.New("it has a result but has not ended")
 	}
 	e.ended, e.out = o.Ended, o.Output
 	if o.Fault != nil {
@@ -249,7 +249,7 @@ func (p Position) check() error {
 	}
 	for part := range strings.SplitSeq(string(p), ".") {
 		if part == "" || strings.Trim(part, "0123456789") != "" {
-			return errors.New("its position is none")
+			return errors.New("its position is not valid")
 		}
 	}
 	return nil

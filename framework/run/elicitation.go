@@ -10,14 +10,14 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// asking lets the handler of a call ask the client that made the run. The keys of
+// withClient lets the handler of a call ask the client that made the run. The keys of
 // calls in a script, and of nested ones, are their own. What transactions cover
 // cannot ask: nothing stays locked while a person thinks.
-func (c *call) asking(ctx context.Context) context.Context {
+func (c *call) withClient(ctx context.Context) context.Context {
 	if c.op.Serial {
 		return ask.With(ctx, nil)
 	}
-	ctx = ask.With(ctx, waiting{ask.From(ctx), c.attempt})
+	ctx = ask.With(ctx, waitingClient{ask.From(ctx), c.attempt})
 	if c.attempt.run.scripted() || c.position.nested() {
 		ctx = ask.Scoped(ctx, string(c.position)+":")
 	}
@@ -27,14 +27,14 @@ func (c *call) asking(ctx context.Context) context.Context {
 // scripted reports whether the run is more than the one call of its client.
 func (r *Run) scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
-// waiting lets an attempt know that one of its calls waits for the client.
-type waiting struct {
+// waitingClient lets an attempt know that one of its calls waits for the client.
+type waitingClient struct {
 	ask.Client
 	attempt *Attempt
 }
 
 // Ask implements ask.Client.
-func (w waiting) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+func (w waitingClient) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
 	w.attempt.asks(1)
 	defer w.attempt.asks(-1)
 	answers, err := w.Client.Ask(ctx, questions...)
@@ -45,7 +45,7 @@ func (w waiting) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 }
 
 // Answered implements ask.Resumer.
-func (w waiting) Answered() []string {
+func (w waitingClient) Answered() []string {
 	if r, ok := w.Client.(ask.Resumer); ok {
 		return r.Answered()
 	}
@@ -58,10 +58,10 @@ func (a *Attempt) asks(n int) {
 	a.questions += n
 }
 
-// givesWay reports whether the attempt holds what nobody should wait for while an
-// outside call goes on: a write lock, or a worker while a person is asked. first is of
-// slowOutside.
-func (a *Attempt) givesWay(first bool) error {
+// mustYield ends the attempt where it holds what nobody should wait for while an
+// outside call goes on: a write lock, or a worker while a person is asked. It returns
+// why, nil where the attempt may go on. first is that of awaitOutside.
+func (a *Attempt) mustYield(first bool) error {
 	if !a.run.spec.Atomic {
 		return nil
 	}
@@ -70,23 +70,24 @@ func (a *Attempt) givesWay(first bool) error {
 	a.mu.Unlock()
 	switch {
 	case asked:
-		return a.finish(&restart{why: "the client is asked", free: true})
+		return a.finish(&restart{why: "the client is asked", uncounted: true})
 	case writing:
-		return a.finish(&restart{why: "an outside call takes longer than run.lockMs while the data is locked", free: first})
+		return a.finish(&restart{why: "an outside call takes longer than run.lockMs while the data is locked", uncounted: first})
 	}
 	return nil
 }
 
-// isFree tells of a new attempt that does not count: its reason comes once for each
-// call that is waited for, or person that is asked, and is over when it begins.
-func isFree(err error) bool {
+// isUncounted reports whether an error asks for a new attempt that does not count: its
+// reason comes once for each call that is waited for, or person that is asked, and is
+// over when the attempt begins.
+func isUncounted(err error) bool {
 	var r *restart
-	return errors.As(err, &r) && r.free
+	return errors.As(err, &r) && r.uncounted
 }
 
-// unrepeatable refuses to have the client call again for an answer where that would
+// rejectRepeatedEffects refuses to have the client call again for an answer where that would
 // do again what has left the house: what a later call would not find on a tape.
-func (r *Run) unrepeatable(err error) error {
+func (r *Run) rejectRepeatedEffects(err error) error {
 	if len(ask.Waits(err)) == 0 || r.hold != nil || r.guard != nil && r.guard.kept != nil {
 		return err
 	}
@@ -95,6 +96,6 @@ func (r *Run) unrepeatable(err error) error {
 	if len(r.outside) == 0 {
 		return err
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s had its effect outside, and would do that again when it calls with the answer", r.outside[0].ToolName).
+	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s took effect outside, and calling again with the answer would repeat that", r.outside[0].ToolName).
 		WithHint("Ask before anything has an effect outside, or send an idempotencyKey.")
 }

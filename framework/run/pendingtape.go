@@ -8,9 +8,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Taken is a run on its way to a shelf. Encoding and compressing it is left to who
+// PendingTape is a run on its way to a shelf. Encoding and compressing it is left to who
 // writes there, beside the runs.
-type Taken struct {
+type PendingTape struct {
 	kept    *KeptRun
 	tape    Tape
 	script  recorded
@@ -20,14 +20,14 @@ type Taken struct {
 	log     *slog.Logger
 }
 
-// takenBytes is what is kept of a run that is too large, and of any other besides what
+// minTapeBytes is what is kept of a run that is too large, and of any other besides what
 // it took and gave.
-const takenBytes = 2 << 10
+const minTapeBytes = 2 << 10
 
-// newTaken holds of a run only what is written, and of one that is too large nothing.
-func newTaken(k *KeptRun, tape Tape, script recorded, failure error, o Options) *Taken {
+// newPendingTape holds of a run only what is written, and of one that is too large nothing.
+func newPendingTape(k *KeptRun, tape Tape, script recorded, failure error, o Options) *PendingTape {
 	values, bytes := valuesOf(tape)
-	t := &Taken{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
+	t := &PendingTape{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
 	if t.size > t.most {
 		t.tape, t.script = nil, recorded{}
 		k.Input, k.Output = nil, nil
@@ -36,19 +36,19 @@ func newTaken(k *KeptRun, tape Tape, script recorded, failure error, o Options) 
 }
 
 // Size is about how many bytes wait to be written.
-func (t *Taken) Size() int {
+func (t *PendingTape) Size() int {
 	if t.tape == nil {
-		return takenBytes
+		return minTapeBytes
 	}
-	return takenBytes + t.size
+	return minTapeBytes + t.size
 }
 
 // Pack returns the run as a shelf has it. It is called once; p belongs to one
 // goroutine.
-func (t *Taken) Pack(p *Packer) KeptTape {
+func (t *PendingTape) Pack(p *Packer) KeptTape {
 	out := KeptTape{Run: t.kept.Run, At: t.kept.Started, Subject: t.kept.Subject, Operation: t.kept.Operation, Outcome: t.kept.Outcome, Bytes: t.size}
 	if t.size > t.most {
-		out.Why = fmt.Sprintf("what it took and gave has more than replay.maxRunBytes (%d)", t.most)
+		out.Why = fmt.Sprintf("its inputs and outputs exceed replay.maxRunBytes (%d)", t.most)
 		return out
 	}
 	err := t.fill()
@@ -65,7 +65,7 @@ func (t *Taken) Pack(p *Packer) KeptTape {
 	return out
 }
 
-func (t *Taken) fill() (err error) {
+func (t *PendingTape) fill() (err error) {
 	if t.failure != nil {
 		if t.kept.Fault, err = json.Marshal(fault.From(t.failure)); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (t *Taken) fill() (err error) {
 	return err
 }
 
-// KeepTapes gives the engine a shelf for what is kept of runs, before the first
+// KeepTapes sets the engine's shelf for what is kept of runs, before the first
 // call.
 func (e *Engine) KeepTapes(s Shelf) {
 	e.shelf = s

@@ -13,9 +13,9 @@ import (
 	"github.com/koan-go/koan/cmd/koan/add"
 )
 
-// adding is the command `koan add`. What fails after the command line was read is
+// addCommand is the command `koan add`. What fails after the command line was read is
 // left in failure.
-func adding(out io.Writer, failure *error) *cobra.Command {
+func addCommand(out io.Writer, failure *error) *cobra.Command {
 	var o add.Options
 	var source string
 	var yes bool
@@ -57,7 +57,7 @@ Where no line and no program say how ent's code is generated, FLAGS are those of
 				}
 			}
 			if !yes && isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stdout.Fd()) {
-				o.Agree = func(files int) (bool, error) { return agreed(out, os.Stdin, files) }
+				o.Agree = func(files int) (bool, error) { return confirmWrite(out, os.Stdin, files) }
 			}
 			*failure = add.Run(o, out)
 			return nil
@@ -67,13 +67,13 @@ Where no line and no program say how ent's code is generated, FLAGS are those of
 	c.Flags().StringVar(&source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	c.Flags().StringVar(&o.Program, "main", "cmd/agents", "the folder for the program that serves; \"\" writes none")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "show the changes and write nothing")
-	c.Flags().BoolVar(&o.Force, "force", false, "also change files that have changes which git does not have")
+	c.Flags().BoolVar(&o.Force, "force", false, "also change files with uncommitted changes")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
 	return c
 }
 
-// agreed asks the person at the terminal.
-func agreed(out io.Writer, in io.Reader, files int) (bool, error) {
+// confirmWrite asks the person at the terminal.
+func confirmWrite(out io.Writer, in io.Reader, files int) (bool, error) {
 	fmt.Fprintf(out, "\nWrite these changes to %d files? [y/N] ", files)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && err != io.EOF {

@@ -40,8 +40,8 @@ const keyTimeout = 10 * time.Second
 // take in the ledger.
 const outsideFactor = 4
 
-// claim takes the run's key. done tells that nothing is left to run: out has what
-// was given the first time, or err says why nothing can be given.
+// claim takes the run's key. done reports that nothing is left to run: out has what
+// the first run returned, or err says why there is nothing to return.
 func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 	o := r.engine.opts
 	h := Hold{Run: r.ID, Holder: uuid.NewString(), Lease: o.KeyLease}
@@ -56,21 +56,21 @@ func (r *Run) claim(ctx context.Context, out *Outcome) (done bool, err error) {
 		Run:         h.Run, Holder: h.Holder, Now: r.tape.Now(), Seed: r.tape.Seed(), Lease: o.KeyLease, Retention: o.KeyRetention,
 	})
 	if err != nil {
-		return true, unkept(err)
+		return true, ledgerFault(err)
 	}
 	switch st.State {
 	case Other:
-		return true, fault.New(fault.Conflict, "this idempotency key stands for another script, other inputs or other rights").
-			WithRetry(fault.Fix).WithHint("Send the script as it was, or take a new key for a new job.").WithPath("/idempotencyKey")
+		return true, fault.New(fault.Conflict, "this idempotency key belongs to a different script, different inputs or different rights").
+			WithRetry(fault.Fix).WithHint("Send the original script, or use a new key for a new job.").WithPath("/idempotencyKey")
 	case Running:
 		if r.agreed() && r.guard.noted && st.Run != r.ID { // the key's run is not the plan's
-			r.concluded(ctx, ErrLost)
+			r.recordConclusion(ctx, ErrLost)
 		}
 		out.Run, r.ID = st.Run, st.Run
 		return true, r.busy().WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})
 	case Ended:
-		if err := r.admitHearing(st.heard()); err != nil {
-			r.concluded(ctx, err)
+		if err := r.admitReader(st.replySets()); err != nil {
+			r.recordConclusion(ctx, err)
 			return true, err
 		}
 		out.Run, r.ID = st.Run, st.Run
@@ -110,15 +110,15 @@ func repeat(out *Outcome, reply json.RawMessage, f *fault.Fault) error {
 func (r *Run) recall(ctx context.Context, l Ledger, sets []string, out *Outcome) error {
 	receipts, err := l.Receipts(ctx, r.ID, sets)
 	if err != nil {
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
 			return repeat(out, receipt.Reply, nil)
 		}
 	}
-	return fault.New(fault.OutcomeUnknown, "the run with this key has ended, and its receipt is not in the data any more").
-		WithHint("The data was replaced since, by a backup perhaps. See what is there, and take a new key.")
+	return fault.New(fault.OutcomeUnknown, "the run with this key has ended, and its receipt is no longer in the data").
+		WithHint("The data has been replaced since, perhaps by a backup. Check what is there, and use a new key.")
 }
 
 // takeOver finds out what holders before have left of the run: its receipt, so
@@ -132,13 +132,13 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	}
 	receipts, err := h.ledger.Receipts(ctx, r.ID, st.Sets)
 	if err != nil {
-		return giveUp(unkept(err))
+		return giveUp(ledgerFault(err))
 	}
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
 			h.giveUp(ctx, Ending{Fate: Keep})
-			if err := r.admitHearing(st.heard()); err != nil {
-				r.concluded(ctx, err)
+			if err := r.admitReader(st.replySets()); err != nil {
+				r.recordConclusion(ctx, err)
 				return true, err
 			}
 			return true, repeat(out, receipt.Reply, nil)
@@ -146,7 +146,7 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 	}
 	if n := len(receipts); n > 0 {
 		return giveUp(fault.Newf(fault.OutcomeUnknown, "the run with this key was cut off after it had committed %d calls", n).
-			WithHint("See in the data what is there and do the rest under a new key. An atomic run is never cut off in the middle.").
+			WithHint("Check what is in the data, and do the rest with a new key. An atomic run is never cut off in the middle.").
 			WithDetails(map[string]any{"runId": r.ID, "commits": n}))
 	}
 	tape := tapeAt(st.Now, st.Seed)
@@ -166,7 +166,7 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
 			tape.Occurrence(i.Position, digest)
 			continue
-		case i.Closed && i.Kept && undone(i, st.Intents):
+		case i.Closed && i.Kept && mustRepeat(i, st.Intents):
 			continue
 		case i.Closed && i.Kept:
 			var failed error
@@ -176,26 +176,26 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			tape.RecordOutside(i.Position, digest, i.Output, failed)
 			h.effects++
 		case i.Closed || !r.repeatable(i.Operation):
-			r.left(r.traced(i))
-			return giveUp(h.unknown(i, "the run with this key was cut off in the middle of a call outside"))
+			r.noteOutsideEffect(r.earlierCall(i))
+			return giveUp(h.outcomeUnknown(i, "the run with this key was cut off in the middle of an outside call"))
 		default:
 			tape.Occurrence(i.Position, digest)
 		}
 		h.before[i.Position] = i
-		r.left(r.traced(i))
+		r.noteOutsideEffect(r.earlierCall(i))
 	}
 	if tape != r.tape {
-		r.use(tape)
+		r.useTape(tape)
 	}
 	h.earlier, h.noted = st.Sets, slices.Clone(st.Sets)
 	return false, nil
 }
 
-// undone tells of a call that ended in a fault that may be gone by now, and that says that
-// nothing happened: it is made again, or the run would end in the same fault for as long as
-// its key is kept. Where another call was made since, the run knew of the fault and went on
-// with it, so that it stays what it was.
-func undone(i Intent, all []Intent) bool {
+// mustRepeat reports whether an earlier call is made again: it ended in a fault that may be
+// gone by now and that says that nothing happened. Without that, the run would end in the
+// same fault for as long as its key is kept. If another call was made since, the run knew
+// of the fault and went on, so that the fault stands.
+func mustRepeat(i Intent, all []Intent) bool {
 	return i.Fault != nil && i.Fault.Retry == fault.Safe && !slices.ContainsFunc(all, func(o Intent) bool {
 		return o.Position != i.Position && !o.At.Before(i.At)
 	})
@@ -205,14 +205,14 @@ func undone(i Intent, all []Intent) bool {
 func (i Intent) digest() (out [32]byte, err error) {
 	raw, err := hex.DecodeString(i.Digest)
 	if err == nil && len(raw) != len(out) {
-		err = errors.New("run: the ledger holds a digest that is none")
+		err = errors.New("run: the ledger holds an invalid digest")
 	}
 	copy(out[:], raw)
 	return out, err
 }
 
-// traced is a holder's call before as the run's result lists it.
-func (r *Run) traced(i Intent) CallRecord {
+// earlierCall is a holder's call before as the run's result lists it.
+func (r *Run) earlierCall(i Intent) CallRecord {
 	rec := CallRecord{ToolName: i.Operation, OK: i.Closed && i.Fault == nil}
 	if id, err := catalog.ParseID(i.Operation); err == nil {
 		rec.ServerID = catalog.ServerID(id)
@@ -224,7 +224,7 @@ func (r *Run) traced(i Intent) CallRecord {
 	case i.Fault != nil:
 		rec.Error = shortened(r.Redact(i.Fault.Error()))
 	case !i.Closed:
-		rec.Error = "nobody knows how it ended"
+		rec.Error = "it is not known how it ended"
 	}
 	return rec
 }
@@ -239,16 +239,16 @@ func (r *Run) repeatable(id string) bool {
 	return op != nil && op.Effects.Idempotent
 }
 
-// unknown names the call of which nobody knows what became.
-func (h *hold) unknown(i Intent, why string) *fault.Fault {
+// outcomeUnknown is the fault of a call of which it is not known whether it took effect.
+func (h *hold) outcomeUnknown(i Intent, why string) *fault.Fault {
 	return fault.Newf(fault.OutcomeUnknown, "%s: %s", why, i.Operation).
-		WithHint("Check outside whether the call took effect, do what is missing, and take a new key.").
+		WithHint("Check outside whether the call took effect, do what is missing, and use a new key.").
 		WithDetails(map[string]any{"runId": h.Run, "call": map[string]any{
 			"operation": i.Operation, "position": i.Position, "key": h.Run + ":" + string(i.Position), "at": i.At.UTC().Format(time.RFC3339Nano),
 		}})
 }
 
-// keep renews the lease until stop. The context it gives ends with the hold.
+// keep renews the lease until stop. The context it returns ends with the hold.
 func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -284,14 +284,14 @@ func (h *hold) intend(ctx context.Context, c *call, digest [32]byte) error {
 	i := Intent{Position: c.position, Operation: c.op.ID.String(), Digest: hex.EncodeToString(digest[:])}
 	if b, ok := h.before[c.position]; ok {
 		if b.Digest != i.Digest {
-			return h.unknown(b, "the run with this key was cut off, and now takes another way than after the call")
+			return h.outcomeUnknown(b, "the run with this key was cut off, and no longer makes the same calls as before")
 		}
 		h.visit(c.position)
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
 	if err := h.ledger.Intend(ctx, h.Hold, i); err != nil {
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	h.mu.Lock()
 	h.effects++
@@ -328,7 +328,7 @@ func (h *hold) settle(ctx context.Context, c *call, digest [32]byte, out json.Ra
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	if err := h.ledger.Settle(ctx, h.Hold, i); err != nil {
-		h.run.engine.opts.Log.WarnContext(ctx, "the end of a call is not in the ledger", "run", h.Run, "operation", i.Operation, "error", err)
+		h.run.engine.opts.Log.WarnContext(ctx, "the end of a call could not be recorded in the ledger", "run", h.Run, "operation", i.Operation, "error", err)
 	}
 }
 
@@ -338,7 +338,7 @@ func (h *hold) commits(ctx context.Context, sets []string) error {
 	if len(h.earlier) > 0 && !slices.ContainsFunc(sets, func(s string) bool { return slices.Contains(h.earlier, s) }) {
 		// Only a receipt in the same set keeps a holder that is not dead from committing.
 		return fault.New(fault.OutcomeUnknown, "the run with this key was cut off at its commit, and now writes elsewhere").
-			WithHint("See in the data what is there, and take a new key.").WithDetails(map[string]any{"runId": h.Run, "sets": h.earlier})
+			WithHint("Check what is in the data, and use a new key.").WithDetails(map[string]any{"runId": h.Run, "sets": h.earlier})
 	}
 	if !h.run.spec.Atomic {
 		h.earlier = nil // the first of its receipts is enough for that
@@ -354,32 +354,32 @@ func (h *hold) commits(ctx context.Context, sets []string) error {
 		if errors.Is(err, ErrLost) {
 			return err
 		}
-		return unkept(err)
+		return ledgerFault(err)
 	}
 	return nil
 }
 
-// whole reports whether the run came by all that holders before did outside.
-func (h *hold) whole() error {
+// checkAllVisited returns an outcome_unknown fault unless the run came by all that holders before did outside.
+func (h *hold) checkAllVisited() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for at, i := range h.before {
 		if !h.visited[at] {
-			return h.unknown(i, "the run with this key was cut off, and now ends without the call that was made then")
+			return h.outcomeUnknown(i, "the run with this key was cut off, and now ends without the call that was made then")
 		}
 	}
 	return nil
 }
 
-// superseded turns the news that somebody else has the run, or has committed it,
-// into what the caller gets.
-func (h *hold) superseded(ctx context.Context, out *Outcome, err error) error {
+// takenOver turns the error that somebody else has the run, or has committed it, into
+// what the caller gets.
+func (h *hold) takenOver(ctx context.Context, out *Outcome, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	if !errors.Is(err, ErrCommitted) && !errors.Is(err, ErrLost) {
 		return err
 	}
-	if p := h.run.request.plan; p != nil && !p.own(h.run.request.approver) {
+	if p := h.run.request.plan; p != nil && !p.isOwnedBy(h.run.request.approver) {
 		h.unsure = true
 		return h.run.busy() // the other may have come to other sets: the next call finds out
 	}
@@ -411,7 +411,7 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 			e.Reply, e.Scope = nil, nil
 		}
 		if err := h.giveUp(ctx, e); errors.Is(err, ErrLost) && e.Reply != nil {
-			return h.superseded(ctx, out, err)
+			return h.takenOver(ctx, out, err)
 		}
 		return nil
 	}
@@ -428,7 +428,7 @@ func (h *hold) end(ctx context.Context, out *Outcome, lost bool, f *fault.Fault)
 
 // transient reports whether a run may end otherwise when it is gone on with.
 func (h *hold) transient(f *fault.Fault) bool {
-	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.hidden()
+	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.hiddenFromApprover()
 }
 
 // giveUp ends the hold. Where the ledger cannot be written, the lease runs out.
@@ -437,20 +437,20 @@ func (h *hold) giveUp(ctx context.Context, e Ending) error {
 	defer cancel()
 	err := h.ledger.End(ctx, h.Hold, e)
 	if err != nil && !errors.Is(err, ErrLost) {
-		h.run.engine.opts.Log.WarnContext(ctx, "the end of a run is not in the ledger", "run", h.Run, "error", err)
+		h.run.engine.opts.Log.WarnContext(ctx, "the end of a run could not be recorded in the ledger", "run", h.Run, "error", err)
 	}
 	return err
 }
 
-// unkept says that the ledger cannot be asked.
-func unkept(err error) error {
+// ledgerFault is the fault of a ledger that is not available.
+func ledgerFault(err error) error {
 	if isFault(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if errors.Is(err, ErrLost) {
 		return fault.New(fault.InProgress, "this run's lease ran out, and somebody else has taken it over").WithPath("/idempotencyKey")
 	}
-	return fault.New(fault.ServiceUnavailable, "the ledger of idempotency keys cannot be used").Because(err)
+	return fault.New(fault.ServiceUnavailable, "the ledger of idempotency keys is not available").Because(err)
 }
 
 // admitKey refuses a key that cannot be kept.

@@ -10,21 +10,21 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// pace bounds how many requests a principal sends: a bucket of as many as a
+// rateLimiter bounds how many requests a principal sends: a bucket of as many as a
 // minute's, which fills evenly (the generic cell rate algorithm: all that is kept
 // of a principal is when its bucket will be full).
-type pace struct {
+type rateLimiter struct {
 	mu   *sync.Mutex
 	full map[string]time.Time // by subject
 }
 
-func newPace() pace {
-	return pace{mu: &sync.Mutex{}, full: map[string]time.Time{}}
+func newRateLimiter() rateLimiter {
+	return rateLimiter{mu: &sync.Mutex{}, full: map[string]time.Time{}}
 }
 
 // take counts a request, or says how long to wait before the next one would do.
 // perMinute 0 is no bound.
-func (p pace) take(subject string, perMinute int, now time.Time) (wait time.Duration) {
+func (p rateLimiter) take(subject string, perMinute int, now time.Time) (wait time.Duration) {
 	if perMinute <= 0 {
 		return 0
 	}
@@ -42,8 +42,8 @@ func (p pace) take(subject string, perMinute int, now time.Time) (wait time.Dura
 	return 0
 }
 
-// forget drops principals whose bucket is full.
-func (p pace) forget(now time.Time) {
+// evictFull drops principals whose bucket is full.
+func (p rateLimiter) evictFull(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for subject, full := range p.full {
@@ -53,11 +53,11 @@ func (p pace) forget(now time.Time) {
 	}
 }
 
-// tooFast refuses a request, unread, and says when the next one will do.
-func (h *HTTP) tooFast(w http.ResponseWriter, wait time.Duration) {
+// rejectRate rejects a request, unread, and says when the next one is allowed.
+func (h *HTTP) rejectRate(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
 	limit := h.now().RequestsPerMinute
-	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one will do in %d ms", limit, ms).
+	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
 		WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms}))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// ended is why a context is over, as a fault or as an error of package context. A cause
+// contextError is why a context is over, as a fault or as an error of package context. A cause
 // that is neither is somebody's own word for a cancel.
-func ended(ctx context.Context) error {
+func contextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if isFault(cause) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -18,9 +18,9 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// echoes reports whether an error says no more than that ctx is over: what a handler
+// isContextEnd reports whether an error says only that ctx is over: what a handler
 // returns then may be anything, and is not a defect of it.
-func echoes(ctx context.Context, err error) bool {
+func isContextEnd(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		return false
 	}
@@ -31,10 +31,10 @@ func echoes(ctx context.Context, err error) bool {
 	return f.Code == fault.Cancelled || f.Code == fault.Internal && errors.Is(err, ctx.Err())
 }
 
-// endedBy is the fault of a call or a run that ended because ctx is over. It keeps the
+// contextFault is the fault of a call or a run that ended because ctx is over. It keeps the
 // line that err knows.
-func endedBy(ctx context.Context, err error) *fault.Fault {
-	f := *fault.From(ended(ctx)) // which others may have, too
+func contextFault(ctx context.Context, err error) *fault.Fault {
+	f := *fault.From(contextError(ctx)) // which others may have, too
 	if at := fault.From(err); at != nil && at.Line != 0 {
 		f.Line, f.Column, f.Source = at.Line, at.Column, at.Source
 	}
@@ -45,8 +45,8 @@ func endedBy(ctx context.Context, err error) *fault.Fault {
 func faultOf(ctx context.Context, name string, err error) *fault.Fault {
 	var f *fault.Fault
 	switch {
-	case echoes(ctx, err):
-		return endedBy(ctx, err)
+	case isContextEnd(ctx, err):
+		return contextFault(ctx, err)
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -77,8 +77,8 @@ func (c *call) nameOf(id catalog.ID) string {
 
 // restart ends an attempt so that the next one can begin.
 type restart struct {
-	why  string
-	free bool // it does not count
+	why       string
+	uncounted bool // it does not count
 }
 
 func (e *restart) Error() string { return "run: new attempt: " + e.why }
@@ -95,7 +95,7 @@ func Ends(err error) bool {
 	if err == nil {
 		return false
 	}
-	if goesOn(err) {
+	if allowsAnotherAttempt(err) {
 		return true
 	}
 	var f *fault.Fault
