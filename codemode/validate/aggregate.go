@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -207,8 +208,9 @@ func (c *checker) having(got *result, arg term, depth int) {
 		return
 	}
 	for key, v := range c.properties(arg) {
+		op, _ := catalog.FilterOperatorNamed(key.name)
 		switch {
-		case key.name == "$and" || key.name == "$or" || key.name == "$nor" || key.name == "$not":
+		case op.Place == catalog.InFilter && (op.Takes == catalog.OneFilter || op.Takes == catalog.ListFilter):
 			c.having(got, v, depth+1)
 		case strings.HasPrefix(key.name, "$"):
 			c.operator(key.name, key.at)

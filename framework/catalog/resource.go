@@ -162,3 +162,29 @@ func (r *Resource) Deletable() bool {
 func (r *Resource) Shown() bool {
 	return r.Readable() || r.Has("upsert") || r.Has("upsert-many") || r.Has("patch")
 }
+
+// Class returns what a filter may ask of the field.
+func (f *Field) Class() FieldClass {
+	switch {
+	case !f.Readable():
+		return ClassHidden
+	case f.Opaque && f.Type == TypeJSON:
+		return ClassWhole
+	case f.Opaque:
+		return ClassEqual
+	}
+	switch f.Type {
+	case TypeString, TypeText:
+		return ClassText
+	case TypeInt, TypeFloat, TypeTime, TypeDecimal, TypeID:
+		return ClassOrder
+	case TypeEnum, TypeBool, TypeUUID, TypeBytes:
+		return ClassEqual
+	case TypeJSON:
+	}
+	var s struct{ Type string }
+	if json.Unmarshal(f.Schema, &s) != nil || s.Type == "" || s.Type == "array" { // none, or one that says nothing so simple
+		return ClassList
+	}
+	return ClassJSON
+}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // verb is what lists say about an operation of entities. What it takes is in the
@@ -78,9 +80,13 @@ var parameters = []parameter{
 var counting = anyOfSchemas(simple("boolean"), simple("object"))
 
 // filterHelp explains the filter language.
-const filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; ` +
-	`texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path {"a.b[0]": 1}; $and $or $nor [filters], $not, $search "words". ` +
-	`Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also $every $none $exists.`
+var filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
+	"; texts " + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) + "; lists " + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) +
+	"; JSON " + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) + ` {"a.b[0]": 1}; ` + spaced(catalog.OperatorNames(catalog.InFilter, catalog.ListFilter)) +
+	" [filters], " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.OneFilter)) + ", " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.SearchText)) +
+	` "words". Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
+
+func spaced(names []string) string { return strings.Join(names, " ") }
 
 // simple returns the schema of any value of one type. An object has properties, if none
 // are named: OpenAI takes a schema without for a mistake.
