@@ -39,11 +39,12 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 		return
 	}
 	got := result{open: !whole(arg.Expression)}
+	takes := catalog.EntityInputs("aggregate")
 	counted := false
 	for key, v := range c.properties(arg) {
 		switch {
-		case !slices.Contains(columns, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, columns, otherOptions)), has(columns))
+		case !slices.Contains(takes, key.name):
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":

@@ -21,7 +21,7 @@ const maxDepth = 32
 
 // arguments checks the literals among a method's arguments.
 func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
-	sig, ok := signatures[m.method]
+	sig, ok := signatureOf(m.method)
 	if !ok {
 		return
 	}

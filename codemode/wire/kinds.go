@@ -2,7 +2,7 @@ package wire
 
 import "slices"
 
-// Kind is the letter of the field at i, 0 where it is not known.
+// Kind is the letter of the field at i, a catalog.FieldClass; 0 where it is not known.
 func (e *Entity) Kind(i int) byte {
 	if i >= len(e.Kinds) {
 		return 0

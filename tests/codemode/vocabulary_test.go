@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"
 )
@@ -158,4 +161,110 @@ func TestOperatorsFitWhereTheVocabularySays(t *testing.T) {
 		r := k.Try(`SDK.Entities.Todo.count(SDK.args)`, koantest.Input{Args: filter})
 		require.Equal(t, slices.Contains(catalog.ClassPath.Operators(), op.Name), r.Success, "%s: %+v", op.Name, r.Error)
 	}
+}
+
+// listedNames returns the names that a list of tools has behind a prefix.
+func listedNames(t *testing.T, v *catalog.View, style, prefix string) []string {
+	t.Helper()
+	var list struct{ Tools []struct{ Name string } }
+	require.NoError(t, json.Unmarshal(koantest.Tools(v, style), &list))
+	var names []string
+	for _, tool := range list.Tools {
+		if name, ok := strings.CutPrefix(tool.Name, prefix); ok && name != "describe" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Todo can do all that entities can: it is versioned, searchable, and has relationships.
+func TestEveryProjectionNamesTheOperationsOfEntities(t *testing.T) {
+	k := koantest.New(t, fixture.App())
+	v := view(k)
+	operations, methods := catalog.EntityOperationNames(), []string{}
+	_, types, _ := strings.Cut(declarations(t, v), "declare namespace SDK {")
+	pages := reference(t, "operations.md")
+	for op := range catalog.EntityOperations() {
+		offered := v.Operation(catalog.EntityID("Todo", op.Name))
+		require.NotNil(t, offered, op.Name)
+		require.Equal(t, op.Effects, offered.Effects, op.Name)
+		var schema, output struct {
+			Required   []string
+			Properties map[string]json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(offered.Input, &schema))
+		require.NoError(t, json.Unmarshal(offered.Output, &output))
+		require.ElementsMatch(t, op.Inputs(), slices.Collect(maps.Keys(schema.Properties)), op.Name)
+		if required := op.Arguments; !op.Optional {
+			require.ElementsMatch(t, required, schema.Required, op.Name)
+		}
+		if op.Output != "" {
+			require.Contains(t, output.Properties, op.Output, op.Name)
+		}
+		require.Contains(t, pages, "| `"+op.Name+"` |")
+		for _, m := range op.Methods {
+			methods = append(methods, m.Name)
+			_, declared, ok := strings.Cut(types, " "+m.Name+"(")
+			if m.Name == "new" {
+				_, declared, ok = strings.Cut(types, ` "new"(`)
+			}
+			require.True(t, ok, m.Name)
+			declared, _, _ = strings.Cut(declared, "\n")
+			for _, name := range append(slices.Clone(op.Arguments), m.Leading...) {
+				require.Regexp(t, `\b`+name+`\??: `, declared, m.Name)
+			}
+			if op.Name == "collection" {
+				_, declared, _ = strings.Cut(types, "interface Query<")
+				declared, _, _ = strings.Cut(declared, "\n")
+			}
+			for _, name := range op.Options {
+				require.Contains(t, declared, " "+name+"?: ", m.Name)
+			}
+		}
+	}
+	require.ElementsMatch(t, operations, v.Resource("Todo").Operations)
+	require.ElementsMatch(t, operations, listedNames(t, v, "perEntity", "todo_"))
+	require.ElementsMatch(t, operations, listedNames(t, v, "generic", "entities_"))
+	var bound []string
+	k.Run(`Object.getOwnPropertyNames(SDK.Entities.Todo)`, koantest.Input{}).ResultInto(&bound)
+	require.ElementsMatch(t, methods, bound)
+}
+
+// What a method takes is the same for scripts and for validate.
+func TestMethodsTakeWhatTheVocabularySays(t *testing.T) {
+	k := koantest.New(t, fixture.App())
+	for op := range catalog.EntityOperations() {
+		for _, m := range op.Methods {
+			args := []string{}
+			for range len(m.Leading) + len(op.Arguments) {
+				args = append(args, "SDK.args.x")
+			}
+			call := func(option string) string {
+				return "SDK.Entities.Todo." + m.Name + "(" + strings.Join(append(args, "{"+option+": SDK.args.x}"), ", ") + ")"
+			}
+			var length int
+			k.Run("SDK.Entities.Todo."+m.Name+".length", koantest.Input{}).ResultInto(&length)
+			require.Equal(t, len(args)+1, length, m.Name)
+			for _, option := range op.Options {
+				require.Empty(t, validated(t, k, call(option)).Diagnostics, call(option))
+			}
+			require.False(t, validated(t, k, call("made")).Valid, m.Name)
+			script := call("made")
+			if m.Returns == catalog.ReturnsIterator { // which calls when it is read
+				script += ".toArray()"
+			}
+			r := k.Try(script, koantest.Input{Args: map[string]any{"x": 1}})
+			require.False(t, r.Success, script)
+			require.Equal(t, fault.InvalidPayload, r.Error.Code, m.Name)
+			require.Contains(t, string(encoded(t, r.Error)), `unknown input \"made\"`, m.Name)
+		}
+	}
+	require.False(t, validated(t, k, "SDK.Entities.Todo.made()").Valid)
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return raw
 }

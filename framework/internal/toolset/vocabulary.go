@@ -14,27 +14,35 @@ import (
 type verb struct {
 	summary string // of the tool for all entities, whose name is its title
 	brief   string // follows the operation's own title, which names the entity
-	// output is the form of the result, nil if that is made of entities.
-	output object
 }
 
-// verbs are the operations of entities.
+// verbs are the words for the operations of entities.
 var verbs = map[string]verb{
 	"aggregate": {
 		`Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
-		".", nil,
+		".",
 	},
-	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", ".", nil},
-	"count":           {"Counts what matches a filter.", " by filter.", numberNamed("count")},
-	"delete":          {"Deletes one by its id; returns how many were deleted.", ".", numberNamed("deleted")},
-	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("deleted")},
-	"delete-many":     {"Deletes by ids; returns how many were deleted.", ".", numberNamed("deleted")},
-	"get-by-id":       {"Returns one by its id.", " by id.", nil},
-	"new":             {"Returns a model with defaults, not stored.", ", not stored.", nil},
-	"patch":           {"Changes the named fields of one.", ".", nil},
-	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("updated")},
-	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay.", nil},
-	"upsert-many":     {"Stores several models: all, or none.", ": all or none.", nil},
+	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", "."},
+	"count":           {"Counts what matches a filter.", " by filter."},
+	"delete":          {"Deletes one by its id; returns how many were deleted.", "."},
+	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", "."},
+	"delete-many":     {"Deletes by ids; returns how many were deleted.", "."},
+	"get-by-id":       {"Returns one by its id.", " by id."},
+	"new":             {"Returns a model with defaults, not stored.", ", not stored."},
+	"patch":           {"Changes the named fields of one.", "."},
+	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", "."},
+	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay."},
+	"upsert-many":     {"Stores several models: all, or none.", ": all or none."},
+}
+
+// numberOf returns the schema of an operation's output that is a number; ok is false for
+// one that is made of entities.
+func numberOf(op string) (s object, ok bool) {
+	known, _ := catalog.EntityOperationNamed(op)
+	if len(known.Methods) == 0 || known.Methods[0].Returns != catalog.ReturnsNumber {
+		return nil, false
+	}
+	return object{"type": "object", "properties": object{known.Output: simple("integer")}}, true
 }
 
 // parameter is how lists show a parameter of an operation of entities.
@@ -119,10 +127,6 @@ func groups() object {
 }
 
 func anyOfSchemas(branches ...object) object { return object{"anyOf": branches} }
-
-func numberNamed(name string) object {
-	return object{"type": "object", "properties": object{name: simple("integer")}}
-}
 
 // signature is what lists read of an operation's input schema.
 type signature struct {
