@@ -92,8 +92,8 @@ func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text str
 // sdkName is how a script calls an operation.
 func sdkName(v *catalog.View, id catalog.ID) string {
 	if id.Kind == catalog.KindEntity {
-		if names := wire.Methods(id.Op); len(names) > 0 {
-			return "SDK.Entities." + id.Owner + "." + names[0]
+		if op, ok := catalog.EntityOperationNamed(id.Op); ok {
+			return "SDK.Entities." + id.Owner + "." + op.Methods[0].Name
 		}
 	}
 	for _, d := range bind.Bind(v).Domains {

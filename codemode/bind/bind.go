@@ -6,7 +6,6 @@
 package bind
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/koan-go/koan/codemode/wire"
@@ -73,15 +72,15 @@ func entity(r *catalog.Resource) wire.Entity {
 	e := wire.Entity{Name: r.Name, Ops: r.Operations, ReadOnly: r.ReadOnly, Sets: r.Sets, Versioned: r.Versioned, Searchable: r.Searchable}
 	key := r.Key
 	key.Type = catalog.TypeID
-	kinds := []byte{kind(&key)}
+	kinds := []byte{byte(key.Class())}
 	e.Fields = append(e.Fields, r.Key.Name)
 	for i := range r.Fields {
 		e.Fields = append(e.Fields, r.Fields[i].Name)
-		kinds = append(kinds, kind(&r.Fields[i]))
+		kinds = append(kinds, byte(r.Fields[i].Class()))
 	}
 	for _, edge := range r.Edges {
 		if edge.WriteOnly { // models know it, and nothing else does
-			e.Fields, kinds = append(e.Fields, edge.Name), append(kinds, wire.HiddenField)
+			e.Fields, kinds = append(e.Fields, edge.Name), append(kinds, byte(catalog.ClassHidden))
 			continue
 		}
 		e.Edges = append(e.Edges, edge.Name)
@@ -95,30 +94,4 @@ func entity(r *catalog.Resource) wire.Entity {
 	}
 	e.Kinds = string(kinds)
 	return e
-}
-
-// kind says what a filter may ask of a field.
-func kind(f *catalog.Field) byte {
-	switch {
-	case f.WriteOnly || f.Sensitive:
-		return wire.HiddenField
-	case f.Opaque && f.Type == catalog.TypeJSON:
-		return wire.WholeField
-	case f.Opaque:
-		return wire.EqualField
-	}
-	switch f.Type {
-	case catalog.TypeString, catalog.TypeText:
-		return wire.TextField
-	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeTime, catalog.TypeDecimal, catalog.TypeID:
-		return wire.OrderField
-	case catalog.TypeEnum, catalog.TypeBool, catalog.TypeUUID, catalog.TypeBytes:
-		return wire.EqualField
-	case catalog.TypeJSON:
-	}
-	var s struct{ Type string }
-	if json.Unmarshal(f.Schema, &s) != nil || s.Type == "" || s.Type == "array" { // or nothing so simple
-		return wire.ListField
-	}
-	return wire.JSONField
 }

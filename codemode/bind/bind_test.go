@@ -55,15 +55,3 @@ func TestBind(t *testing.T) {
 	require.Empty(t, bind.Bind(tools).Entities)
 	require.Empty(t, bind.Bind(tools).Domains)
 }
-
-func TestEveryOpHasMethods(t *testing.T) {
-	seen := map[string]bool{}
-	for _, op := range wire.MethodOps() {
-		require.NotEmpty(t, wire.Methods(op), op)
-		for _, m := range wire.Methods(op) {
-			require.False(t, seen[m], m)
-			seen[m] = true
-		}
-	}
-	require.Nil(t, wire.Methods("collections"))
-}

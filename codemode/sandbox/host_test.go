@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -110,7 +111,7 @@ func bindings() wire.Bindings {
 	return wire.Bindings{
 		Version: "1",
 		Entities: []wire.Entity{
-			{Name: "Todo", Ops: wire.MethodOps(), Fields: []string{"id", "title", "done"}, Sets: []string{"default", "other"}},
+			{Name: "Todo", Ops: catalog.EntityOperationNames(), Fields: []string{"id", "title", "done"}, Sets: []string{"default", "other"}},
 			{Name: "Product", Ops: []string{"collection", "get-by-id", "count"}, ReadOnly: true, Fields: []string{"id"}},
 		},
 		Domains: []wire.Domain{{Name: "Vision", Functions: []wire.Function{{Name: "detect", ID: "plugin::vision.detect"}}}},

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -130,7 +129,7 @@ func (g *generator) hasOperator(op string) bool { return len(g.operators) == 0 |
 // methodOps are the ops that become methods, in the contract's order.
 func methodOps(ops []string) []string {
 	var out []string
-	for _, op := range wire.MethodOps() {
+	for _, op := range catalog.EntityOperationNames() {
 		if slices.Contains(ops, op) {
 			out = append(out, op)
 		}

@@ -3,6 +3,8 @@ package typegen
 import (
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // generics writes the interfaces of the entities' methods, once for each set of
@@ -40,59 +42,85 @@ func (g *generator) generics() string {
 
 // methods are the signatures that ops become, one line each.
 func (g *generator) methods(ops []string, t typeNames) []string {
-	query := "query?: Query<" + t.model + ", " + t.relation + ", " + t.set + "> | " + t.set
 	var out []string
-	for _, op := range methodOps(ops) {
-		options := g.options(op, t)
-		switch op {
-		case "collection":
-			out = append(out,
-				"collection("+query+"): Page<"+t.model+">;",
-				"/** pageSize "+pageSizes+" */ firstPage(pageSize?: number, "+query+"): Page<"+t.model+">;",
-				"/** page from 1 */ page(page: number, pageSize?: number, "+query+"): Page<"+t.model+">;",
-				"/** all items, page by page */ each("+query+"): Items<"+t.model+">;",
-				"/** at most 10,000, else it throws */ all("+query+"): "+t.model+"[];")
-		case "get-by-id":
-			out = append(out,
-				"/** throws not_found */ getById(id: Id, "+options+"): "+t.model+";",
-				"findById(id: Id, "+options+"): "+t.model+" | null;")
-		case "count":
-			out = append(out, "count(filter?: Filter<"+t.model+">, "+options+"): number;")
-		case "aggregate":
-			out = append(out, "/** columns: the groups, count, sumField ... */ aggregate("+strings.Replace(g.options(op, t), "options?", "query?", 1)+"): { [column: string]: any }[];")
-		case "new":
-			out = append(out, "/** a model with defaults, not stored */ \"new\"("+options+"): "+t.model+";")
-		case "upsert":
-			out = append(out, "/** absent fields keep their values */ upsert(model: Input<"+t.input+">, "+options+"): "+t.model+";")
-		case "upsert-many":
-			out = append(out, "upsertMany(models: Input<"+t.input+">[], "+options+"): "+t.model+"[];")
-		case "patch":
-			out = append(out, "patch(id: Id, changes: Input<"+t.input+">, "+options+"): "+t.model+";")
-		case "update-by-query":
-			out = append(out, "updateByQuery(filter: Filter<"+t.model+">, changes: Input<"+t.input+">, "+options+"): number;")
-		case "delete-by-query":
-			out = append(out, "deleteByQuery(filter: Filter<"+t.model+">, "+options+"): number;")
-		case "delete":
-			out = append(out, "/** how many were deleted */ delete(id: Id, "+options+"): number;")
-		case "delete-many":
-			out = append(out, "deleteMany(ids: Id[], "+options+"): number;")
+	for _, name := range methodOps(ops) {
+		op, _ := catalog.EntityOperationNamed(name)
+		for _, m := range op.Methods {
+			out = append(out, methodNotes[m.Name]+g.method(op, m, t))
 		}
 	}
 	return out
 }
 
-const pageSizes = "50, at most 200"
-
-// positional are the inputs that methods take by place.
-var positional = map[string][]string{
-	"get-by-id": {"id"}, "count": {"filter"}, "upsert": {"model"}, "upsert-many": {"models"}, "patch": {"id", "changes"},
-	"update-by-query": {"filter", "changes"}, "delete-by-query": {"filter"}, "delete": {"id"}, "delete-many": {"ids"},
+// methodNotes are what the types of methods leave open.
+var methodNotes = map[string]string{
+	"firstPage": "/** pageSize 50, at most 200 */ ",
+	"page":      "/** page from 1 */ ",
+	"each":      "/** all items, page by page */ ",
+	"all":       "/** at most 10,000, else it throws */ ",
+	"getById":   "/** throws not_found */ ",
+	"aggregate": "/** columns: the groups, count, sumField ... */ ",
+	"new":       "/** a model with defaults, not stored */ ",
+	"upsert":    "/** absent fields keep their values */ ",
+	"delete":    "/** how many were deleted */ ",
 }
 
-// options writes the last parameter of a method: an object, or a set's name.
-func (g *generator) options(op string, t typeNames) string {
-	members := g.members(op, t)
-	if members == "" {
+// method is the signature of a method: what it takes by place, the options, and what it
+// returns.
+func (g *generator) method(op catalog.EntityOperation, m catalog.Method, t typeNames) string {
+	var parameters []string
+	for i, name := range m.Leading {
+		parameters = append(parameters, parameter(name, i == len(m.Leading)-1, t))
+	}
+	for _, name := range op.Arguments {
+		parameters = append(parameters, parameter(name, op.Optional, t))
+	}
+	name := m.Name
+	if name == "new" { // else it declares a constructor
+		name = quote(name)
+	}
+	return name + "(" + strings.Join(append(parameters, g.options(op, t)), ", ") + "): " + returned(m.Returns, t) + ";"
+}
+
+// parameter is an input that methods take by place.
+func parameter(name string, optional bool, t typeNames) string {
+	if optional {
+		return name + "?: " + argumentType(name, t)
+	}
+	return name + ": " + argumentType(name, t)
+}
+
+// returned is the type of what a method returns.
+func returned(what catalog.Returned, t typeNames) string {
+	switch what {
+	case catalog.ReturnsPage:
+		return "Page<" + t.model + ">"
+	case catalog.ReturnsIterator:
+		return "Items<" + t.model + ">"
+	case catalog.ReturnsList:
+		return t.model + "[]"
+	case catalog.ReturnsEntity, catalog.ReturnsModel:
+		return t.model
+	case catalog.ReturnsEntityOrNull:
+		return t.model + " | null"
+	case catalog.ReturnsNumber:
+		return "number"
+	case catalog.ReturnsRows:
+		return "{ [column: string]: any }[]"
+	}
+	panic("typegen: a result without a type")
+}
+
+// options writes the last parameter of a method: an object, or a set's name. That of
+// pages has a type of its own, since several methods take it.
+func (g *generator) options(op catalog.EntityOperation, t typeNames) string {
+	members := g.members(op.Name, t)
+	switch {
+	case op.Name == "collection":
+		return "query?: Query<" + t.model + ", " + t.relation + ", " + t.set + "> | " + t.set
+	case op.Name == "aggregate":
+		return "query?: { " + members + " } | " + t.set
+	case members == "":
 		return "options?: " + t.set
 	}
 	return "options?: { " + members + " } | " + t.set
@@ -103,6 +131,11 @@ var inputs = []struct {
 	name string
 	kind func(t typeNames) string
 }{
+	{"id", text("Id")},
+	{"ids", text("Id[]")},
+	{"model", written},
+	{"models", func(t typeNames) string { return written(t) + "[]" }},
+	{"changes", written},
 	{"filter", func(t typeNames) string { return "Filter<" + t.model + ">" }},
 	{"q", text("string")},
 	{"groupBy", groups},
@@ -128,6 +161,19 @@ var inputs = []struct {
 
 func text(s string) func(typeNames) string { return func(typeNames) string { return s } }
 
+// argumentType is the type of a member of an input.
+func argumentType(name string, t typeNames) string {
+	for _, in := range inputs {
+		if in.name == name {
+			return in.kind(t)
+		}
+	}
+	return "any"
+}
+
+// written is what is written of an entity.
+func written(t typeNames) string { return "Input<" + t.input + ">" }
+
 // ones are the fields and relationships that may have one value.
 func ones(t typeNames) string {
 	if t.relation == "never" {
@@ -151,8 +197,9 @@ func counts(t typeNames) string {
 // by place.
 func (g *generator) members(op string, t typeNames) string {
 	var out []string
+	known, _ := catalog.EntityOperationNamed(op)
 	for _, in := range inputs {
-		if slices.Contains(g.params[op], in.name) && !slices.Contains(positional[op], in.name) {
+		if slices.Contains(g.params[op], in.name) && !slices.Contains(known.Arguments, in.name) {
 			kind := in.kind
 			if op == "aggregate" && in.name == "count" {
 				kind = counts

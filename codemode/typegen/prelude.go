@@ -1,6 +1,10 @@
 package typegen
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 const header = "// What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.\n\n"
 
@@ -121,19 +125,52 @@ const core = `  /** The run's args, as the caller gave them. */
   }
 `
 
+// operands are the types of what operators take of the values of a field.
+type operands struct{ value, list string }
+
+// of returns the type of what an operator takes.
+func (t operands) of(takes catalog.Operand) string {
+	switch takes {
+	case catalog.OneValue:
+		return t.value
+	case catalog.ListValues:
+		return t.list
+	case catalog.TwoValues:
+		return "readonly [" + t.value + ", " + t.value + "]"
+	case catalog.Flag:
+		return "boolean"
+	case catalog.PartOfText, catalog.SearchText:
+		return "string"
+	case catalog.Length:
+		return "number"
+	case catalog.PathObject:
+		return "Paths"
+	case catalog.OneFilter:
+		return "Filter<T>"
+	case catalog.ListFilter:
+		return "Filter<T>[]"
+	}
+	panic("typegen: an operand without a type")
+}
+
+// members writes those of some operators that has lets through.
+func (t operands) members(operators []string, has func(operator string) bool) string {
+	var out []string
+	for _, name := range operators {
+		if op, ok := catalog.FilterOperatorNamed(name); ok && has(name) {
+			out = append(out, name+"?: "+t.of(op.Takes))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
 // filterTypes are the types that filters, pages and `with` are made of; has tells
 // which operators the entities' operations take. In declarations that stand
 // alone, what lies beyond the neighbours is any: there a condition on what has no
 // known type is not checked.
 func filterTypes(has func(operator string) bool, alone bool) string {
-	members := func(typed ...[2]string) string {
-		var out []string
-		for _, m := range typed {
-			if has(m[0]) {
-				out = append(out, m[0]+"?: "+m[1])
-			}
-		}
-		return strings.Join(out, "; ")
+	members := func(operators []string, value, list string) string {
+		return operands{value, list}.members(operators, has)
 	}
 	open, far := "List<any> | null", "never"
 	switch {
@@ -156,17 +193,17 @@ func filterTypes(has func(operator string) bool, alone bool) string {
     : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { ` +
-		members([2]string{"$and", "Filter<T>[]"}, [2]string{"$or", "Filter<T>[]"}, [2]string{"$nor", "Filter<T>[]"}, [2]string{"$not", "Filter<T>"}, [2]string{"$search", "string"}) + ` };
+		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
     : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
-    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members([2]string{"$exists", "boolean"}) + ` }) | null;
-  interface Equal<V> { ` + members([2]string{"$eq", "V"}, [2]string{"$ne", "V"}, [2]string{"$in", "readonly V[]"}, [2]string{"$nin", "readonly V[]"}, [2]string{"$null", "boolean"}) + ` }
-  interface Order<V, N = NonNullable<V>> extends Equal<V> { ` + members([2]string{"$lt", "N"}, [2]string{"$lte", "N"}, [2]string{"$gt", "N"}, [2]string{"$gte", "N"}, [2]string{"$between", "readonly [N, N]"}) + ` }
-  interface Text<V> extends Order<V> { ` + members([2]string{"$contains", "string"}, [2]string{"$icontains", "string"}, [2]string{"$startsWith", "string"}, [2]string{"$endsWith", "string"}) + ` }
-  interface Json { ` + members([2]string{"$eq", "null"}, [2]string{"$ne", "null"}, [2]string{"$null", "boolean"}, [2]string{"$path", "Paths"}) + ` }
-  interface List<I> extends Json { ` + members([2]string{"$has", "I & Scalar"}, [2]string{"$all", "readonly (I & Scalar)[]"}, [2]string{"$size", "number"}) + ` }
-  interface ToMany<T> { ` + members([2]string{"$some", "Filter<T>"}, [2]string{"$every", "Filter<T>"}, [2]string{"$none", "Filter<T>"}, [2]string{"$exists", "boolean"}) + ` }
+    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null;
+  interface Equal<V> { ` + members(catalog.ClassEqual.Operators(), "V", "readonly V[]") + ` }
+  interface Order<V, N = NonNullable<V>> extends Equal<V> { ` + members(catalog.ClassOrder.Beyond(catalog.ClassEqual), "N", "readonly N[]") + ` }
+  interface Text<V> extends Order<V> { ` + members(catalog.ClassText.Beyond(catalog.ClassOrder), "V", "readonly V[]") + ` }
+  interface Json { ` + members(catalog.ClassJSON.Operators(), "null", "null[]") + ` }
+  interface List<I> extends Json { ` + members(catalog.ClassList.Beyond(catalog.ClassJSON), "I & Scalar", "readonly (I & Scalar)[]") + ` }
+  interface ToMany<T> { ` + members(catalog.EdgeOperators(), "", "") + ` }
 ` + paths(has) + `  type Scalar = string | number | boolean;
   type Related<T> = { [K in keyof T]-?: [Edge<T[K]>] extends [never] ? never : K }[keyof T] & string;
   interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
@@ -179,27 +216,32 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 }
 
 // briefTypes stand in for filterTypes where nothing is checked: in a description.
-const briefTypes = `
+var briefTypes = `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy; also map, filter, take, drop, reduce, find, some, every, toArray. */
   type Items<T> = IterableIterator<T> & { [method: string]: any };
   /** Relationships are written by id; a list replaces, {$add, $remove} change it. */
   type Input<T> = { [K in keyof T]?: any };
-  /** {field: value} or {field: {$eq $ne $in $nin $lt $lte $gt $gte $between $null}}; texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path; $and $or $nor $not $search; to-many $some $every $none $exists. */
+  /** {field: value} or {field: {` + spaced(catalog.ClassOrder.Operators()) + `}}; texts ` + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) +
+	`; lists ` + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) + `; JSON ` + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) +
+	`; ` + spaced(catalog.OperatorNames(catalog.InFilter)) + `; to-many ` + spaced(catalog.EdgeOperators()) + `. */
   type Filter<T> = { [K in keyof T]?: any } & { [operator: string]: any };
   type Fields = string | readonly string[];
   /** "a,b.c", or {edge: {limit, sort, filter, fields, with}}. */
   type With<T, R extends string> = R | string | readonly string[] | { [K in R]?: any };
 `
 
+func spaced(names []string) string { return strings.Join(names, " ") }
+
 // paths is the type of what looks into JSON: "a.b[0]" and a condition.
 func paths(has func(operator string) bool) string {
 	if !has("$path") {
 		return ""
 	}
+	inside := operands{"Scalar", "Scalar[]"}.members(catalog.ClassPath.Beyond(catalog.ClassText), func(string) bool { return true })
 	return "  /** Paths such as \"a.b[0]\", each with a condition. */\n" +
-		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { $has?: Scalar; $all?: Scalar[]; $size?: number }) }\n"
+		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { " + inside + " }) }\n"
 }
 
 // aggregateTypes are what the options of an aggregate are made of.

@@ -11,6 +11,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -38,11 +39,12 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 		return
 	}
 	got := result{open: !whole(arg.Expression)}
+	takes := catalog.EntityInputs("aggregate")
 	counted := false
 	for key, v := range c.properties(arg) {
 		switch {
-		case !slices.Contains(columns, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, columns, otherOptions)), has(columns))
+		case !slices.Contains(takes, key.name):
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
@@ -207,8 +209,9 @@ func (c *checker) having(got *result, arg term, depth int) {
 		return
 	}
 	for key, v := range c.properties(arg) {
+		op, _ := catalog.FilterOperatorNamed(key.name)
 		switch {
-		case key.name == "$and" || key.name == "$or" || key.name == "$nor" || key.name == "$not":
+		case op.Place == catalog.InFilter && (op.Takes == catalog.OneFilter || op.Takes == catalog.ListFilter):
 			c.having(got, v, depth+1)
 		case strings.HasPrefix(key.name, "$"):
 			c.operator(key.name, key.at)

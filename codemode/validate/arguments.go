@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -20,7 +21,7 @@ const maxDepth = 32
 
 // arguments checks the literals among a method's arguments.
 func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
-	sig, ok := signatures[m.method]
+	sig, ok := signatureOf(m.method)
 	if !ok {
 		return
 	}
@@ -119,7 +120,7 @@ func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
 func readable(e *wire.Entity) []string {
 	var out []string
 	for i, f := range e.Fields {
-		if e.Kind(i) != wire.HiddenField {
+		if class(e, i) != catalog.ClassHidden {
 			out = append(out, f)
 		}
 	}

@@ -7,41 +7,19 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// The operators of filters (CONTRACT section 3), by where they stand.
+// The operators of filters, by where they stand.
 var (
-	logic       = strings.Fields("$and $or $nor $not $search")
-	quantifiers = strings.Fields("$some $every $none $exists")
-	equalOps    = strings.Fields("$eq $ne $in $nin $null")
-	orderOps    = slices.Concat(equalOps, strings.Fields("$lt $lte $gt $gte $between"))
-	textOps     = slices.Concat(orderOps, strings.Fields("$contains $icontains $startsWith $endsWith"))
-	jsonOps     = strings.Fields("$eq $ne $null $path")
-	listOps     = slices.Concat(jsonOps, strings.Fields("$has $all $size"))
-	fieldOps    = slices.Concat(textOps, strings.Fields("$has $all $size $path"))
-	operators   = slices.Concat(fieldOps, logic, quantifiers)
+	logic       = catalog.OperatorNames(catalog.InFilter)
+	quantifiers = catalog.EdgeOperators()
+	operators   = slices.Concat(catalog.OperatorNames(catalog.AtField), logic, quantifiers)
 )
 
-// operatorsOf returns the operators that a field takes: all, where its kind is not
-// known.
-func operatorsOf(kind byte) []string {
-	switch kind {
-	case wire.TextField:
-		return textOps
-	case wire.OrderField:
-		return orderOps
-	case wire.EqualField:
-		return equalOps
-	case wire.JSONField:
-		return jsonOps
-	case wire.ListField:
-		return listOps
-	case wire.WholeField:
-		return jsonOps[:3]
-	}
-	return fieldOps
-}
+// class returns what a filter may ask of the field at i.
+func class(e *wire.Entity, i int) catalog.FieldClass { return catalog.FieldClass(e.Kind(i)) }
 
 // filter checks a filter object.
 func (c *checker) filter(e *wire.Entity, arg term, depth int) {
@@ -58,27 +36,35 @@ func (c *checker) filter(e *wire.Entity, arg term, depth int) {
 }
 
 func (c *checker) logic(e *wire.Entity, key key, v term, depth int) {
+	op, ok := catalog.FilterOperatorNamed(key.name)
 	switch {
-	case key.name == "$not":
+	case !ok:
+		c.noOperator(key, logic, operators)
+	case op.Place == catalog.InFilter:
+		c.operand(e, op, v, depth)
+	default:
+		c.fail(key.at, "", UnknownOperator, quote(key.name)+" belongs to a field or a relationship", "Write {field: {"+key.name+": ...}}.")
+	}
+}
+
+// operand checks the filters in what an operator takes.
+func (c *checker) operand(e *wire.Entity, op catalog.FilterOperator, v term, depth int) {
+	switch op.Takes {
+	case catalog.OneFilter:
 		c.filter(e, v, depth+1)
-	case key.name == "$search":
-	case slices.Contains(logic, key.name):
+	case catalog.ListFilter:
 		list, _ := c.elements(v)
 		for _, one := range list {
 			c.filter(e, one, depth+1)
 		}
-	case slices.Contains(operators, key.name):
-		c.fail(key.at, "", UnknownOperator, quote(key.name)+" belongs to a field or a relationship", "Write {field: {"+key.name+": ...}}.")
-	default:
-		c.noOperator(key, logic, operators)
 	}
 }
 
 // condition checks what stands at a field or a relationship.
 func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 	switch i := slices.Index(e.Fields, key.name); {
-	case i >= 0 && e.Kind(i) != wire.HiddenField:
-		c.conditions(e.Kind(i), key.name, v)
+	case i >= 0 && class(e, i) != catalog.ClassHidden:
+		c.conditions(class(e, i), key.name, v)
 	case slices.Contains(e.Edges, key.name):
 		c.related(e, key.name, v, depth)
 	case strings.Contains(key.name, "."):
@@ -91,7 +77,7 @@ func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 // dotted reports a path where a filter takes names only.
 func (c *checker) dotted(e *wire.Entity, key key) {
 	first, rest, _ := strings.Cut(key.name, ".")
-	if i := slices.Index(e.Fields, first); i >= 0 && e.Kind(i) != wire.HiddenField {
+	if i := slices.Index(e.Fields, first); i >= 0 && class(e, i) != catalog.ClassHidden {
 		c.fail(key.at, "", UnknownField, "a filter names fields of JSON with $path", "Write {"+first+": {$path: {"+shown(rest)+": ...}}}.")
 		return
 	}
@@ -109,8 +95,8 @@ func (c *checker) dotted(e *wire.Entity, key key) {
 func shown(name string) string { return strings.Trim(quote(name), "`") }
 
 // conditions checks the operators of one field.
-func (c *checker) conditions(kind byte, field string, v term) {
-	may := operatorsOf(kind)
+func (c *checker) conditions(of catalog.FieldClass, field string, v term) {
+	may := of.Operators()
 	for inner := range c.properties(v) {
 		switch {
 		case slices.Contains(may, inner.name):
@@ -118,9 +104,9 @@ func (c *checker) conditions(kind byte, field string, v term) {
 			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" does not apply to "+quote(field), has(may))
 		case strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, may, operators)
-		case kind == wire.JSONField || kind == wire.ListField:
+		case of == catalog.ClassJSON || of == catalog.ClassList:
 			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path", "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
-		case kind != 0: // what is known to be no object
+		case of != 0: // what is known to be no object
 			c.noOperator(inner, may, operators)
 		}
 	}
@@ -130,12 +116,13 @@ func (c *checker) conditions(kind byte, field string, v term) {
 func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 	target, many := c.leadsTo(e, edge), e.ToMany(edge)
 	for inner, sub := range c.properties(v) {
-		quantified := slices.Contains(quantifiers, inner.name)
+		op, known := catalog.FilterOperatorNamed(inner.name)
+		quantified := known && op.Place == catalog.AtMany
 		switch {
-		case inner.name == "$exists":
+		case known && op.Place == catalog.AtEdge:
 		case quantified && (many || e.Kinds == ""):
 			if target != nil {
-				c.filter(target, sub, depth+1)
+				c.operand(target, op, sub, depth)
 			}
 		case many && strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, quantifiers, operators)
@@ -145,7 +132,7 @@ func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" is for relationships to many; "+quote(edge)+" is to one", "Write {"+edge+": {field: ...}}.")
 		case target == nil:
 		case strings.HasPrefix(inner.name, "$"):
-			if e.Kinds != "" || !slices.Contains(operators, inner.name) {
+			if e.Kinds != "" || !known {
 				c.logic(target, inner, sub, depth+1)
 			}
 		default:
@@ -166,6 +153,6 @@ func (c *checker) noOperator(key key, may, near []string) {
 // operator reports a name that is no operator at all.
 func (c *checker) operator(name string, at file.Idx) {
 	if !slices.Contains(operators, name) {
-		c.noOperator(key{name, at}, fieldOps, operators)
+		c.noOperator(key{name, at}, catalog.OperatorNames(catalog.AtField), operators)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -94,16 +95,10 @@ func (c *checker) tool(t wire.Tool) value {
 	return v
 }
 
-// inputs are what operations take beside the options of their methods.
-var inputs = map[string][]string{
-	"get-by-id": {"id"}, "count": {"filter"}, "upsert": {"model"}, "upsert-many": {"models"}, "patch": {"id", "changes"},
-	"update-by-query": {"filter", "changes"}, "delete-by-query": {"filter"}, "delete": {"id"}, "delete-many": {"ids"},
-}
-
 // input checks the literals in the input of an entity's operation.
 func (c *checker) input(s *scope, t value, args []ast.Expression) {
-	methods := wire.Methods(t.method)
-	if t.entity == nil || len(methods) == 0 || len(args) == 0 || isSpread(args[0]) {
+	op, ok := catalog.EntityOperationNamed(t.method)
+	if t.entity == nil || !ok || len(args) == 0 || isSpread(args[0]) {
 		return
 	}
 	in := term{args[0], s}
@@ -111,11 +106,9 @@ func (c *checker) input(s *scope, t value, args []ast.Expression) {
 		c.aggregate(t.entity, in)
 		return
 	}
-	takes := append(append([]string{}, inputs[t.method]...), signatures[methods[0]].takes...)
-	c.options(t.entity, in, takes, 0)
+	c.options(t.entity, in, op.Inputs(), 0)
 	for key, v := range c.properties(in) {
-		switch key.name {
-		case "model", "models", "changes":
+		if isModel(key.name) {
 			c.models(t.entity, v, 0)
 		}
 	}

@@ -1,6 +1,10 @@
 package validate
 
-import "strings"
+import (
+	"slices"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 // signature says where in a method's arguments things stand; -1 is nowhere.
 type signature struct {
@@ -14,45 +18,17 @@ type signature struct {
 // options is where the options stand.
 func (s signature) options() int { return len(s.names) + len(s.leading) }
 
-var (
-	pages   = strings.Fields("filter q sort page pageSize cursor count fields with set")
-	reads   = strings.Fields("fields with set")
-	columns = strings.Fields("filter groupBy count sum avg min max having sort limit set")
-	setOnly = []string{"set"}
-	locked  = []string{"ifVersion", "set"}
-	bounded = []string{"maxAffected", "all", "set"}
-)
-
-// signatures are the methods of CONTRACT section 3.
-var signatures = map[string]signature{
-	"collection":    {nil, -1, -1, pages, nil},
-	"firstPage":     {nil, -1, -1, pages, []string{"n"}},
-	"page":          {nil, -1, -1, pages, []string{"i", "n"}},
-	"each":          {nil, -1, -1, pages, nil},
-	"all":           {nil, -1, -1, pages, nil},
-	"getById":       {[]string{"id"}, -1, -1, reads, nil},
-	"findById":      {[]string{"id"}, -1, -1, reads, nil},
-	"count":         {[]string{"filter"}, 0, -1, setOnly, nil},
-	"aggregate":     {nil, -1, -1, columns, nil},
-	"new":           {nil, -1, -1, setOnly, nil},
-	"upsert":        {[]string{"model"}, -1, 0, []string{"replace", "ifVersion", "set"}, nil},
-	"upsertMany":    {[]string{"models"}, -1, 0, setOnly, nil},
-	"patch":         {[]string{"id", "changes"}, -1, 1, locked, nil},
-	"updateByQuery": {[]string{"filter", "changes"}, 0, 1, bounded, nil},
-	"deleteByQuery": {[]string{"filter"}, 0, -1, bounded, nil},
-	"delete":        {[]string{"id"}, -1, -1, locked, nil},
-	"deleteMany":    {[]string{"ids"}, -1, -1, setOnly, nil},
+// signatureOf returns the signature of an entity's method; ok is false if there is none.
+func signatureOf(method string) (s signature, ok bool) {
+	op, m, ok := catalog.EntityMethod(method)
+	return signature{
+		names: op.Arguments, filter: slices.Index(op.Arguments, "filter"), model: slices.IndexFunc(op.Arguments, isModel),
+		takes: op.Options, leading: m.Leading,
+	}, ok
 }
 
-// Usage is how an entity's method is called, "" for none of that name.
-func Usage(method string) string {
-	sig, ok := signatures[method]
-	if !ok {
-		return ""
-	}
-	arguments := append(append([]string{}, sig.leading...), sig.names...)
-	return method + "(" + strings.Join(append(arguments, "{"+strings.Join(sig.takes, ", ")+"}"), ", ") + ")"
-}
+// isModel reports whether a member of an operation's input holds fields of entities.
+func isModel(name string) bool { return name == "model" || name == "models" || name == "changes" }
 
 // otherMethods are what other libraries call our methods.
 var otherMethods = map[string]string{

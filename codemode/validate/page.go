@@ -6,10 +6,9 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
-)
 
-// pagers are the methods that give a page of entities, which is no array.
-var pagers = []string{"collection", "firstPage", "page"}
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 // ofArrays are the members that scripts look for in a page because they take it
 // for an array, or for the page of another library. All else may be there, since
@@ -28,11 +27,14 @@ const UseItems = "The entities of a page are in its `items`; `all` gives an arra
 
 // given is what a call of an entity's method gives, where something is known of it.
 func given(callee value) value {
-	switch {
-	case callee.entity == nil:
-	case slices.Contains(pagers, callee.method):
+	_, m, ok := catalog.EntityMethod(callee.method)
+	if callee.entity == nil || !ok {
+		return value{}
+	}
+	switch m.Returns {
+	case catalog.ReturnsPage:
 		return value{kind: page, entity: callee.entity, method: callee.method}
-	case slices.Contains(listers, callee.method):
+	case catalog.ReturnsList, catalog.ReturnsRows:
 		return value{kind: list, entity: callee.entity, method: callee.method}
 	}
 	return value{}
@@ -40,14 +42,11 @@ func given(callee value) value {
 
 // awaited is what the promise of a module's function becomes.
 func awaited(v value) value {
-	if v.entity != nil && v.method == "collection" {
+	if op, ok := catalog.EntityOperationNamed(v.method); ok && v.entity != nil && op.Methods[0].Returns == catalog.ReturnsPage {
 		return value{kind: page, entity: v.entity, method: v.method}
 	}
 	return value{}
 }
-
-// listers are the methods that give an array.
-var listers = []string{"all", "aggregate", "upsertMany"}
 
 // ofPages are the members that scripts look for in an array because they take it for
 // a page. All else may be there, since a script can give an array any member.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dop251/goja/ast"
 
-	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -75,7 +74,7 @@ func (c *checker) invalid(callee value, at *spot, exact bool, d fault.Detail, f 
 		code = UnknownSet
 	}
 	if e, _ := fault.Lookup(f.Code); hint == e.Hint {
-		switch usage := Usage(callee.method); {
+		switch usage := catalog.MethodUsage(callee.method); {
 		case strings.Contains(d.Expected, " ") && exact && !strings.Contains(d.Message, d.Expected): // more than a type
 			hint = "Expected: " + d.Expected + "."
 		case usage != "":
@@ -114,9 +113,9 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 		}
 		return c.fold(arg(0), 0), callee.id
 	}
-	op := wire.OpOf(callee.method)
-	sig, ok := signatures[callee.method]
-	if !ok || op == "" {
+	op, _, ok := catalog.EntityMethod(callee.method)
+	sig, _ := signatureOf(callee.method)
+	if !ok {
 		return nil, ""
 	}
 	root = object(from, to)
@@ -137,7 +136,7 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 		c.twice("page", root.members["page"])
 		return nil, ""
 	}
-	return root, catalog.EntityID(callee.entity.Name, op).String()
+	return root, catalog.EntityID(callee.entity.Name, op.Name).String()
 }
 
 // leading reads the numbers of firstPage(n, ...) and page(i, n, ...); a size may be
@@ -148,10 +147,7 @@ func (c *checker) leading(root *spot, sig signature, arg func(int) term) int {
 		root.put("page", &spot{from: root.from, to: root.from, json: []byte("1"), known: true})
 	}
 	for i := range sig.leading {
-		name := "pageSize"
-		if i < last {
-			name = "page"
-		}
+		name := sig.leading[i]
 		if i == last && !isUndefined(arg(i)) && isUndefined(arg(i+1)) {
 			v := c.fold(arg(i), 0)
 			if v == nil { // a size or options

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -53,12 +54,6 @@ var sdkMembers = []string{"Entities", "Out", "args", "run"}
 var inherited = map[string]bool{
 	"hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true, "toString": true,
 	"toLocaleString": true, "valueOf": true, "constructor": true, "__proto__": true, "toJSON": true, "then": true,
-}
-
-// mutators are the methods that change data.
-var mutators = map[string]bool{
-	"upsert": true, "upsertMany": true, "patch": true, "updateByQuery": true,
-	"deleteByQuery": true, "delete": true, "deleteMany": true, "new": true,
 }
 
 // member returns what owner.name is. A member that does not exist is reported,
@@ -171,13 +166,13 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 		return value{kind: method, entity: e, method: name}, subject, nil
 	}
 	return value{}, subject, func() {
-		if e.ReadOnly && mutators[name] {
+		if op, _, ok := catalog.EntityMethod(name); ok && e.ReadOnly && op.Access.Writes() {
 			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
 			return
 		}
 		ours, hint := meant(name, names, otherMethods), has(names)
 		if ours != "" {
-			hint = "Write SDK.Entities." + e.Name + "." + Usage(ours) + ". " + hint
+			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
 		}
 		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+didYouMean(ours), hint)
 	}
@@ -202,8 +197,11 @@ func didYouMean(what string) string {
 
 func methodNames(e *wire.Entity) []string {
 	var out []string
-	for _, op := range e.Ops {
-		out = append(out, wire.Methods(op)...)
+	for _, name := range e.Ops {
+		op, _ := catalog.EntityOperationNamed(name)
+		for _, m := range op.Methods {
+			out = append(out, m.Name)
+		}
 	}
 	return out
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/koan-go/koan/codemode/script"
 	"github.com/koan-go/koan/codemode/validate"
 	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
-var all = wire.MethodOps()
+var all = catalog.EntityOperationNames()
 
 func bindings() wire.Bindings {
 	return wire.Bindings{

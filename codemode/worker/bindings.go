@@ -3,7 +3,6 @@ package worker
 import (
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/validate"
 	"github.com/koan-go/koan/codemode/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -120,82 +119,54 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 // entity makes SDK.Entities.<Name> with the methods that its ops give.
 func (s *session) entity(e wire.Entity) *goja.Object {
 	o := s.vm.NewObject()
-	for _, op := range e.Ops {
-		for _, name := range wire.Methods(op) {
-			b := entityOp{s, catalog.EntityID(e.Name, op).String(), name}
-			if m, ok := b.methods(name); ok {
-				s.method(o, name, m.length, m.call)
-			}
+	for _, name := range e.Ops {
+		op, _ := catalog.EntityOperationNamed(name)
+		for _, m := range op.Methods {
+			b := entityOp{s, catalog.EntityID(e.Name, name).String(), op, m}
+			s.method(o, m.Name, len(m.Leading)+len(op.Arguments)+1, b.native())
 		}
 	}
 	return o
 }
 
-// entityOp makes the methods over one operation of an entity.
+// entityOp is a method over one operation of an entity.
 type entityOp struct {
 	s      *session
 	id     string
-	method string
+	op     catalog.EntityOperation
+	method catalog.Method
 }
 
-type entityMethod struct {
-	length int
-	call   native
-}
-
-func (b entityOp) methods(name string) (entityMethod, bool) {
-	switch name {
-	case "collection":
-		return entityMethod{1, func(c goja.FunctionCall) goja.Value { return b.ask(nil, nil, c.Argument(0)) }}, true
+// native returns the method's function: its own where it does more than the operation.
+func (b entityOp) native() native {
+	switch b.method.Name {
 	case "firstPage":
-		return entityMethod{2, b.firstPage}, true
+		return b.firstPage
 	case "page":
-		return entityMethod{3, b.page}, true
+		return b.page
 	case "each":
-		return entityMethod{1, b.each}, true
+		return b.each
 	case "all":
-		return entityMethod{1, b.all}, true
+		return b.all
 	case "findById":
-		return entityMethod{2, b.findByID}, true
+		return b.findByID
 	case "count":
-		return entityMethod{2, b.count}, true
-	case "getById":
-		return b.takes("id"), true
-	case "aggregate":
-		return b.gives("rows"), true
-	case "new":
-		return b.takes(), true
-	case "upsert":
-		return b.takes("model"), true
-	case "upsertMany":
-		return b.gives("items", "models"), true
-	case "patch":
-		return b.takes("id", "changes"), true
-	case "updateByQuery":
-		return b.gives("updated", "filter", "changes"), true
-	case "deleteByQuery":
-		return b.gives("deleted", "filter"), true
-	case "delete":
-		return b.gives("deleted", "id"), true
-	case "deleteMany":
-		return b.gives("deleted", "ids"), true
+		return b.count
 	}
-	return entityMethod{}, false
+	return b.call
 }
 
-// takes is a method with these positional arguments and the options last.
-func (b entityOp) takes(names ...string) entityMethod {
-	return entityMethod{len(names) + 1, func(c goja.FunctionCall) goja.Value {
-		return b.ask(names, c.Arguments, c.Argument(len(names)))
-	}}
+// call takes the arguments by position and the options last.
+func (b entityOp) call(c goja.FunctionCall) goja.Value {
+	return b.result(b.ask(b.op.Arguments, c.Arguments, c.Argument(len(b.op.Arguments))))
 }
 
-// gives is takes, and only one member of the output is given.
-func (b entityOp) gives(member string, names ...string) entityMethod {
-	m := b.takes(names...)
-	whole := m.call
-	m.call = func(c goja.FunctionCall) goja.Value { return b.s.member(whole(c), member) }
-	return m
+// result returns what the method gives of the operation's output.
+func (b entityOp) result(output goja.Value) goja.Value {
+	if b.op.Output == "" {
+		return output
+	}
+	return b.s.member(output, b.op.Output)
 }
 
 // ask makes the call with the named arguments and the options.
@@ -214,10 +185,10 @@ func (b entityOp) fails(f *fault.Fault, bareSet bool) {
 	switch e, _ := fault.Lookup(f.Code); {
 	case f.Code == fault.UnknownSet && bareSet:
 		known.Hint += " A bare string names the set; options are an object: {filter: {...}}."
-	case f.Code == fault.NotFound && b.method == "getById" && f.Hint == e.Hint:
+	case f.Code == fault.NotFound && b.method.Name == "getById" && f.Hint == e.Hint:
 		known.Hint += " findById gives null instead of throwing."
 	case f.Code == fault.InvalidPayload:
-		b.s.usages[&known] = validate.Usage(b.method)
+		b.s.usages[&known] = catalog.MethodUsage(b.method.Name)
 	}
 	b.s.throw(&known)
 }
@@ -234,7 +205,7 @@ func (b entityOp) input(names []string, args []goja.Value, options goja.Value) [
 }
 
 func (b entityOp) findByID(c goja.FunctionCall) goja.Value {
-	v, f := b.s.try(b.id, b.input([]string{"id"}, c.Arguments, c.Argument(1)))
+	v, f := b.s.try(b.id, b.input(b.op.Arguments, c.Arguments, c.Argument(1)))
 	switch {
 	case f == nil:
 		return v
@@ -247,11 +218,11 @@ func (b entityOp) findByID(c goja.FunctionCall) goja.Value {
 
 // count(filter?, options): a lone string is the set.
 func (b entityOp) count(c goja.FunctionCall) goja.Value {
-	names, options := []string{"filter"}, c.Argument(1)
+	names, options := b.op.Arguments, c.Argument(1)
 	if _, set := c.Argument(0).(goja.String); set && len(c.Arguments) == 1 {
 		names, options = nil, c.Argument(0)
 	}
-	return b.s.member(b.ask(names, c.Arguments, options), "count")
+	return b.result(b.ask(names, c.Arguments, options))
 }
 
 // member gives an own member of what decode made; the prototype is not asked.

@@ -15,13 +15,6 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 )
 
-// Operations are the ops that an entity can have, in catalog order. The names
-// are those of the tools.
-var Operations = []string{
-	"collection", "get-by-id", "count", "aggregate", "new", "upsert", "upsert-many", "patch",
-	"update-by-query", "delete-by-query", "delete", "delete-many",
-}
-
 // model is an ent graph as this extension sees it.
 type model struct {
 	graph    *gen.Graph
@@ -318,8 +311,8 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 		}
 	}
 	for _, op := range a.Operations {
-		if !slices.Contains(Operations, op) {
-			m.problem("%s: there is no operation %q; the operations are %s", n.Name, op, strings.Join(Operations, ", "))
+		if known := catalog.EntityOperationNames(); !slices.Contains(known, op) {
+			m.problem("%s: there is no operation %q; the operations are %s", n.Name, op, strings.Join(known, ", "))
 		}
 	}
 	if _, err := exposure.Parse(a.Exposure); a.Exposure != "" && (err != nil || exposure.Mode(a.Exposure) == exposure.Auto) {

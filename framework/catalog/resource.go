@@ -143,22 +143,55 @@ func (r *Resource) Edge(name string) *Edge {
 // Has reports whether the resource has an operation.
 func (r *Resource) Has(op string) bool { return slices.Contains(r.Operations, op) }
 
+// does reports whether the resource has an operation with one of some kinds of access.
+func (r *Resource) does(access ...Access) bool {
+	return slices.ContainsFunc(r.Operations, func(name string) bool {
+		op, ok := EntityOperationNamed(name)
+		return ok && slices.Contains(access, op.Access)
+	})
+}
+
 // Readable reports whether some operation reads the entity's rows, so that
 // relationships to it can be read too.
-func (r *Resource) Readable() bool { return r.Has("collection") || r.Has("get-by-id") }
+func (r *Resource) Readable() bool { return r.does(AccessRead) }
 
 // Updatable reports whether some operation changes the entity's rows.
-func (r *Resource) Updatable() bool {
-	return r.Has("patch") || r.Has("upsert") || r.Has("upsert-many") || r.Has("update-by-query")
-}
+func (r *Resource) Updatable() bool { return r.does(AccessStore) }
 
 // Deletable reports whether some operation deletes the entity's rows.
-func (r *Resource) Deletable() bool {
-	return r.Has("delete") || r.Has("delete-many") || r.Has("delete-by-query")
-}
+func (r *Resource) Deletable() bool { return r.does(AccessDelete) }
 
 // Shown reports whether some operation answers with the entity's rows: those that
 // read them, and those that answer with what they stored.
 func (r *Resource) Shown() bool {
-	return r.Readable() || r.Has("upsert") || r.Has("upsert-many") || r.Has("patch")
+	return slices.ContainsFunc(r.Operations, func(name string) bool {
+		op, ok := EntityOperationNamed(name)
+		return ok && op.ReturnsRows()
+	})
+}
+
+// Class returns what a filter may ask of the field.
+func (f *Field) Class() FieldClass {
+	switch {
+	case !f.Readable():
+		return ClassHidden
+	case f.Opaque && f.Type == TypeJSON:
+		return ClassWhole
+	case f.Opaque:
+		return ClassEqual
+	}
+	switch f.Type {
+	case TypeString, TypeText:
+		return ClassText
+	case TypeInt, TypeFloat, TypeTime, TypeDecimal, TypeID:
+		return ClassOrder
+	case TypeEnum, TypeBool, TypeUUID, TypeBytes:
+		return ClassEqual
+	case TypeJSON:
+	}
+	var s struct{ Type string }
+	if json.Unmarshal(f.Schema, &s) != nil || s.Type == "" || s.Type == "array" { // none, or one that says nothing so simple
+		return ClassList
+	}
+	return ClassJSON
 }

@@ -81,9 +81,6 @@ func (v *View) collect() {
 	}
 }
 
-// filling are the operations that give values to fields.
-var filling = []string{"new", "upsert", "upsert-many", "patch", "update-by-query"}
-
 // Sees returns an entity narrowed to the principal's rights, whatever the mode shows;
 // nil if there is nothing that the principal may do with it.
 func (v *View) Sees(name string) *Resource { return v.At(SurfaceApp).Resource(name) }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture"
 )
@@ -46,6 +47,62 @@ func TestFaults(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", e.Code, e.Meaning, e.Hint, e.Retry, ends, e.Class)
 	}
 	page(t, "faults.md", b.String())
+}
+
+// returns says what a method returns.
+var returns = map[catalog.Returned]string{
+	catalog.ReturnsPage: "a page", catalog.ReturnsIterator: "an iterator over entities", catalog.ReturnsList: "an array of entities",
+	catalog.ReturnsEntity: "the entity", catalog.ReturnsEntityOrNull: "the entity, or null", catalog.ReturnsModel: "a model, not stored",
+	catalog.ReturnsNumber: "a number", catalog.ReturnsRows: "an array of rows",
+}
+
+func TestOperations(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("# Operations of entities\n\nGenerated from `framework/catalog`. Each operation is a tool (`todo.get-by-id`) and one or several methods of the SDK. A tool takes one\nobject with all inputs. A method takes what stands before the braces by position and the rest as options; a string in their place is the\nset. What an entity has of it depends on its schema: `q` needs searchable fields, `with` relationships, `ifVersion` a version.\n\n")
+	b.WriteString("| operation | input: required | input: optional | output | effects |\n|---|---|---|---|---|\n")
+	for op := range catalog.EntityOperations() {
+		required, optional := op.Arguments, op.Options
+		if op.Optional {
+			required, optional = nil, op.Inputs()
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", op.Name, code(required), code(optional), output(op), effects(op))
+	}
+	b.WriteString("\n| method | returns |\n|---|---|\n")
+	for op := range catalog.EntityOperations() {
+		for _, m := range op.Methods {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", catalog.MethodUsage(m.Name), returns[m.Returns])
+		}
+	}
+	page(t, "operations.md", b.String())
+}
+
+func code(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(names, "` `") + "`"
+}
+
+// output says what a tool answers with.
+func output(op catalog.EntityOperation) string {
+	what := returns[op.Methods[0].Returns]
+	if op.Output != "" {
+		return "`{" + op.Output + "}`: " + what
+	}
+	return what
+}
+
+func effects(op catalog.EntityOperation) string {
+	var out []string
+	for _, e := range []struct {
+		name  string
+		holds bool
+	}{{"read-only", op.Effects.ReadOnly}, {"destructive", op.Effects.Destructive}, {"idempotent", op.Effects.Idempotent}} {
+		if e.holds {
+			out = append(out, e.name)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func TestConfiguration(t *testing.T) {

@@ -38,11 +38,11 @@ type queryInput struct {
 func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
 	d := &decoder{kind: k}
 	in := &queryInput{maxAffected: defaultAffected}
-	known := []string{"filter", "changes", "maxAffected", "all", "set"}
-	if !changing {
-		known = slices.Delete(known, 1, 2)
+	op := "delete-by-query"
+	if changing {
+		op = "update-by-query"
 	}
-	members := d.open(raw, known...)
+	members := d.open(raw, op)
 	if members == nil {
 		return nil, d.err()
 	}
@@ -83,9 +83,9 @@ func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) 
 // updateByQuery and deleteByQuery are the operations on what matches a filter.
 var (
 	updateByQuery = operation{
-		op: "update-by-query", title: verb("Change %s by filter"),
+		EntityOperation: named("update-by-query"), title: verb("Change %s by filter"),
 		summary: verb("Changes the named fields of every %s that matches a filter; with more matches than maxAffected nothing is changed."),
-		effects: changing, writes: true, example: updateByQueryExample,
+		example: updateByQueryExample,
 		input: func(e *engine, k *kind) json.RawMessage {
 			changes := k.modelSchema(false)
 			changes["minProperties"] = 1
@@ -101,9 +101,9 @@ var (
 		},
 	}
 	deleteByQuery = operation{
-		op: "delete-by-query", title: verb("Delete %s by filter"),
+		EntityOperation: named("delete-by-query"), title: verb("Delete %s by filter"),
 		summary: verb("Deletes every %s that matches a filter; with more matches than maxAffected nothing is deleted."),
-		effects: changing, writes: true, example: deleteByQueryExample,
+		example: deleteByQueryExample,
 		input: func(e *engine, k *kind) json.RawMessage {
 			return queryInputSchema(e, k, object{}, "filter")
 		},

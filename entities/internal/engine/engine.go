@@ -88,8 +88,8 @@ func newEngine(app *shim.App, o Options) *engine {
 func offeredOperations(r *catalog.Resource) []string {
 	wanted, out := r.Operations, []string{}
 	for i := range operations {
-		if o := &operations[i]; !(o.writes && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.op)) {
-			out = append(out, o.op)
+		if o := &operations[i]; !(o.Access.Writes() && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.Name)) {
+			out = append(out, o.Name)
 		}
 	}
 	return out

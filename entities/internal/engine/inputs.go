@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -33,9 +34,9 @@ type (
 	}
 )
 
-// open reads the input object and reports unknown members. It returns nil where
-// the input is not an object.
-func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
+// open reads the input object of an operation and reports unknown members. It returns
+// nil where the input is not an object.
+func (d *decoder) open(raw json.RawMessage, op string) map[string]any {
 	v, problem := filter.Input(raw)
 	if problem != nil {
 		d.details = append(d.details, *problem)
@@ -46,6 +47,7 @@ func (d *decoder) open(raw json.RawMessage, known ...string) map[string]any {
 		d.wrong("", "an object", v)
 		return nil
 	}
+	known := catalog.EntityInputs(op)
 	for _, name := range sortedKeys(members) {
 		if !slices.Contains(known, name) && !d.full() {
 			d.fail("/"+filter.Escape(name), "unknown input %s%s", filter.Quote(name), fault.DidYouMean(name, known))
@@ -100,7 +102,7 @@ func (d *decoder) need(members map[string]any, name string) (any, bool) {
 
 func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	in := &upsertInput{}
-	members := d.open(raw, "model", "replace", "ifVersion", "set")
+	members := d.open(raw, "upsert")
 	if members == nil {
 		return in
 	}
@@ -118,7 +120,7 @@ func decodeUpsert(d *decoder, raw json.RawMessage) any {
 
 func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	in := &upsertManyInput{}
-	members := d.open(raw, "models", "set")
+	members := d.open(raw, "upsert-many")
 	if members == nil {
 		return in
 	}
@@ -169,7 +171,7 @@ func (d *decoder) list(members map[string]any, name string) []any {
 
 func decodePatch(d *decoder, raw json.RawMessage) any {
 	in := &patchInput{}
-	members := d.open(raw, "id", "changes", "ifVersion", "set")
+	members := d.open(raw, "patch")
 	if members == nil {
 		return in
 	}
@@ -199,7 +201,7 @@ func (d *decoder) dropOwnID(in *patchInput) {
 
 func decodeDelete(d *decoder, raw json.RawMessage) any {
 	in := &deleteInput{}
-	members := d.open(raw, "id", "ifVersion", "set")
+	members := d.open(raw, "delete")
 	if members == nil {
 		return in
 	}
@@ -213,7 +215,7 @@ func decodeDelete(d *decoder, raw json.RawMessage) any {
 
 func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
 	in := &deleteInput{}
-	members := d.open(raw, "ids", "set")
+	members := d.open(raw, "delete-many")
 	if members == nil {
 		return in
 	}
@@ -232,6 +234,6 @@ func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
 // decodeNew checks the input of `new`, which knows only the set.
 func decodeNew(k *kind, raw json.RawMessage) error {
 	d := &decoder{kind: k}
-	d.open(raw, "set")
+	d.open(raw, "new")
 	return d.err()
 }

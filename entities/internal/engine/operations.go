@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -14,13 +13,11 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// operation is one of the ops that entities have (CONTRACT section 2).
+// operation is how one of the vocabulary's operations is described and carried out.
 type operation struct {
-	op      string
+	catalog.EntityOperation
 	title   func(name string) string
 	summary func(name string) string
-	effects catalog.Effects
-	writes  bool
 	input   func(e *engine, k *kind) json.RawMessage
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
@@ -30,10 +27,7 @@ type operation struct {
 }
 
 var (
-	reading  = catalog.Effects{ReadOnly: true, Idempotent: true}
-	storing  = catalog.Effects{Destructive: true}
-	changing = catalog.Effects{Destructive: true, Idempotent: true}
-	verb     = func(format string) func(string) string {
+	verb = func(format string) func(string) string {
 		return func(name string) string { return fmt.Sprintf(format, name) }
 	}
 	noExample  = func(*kind) json.RawMessage { return nil }
@@ -42,11 +36,17 @@ var (
 	}
 )
 
+// named returns what the vocabulary says of an operation.
+func named(op string) catalog.EntityOperation {
+	known, _ := catalog.EntityOperationNamed(op)
+	return known
+}
+
 // operations are all of them, in catalog order.
 var operations = []operation{
 	{
-		op: "collection", title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
-		effects: reading, input: func(e *engine, k *kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.app.Graph) },
+		EntityOperation: named("collection"), title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
+		input:  func(e *engine, k *kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.app.Graph) },
 		output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeCollection(in, k.Entity, e.app.Graph)
@@ -63,11 +63,11 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "get-by-id", title: verb("Get %s"), summary: verb("Gives one %s by its id."),
-		effects: reading, example: noExample,
-		input:  func(e *engine, k *kind) json.RawMessage { return read.GetSchema(k.Entity, e.app.Graph) },
-		output: func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
-		decode: decodeGet,
+		EntityOperation: named("get-by-id"), title: verb("Get %s"), summary: verb("Gives one %s by its id."),
+		example: noExample,
+		input:   func(e *engine, k *kind) json.RawMessage { return read.GetSchema(k.Entity, e.app.Graph) },
+		output:  func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
+		decode:  decodeGet,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
 			in, err := got(t, k, call)
 			if err != nil {
@@ -82,10 +82,10 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "count", title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
-		effects: reading, example: constantly(`{}`),
-		input:  func(e *engine, k *kind) json.RawMessage { return read.CountSchema(k.Entity, e.app.Graph) },
-		output: func(*kind) json.RawMessage { return numberSchema("count") },
+		EntityOperation: named("count"), title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
+		example: constantly(`{}`),
+		input:   func(e *engine, k *kind) json.RawMessage { return read.CountSchema(k.Entity, e.app.Graph) },
+		output:  func(*kind) json.RawMessage { return numberSchema("count") },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeCount(in, k.Entity, e.app.Graph)
 			return err
@@ -100,10 +100,10 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "aggregate", title: verb("Aggregate %s"), summary: verb("Groups %s entities and computes count, distinct count, sum, avg, min and max, in the database."),
-		effects: reading, example: constantly(`{"count":true}`),
-		input:  func(e *engine, k *kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.app.Graph) },
-		output: func(*kind) json.RawMessage { return rowsSchema },
+		EntityOperation: named("aggregate"), title: verb("Aggregate %s"), summary: verb("Groups %s entities and computes count, distinct count, sum, avg, min and max, in the database."),
+		example: constantly(`{"count":true}`),
+		input:   func(e *engine, k *kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.app.Graph) },
+		output:  func(*kind) json.RawMessage { return rowsSchema },
 		check: func(e *engine, k *kind, in json.RawMessage) error {
 			_, err := read.DecodeAggregate(in, k.Entity, e.app.Graph)
 			return err
@@ -118,8 +118,8 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "new", title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
-		effects: reading, writes: true, example: constantly(`{}`),
+		EntityOperation: named("new"), title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
+		example: constantly(`{}`),
 		input: func(_ *engine, k *kind) json.RawMessage {
 			return input(object{"set": read.SetSchema(&k.Entity.Resource)})
 		},
@@ -127,8 +127,8 @@ var operations = []operation{
 		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
 	},
 	{
-		op: "upsert", title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
-		effects: storing, writes: true, example: upsertExample,
+		EntityOperation: named("upsert"), title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
+		example: upsertExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"model": k.modelSchema(true), "set": read.SetSchema(&k.Entity.Resource), "replace": object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
 			return input(k.withVersion(p), "model")
@@ -141,8 +141,8 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "upsert-many", title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
-		effects: storing, writes: true, example: upsertManyExample,
+		EntityOperation: named("upsert-many"), title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
+		example: upsertManyExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"models": object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}
 			return input(p, "models")
@@ -157,8 +157,8 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "patch", title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
-		effects: changing, writes: true, example: noExample,
+		EntityOperation: named("patch"), title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
+		example: noExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
 			p := object{"id": read.IDSchema(&k.Entity.Key), "changes": k.modelSchema(false), "set": read.SetSchema(&k.Entity.Resource)}
 			return input(k.withVersion(p), "id", "changes")
@@ -173,8 +173,8 @@ var operations = []operation{
 	updateByQuery,
 	deleteByQuery,
 	{
-		op: "delete", title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
-		effects: changing, writes: true, example: deleteExample,
+		EntityOperation: named("delete"), title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
+		example: deleteExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
 			return input(k.withVersion(object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
 		},
@@ -186,8 +186,8 @@ var operations = []operation{
 		},
 	},
 	{
-		op: "delete-many", title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
-		effects: changing, writes: true, example: deleteManyExample,
+		EntityOperation: named("delete-many"), title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
+		example: deleteManyExample,
 		input: func(_ *engine, k *kind) json.RawMessage {
 			return input(object{"ids": object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")
 		},
@@ -219,7 +219,7 @@ func (e *engine) offer(p *Provider) catalog.Offer {
 			}
 		}
 		for i := range operations {
-			if o := &operations[i]; r.Has(o.op) {
+			if o := &operations[i]; r.Has(o.Name) {
 				out.Operations = append(out.Operations, p.operation(e, k, o))
 			}
 		}
@@ -233,8 +233,8 @@ func (e *engine) offer(p *Provider) catalog.Offer {
 func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operation {
 	r := &k.Entity.Resource
 	op := &catalog.Operation{
-		ID: catalog.EntityID(k.name(), o.op), Title: o.title(k.name()), Summary: o.summary(k.name()),
-		Input: o.input(e, k), Output: o.output(k), Effects: o.effects, Example: o.example(k),
+		ID: catalog.EntityID(k.name(), o.Name), Title: o.title(k.name()), Summary: o.summary(k.name()),
+		Input: o.input(e, k), Output: o.output(k), Effects: o.Effects, Example: o.example(k),
 		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.name(),
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
 	}
@@ -256,10 +256,10 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 		op.Check = func(in json.RawMessage) error { return o.check(e, k, in) }
 		op.Target = func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) }
 	}
-	if o.op == "collection" && r.Description != "" { // said once, where one looks first
+	if o.Name == "collection" && r.Description != "" { // said once, where one looks first
 		op.Summary += " " + r.Description
 	}
-	if strings.HasPrefix(o.op, "delete") {
+	if o.Access == catalog.AccessDelete {
 		op.Summary += e.cascadeNote(k)
 	}
 	op.Narrow = func(s *catalog.Sight) *catalog.Operation {
@@ -279,11 +279,11 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 // writing, reading rights alone do not grant it.
 func (k *kind) scopes(o *operation) []string {
 	e := k.Entity
-	if !o.writes {
+	if !o.Access.Writes() {
 		return e.ReadScopes
 	}
 	declared := e.WriteScopes
-	if strings.HasPrefix(o.op, "delete") {
+	if o.Access == catalog.AccessDelete {
 		declared = slices.Concat(declared, e.DeleteScopes)
 	}
 	return slices.Concat(e.ReadScopes, catalog.Guard(catalog.KindEntity, declared))
@@ -293,11 +293,11 @@ func (k *kind) scopes(o *operation) []string {
 func (p *Provider) handler(o *operation, name string) catalog.Handler {
 	e, k := p.engine, p.engine.byName[name]
 	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
-		err = run.Within(ctx, p.store, call.Target().Set, o.writes, func(ctx context.Context, joined run.Tx) error {
+		err = run.Within(ctx, p.store, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined run.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
 			defer t.passed(t.passing)
-			if o.writes || e.opts.Viewer != nil {
+			if o.Access.Writes() || e.opts.Viewer != nil {
 				if ctx, err = t.caller.viewer(); err != nil {
 					return err
 				}

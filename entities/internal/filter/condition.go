@@ -9,45 +9,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// operatorNames are all operators of fields; OperatorsOf says which of them a
-// field has.
-var operatorNames = []string{
-	"$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between",
-	"$contains", "$icontains", "$startsWith", "$endsWith", "$null", "$has", "$all", "$size", "$path",
-}
-
-var (
-	equalOps = []string{"$eq", "$ne", "$in", "$nin", "$null"}
-	orderOps = append(slices.Clone(equalOps), "$lt", "$lte", "$gt", "$gte", "$between")
-	textOps  = append(slices.Clone(orderOps), "$contains", "$icontains", "$startsWith", "$endsWith")
-	jsonOps  = []string{"$eq", "$ne", "$null", "$path"}
-	wholeOps = []string{"$eq", "$ne", "$null"}
-	listOps  = append(slices.Clone(jsonOps), "$has", "$all", "$size")
-)
-
-// OperatorsOf returns the operators that a field understands.
-func OperatorsOf(f *catalog.Field) []string {
-	if f.Opaque {
-		if f.Type == catalog.TypeJSON {
-			return wholeOps
-		}
-		return equalOps
-	}
-	switch f.Type {
-	case catalog.TypeString, catalog.TypeText:
-		return textOps
-	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeTime, catalog.TypeDecimal, catalog.TypeID:
-		return orderOps
-	case catalog.TypeEnum, catalog.TypeBool, catalog.TypeUUID, catalog.TypeBytes:
-		return equalOps
-	case catalog.TypeJSON:
-	}
-	if ElementsOf(f).List {
-		return listOps
-	}
-	return jsonOps
-}
-
 // condition reads what stands at a field: a value, or an object of operators.
 func (p *parser) condition(c *descriptor.Column, f *catalog.Field, v any, at string) node {
 	m, ok := v.(map[string]any)
@@ -59,7 +20,7 @@ func (p *parser) condition(c *descriptor.Column, f *catalog.Field, v any, at str
 		return nil
 	}
 	all := &group{}
-	allowed := OperatorsOf(f)
+	allowed := f.Class().Operators()
 	for _, key := range sortedKeys(m) {
 		here := at + "/" + Escape(key)
 		if !p.node(here) {
@@ -67,7 +28,7 @@ func (p *parser) condition(c *descriptor.Column, f *catalog.Field, v any, at str
 		}
 		if !slices.Contains(allowed, key) {
 			message := "unknown operator " + Quote(key) + fault.DidYouMean(key, allowed)
-			if slices.Contains(operatorNames, key) {
+			if belongsTo(key, catalog.AtField) {
 				message = "operator " + key + " does not apply to " + Quote(f.Name) + " of type " + string(f.Type)
 			}
 			p.fail(fault.Detail{Path: here, Message: message})

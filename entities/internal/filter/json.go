@@ -12,26 +12,17 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Elements is what is known of the elements of a field that holds JSON.
-type Elements struct {
-	List bool   // it may be an array
-	Type string // "string", "integer", "number", "boolean"; "" for unknown
-}
-
-// ElementsOf reads what a field's schema says.
-func ElementsOf(f *catalog.Field) Elements {
-	var s struct {
-		Type  string
-		Items struct{ Type string }
-	}
+// elementType is the type that a field's schema gives the elements of a list: "string",
+// "integer", "number" or "boolean"; "" for unknown.
+func elementType(f *catalog.Field) string {
+	var s struct{ Items struct{ Type string } }
 	if json.Unmarshal(f.Schema, &s) != nil { // none, or one that says nothing so simple
-		return Elements{List: true}
+		return ""
 	}
-	e := Elements{List: s.Type == "" || s.Type == "array"}
-	if slices.Contains([]string{"string", "integer", "number", "boolean"}, s.Items.Type) {
-		e.Type = s.Items.Type
+	if _, scalar := jsonTypes[s.Items.Type]; !scalar {
+		return ""
 	}
-	return e
+	return s.Items.Type
 }
 
 // place is where something stands in a column that holds JSON.
@@ -101,7 +92,7 @@ func (p *parser) jsonField(c *descriptor.Column, f *catalog.Field, op string, v 
 			return negated(&nothing{here}, op == "$ne")
 		}
 		way := "use $path"
-		if ElementsOf(f).List {
+		if f.Class() == catalog.ClassList {
 			way = "use $has, $all, $size or $path"
 		}
 		p.wrong(at, Quote(f.Name)+" can be compared with null only; "+way, "null", v)
@@ -109,7 +100,7 @@ func (p *parser) jsonField(c *descriptor.Column, f *catalog.Field, op string, v 
 	case "$path":
 		return p.paths(here, v, at)
 	}
-	return p.json(here, ElementsOf(f).Type, op, v, at)
+	return p.json(here, elementType(f), op, v, at)
 }
 
 // paths reads {"a.b[0]": condition, ...}.
@@ -137,9 +128,6 @@ func (p *parser) paths(root place, v any, at string) node {
 	return all.simple()
 }
 
-// placeOps are the operators of what stands at a path, whose type nobody knows.
-var placeOps = slices.Concat(textOps, []string{"$has", "$all", "$size"})
-
 // at reads what stands at a path in a filter: a value, or an object of operators.
 func (p *parser) at(here place, v any, at string) node {
 	m, ok := v.(map[string]any)
@@ -151,13 +139,14 @@ func (p *parser) at(here place, v any, at string) node {
 		return nil
 	}
 	all := &group{}
+	allowed := catalog.ClassPath.Operators()
 	for _, op := range sortedKeys(m) {
 		at := at + "/" + Escape(op)
 		if !p.node(at) {
 			return all
 		}
-		if !slices.Contains(placeOps, op) {
-			p.fail(fault.Detail{Path: at, Message: "unknown operator " + Quote(op) + " of a path" + fault.DidYouMean(op, placeOps)})
+		if !slices.Contains(allowed, op) {
+			p.fail(fault.Detail{Path: at, Message: "unknown operator " + Quote(op) + " of a path" + fault.DidYouMean(op, allowed)})
 			continue
 		}
 		if n := p.json(here, "", op, m[op], at); n != nil {

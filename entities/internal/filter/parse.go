@@ -21,8 +21,8 @@ const maxDetails = 50
 const maxShown = 64
 
 var (
-	logic      = []string{"$and", "$or", "$nor", "$not", "$search"}
-	quantifier = []string{"$some", "$every", "$none", "$exists"}
+	logic       = catalog.OperatorNames(catalog.InFilter)
+	quantifiers = catalog.EdgeOperators()
 )
 
 type parser struct {
@@ -140,13 +140,19 @@ func (p *parser) logic(e *descriptor.Entity, key string, v any, at string, depth
 	}
 	message := "unknown operator " + Quote(key) + fault.DidYouMean(key, logic)
 	switch {
-	case slices.Contains(operatorNames, key):
+	case belongsTo(key, catalog.AtField):
 		message = "operator " + key + " belongs to a field: {\"" + exampleField(e) + "\": {\"" + key + "\": ...}}"
-	case slices.Contains(quantifier, key):
+	case slices.Contains(quantifiers, key):
 		message = "operator " + key + " applies only to a to-many relationship"
 	}
 	p.fail(fault.Detail{Path: at, Message: message})
 	return nil
+}
+
+// belongsTo reports whether a name is an operator that stands in a place.
+func belongsTo(name string, place catalog.OperatorPlace) bool {
+	op, ok := catalog.FilterOperatorNamed(name)
+	return ok && op.Place == place
 }
 
 // edge reads what stands at a relationship.
@@ -200,8 +206,8 @@ func (p *parser) toMany(join *related, m map[string]any, at string, depth int) n
 			}
 			continue
 		}
-		if !slices.Contains(quantifier, key) {
-			message := "unknown operator " + Quote(key) + " of a to-many relationship" + fault.DidYouMean(key, quantifier)
+		if !slices.Contains(quantifiers, key) {
+			message := "unknown operator " + Quote(key) + " of a to-many relationship" + fault.DidYouMean(key, quantifiers)
 			if !strings.HasPrefix(key, "$") {
 				message = "a to-many relationship takes $some, $every, $none or $exists around " + Quote(key)
 			}

@@ -17,10 +17,9 @@ import (
 )
 
 var (
-	aggregateKeys = []string{"filter", "groupBy", "count", "sum", "avg", "min", "max", "having", "sort", "limit", "set"}
-	groupKeys     = []string{"field", "by", "as"}
-	countOptions  = []string{"all", "distinct"}
-	units         = []string{string(sqltext.Day), string(sqltext.Week), string(sqltext.Month), string(sqltext.Year)}
+	groupKeys    = []string{"field", "by", "as"}
+	countOptions = []string{"all", "distinct"}
+	units        = []string{string(sqltext.Day), string(sqltext.Week), string(sqltext.Month), string(sqltext.Year)}
 )
 
 // ownName is what a column may be called by the caller.

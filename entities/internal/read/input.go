@@ -6,14 +6,16 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // The members of each operation's input.
 var (
-	collectionKeys = []string{"filter", "q", "sort", "page", "pageSize", "cursor", "count", "fields", "with", "set"}
-	getKeys        = []string{"id", "set", "with", "fields"}
-	countKeys      = []string{"filter", "set"}
+	collectionKeys = catalog.EntityInputs("collection")
+	getKeys        = catalog.EntityInputs("get-by-id")
+	countKeys      = catalog.EntityInputs("count")
+	aggregateKeys  = catalog.EntityInputs("aggregate")
 )
 
 // input is one operation's input while it is being checked.

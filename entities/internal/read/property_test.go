@@ -61,7 +61,7 @@ func (g generator) value(f *catalog.Field) any {
 // json makes a condition on a field of JSON.
 func (g generator) json(f *catalog.Field) any {
 	scalar := func() any { return pick[any](g, 3, "3", "x", "oak", "OA", true, false, 1, 2.5, 1e300, "") }
-	switch op := pick(g, filter.OperatorsOf(f)...); op {
+	switch op := pick(g, f.Class().Operators()...); op {
 	case "$null":
 		return map[string]any{op: g.IntN(2) == 0}
 	case "$has":
@@ -130,7 +130,7 @@ func (g generator) condition(f *catalog.Field) any {
 	}
 	ops := map[string]any{}
 	for range 1 + g.IntN(2) {
-		op := pick(g, filter.OperatorsOf(f)...)
+		op := pick(g, f.Class().Operators()...)
 		switch op {
 		case "$null":
 			ops[op] = g.IntN(2) == 0

@@ -139,29 +139,39 @@ func filterSchema(e *descriptor.Entity, g filter.Graph) object {
 		}
 		properties[name] = s
 	}
-	for _, op := range []string{"$and", "$or", "$nor"} {
-		properties[op] = object{"type": "array", "minItems": 1, "items": object{"type": "object"}}
+	for op := range catalog.FilterOperators() {
+		switch {
+		case op.Takes == catalog.ListFilter:
+			properties[op.Name] = object{"type": "array", "minItems": 1, "items": object{"type": "object"}}
+		case op.Takes == catalog.OneFilter && op.Place == catalog.InFilter:
+			properties[op.Name] = object{"type": "object"}
+		case op.Takes == catalog.SearchText && len(filter.Searchable(e)) > 0:
+			properties[op.Name] = object{"type": "string", "maxLength": filter.MaxQuery}
+		}
 	}
-	properties["$not"] = object{"type": "object"}
-	about := "Each field takes a value, or an object of operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; " +
-		"texts also $contains $icontains $startsWith $endsWith"
-	if len(filter.Searchable(e)) > 0 {
-		properties["$search"] = object{"type": "string", "maxLength": filter.MaxQuery}
-	}
-	if lists, documents := jsonFields(e); lists {
-		about += "; JSON $has $all $size $path {\"a.b[0]\": condition}"
+	about := "Each field takes a value, or an object of operators: " + strings.Join(catalog.ClassOrder.Operators(), " ") +
+		"; texts also " + strings.Join(catalog.ClassText.Beyond(catalog.ClassOrder), " ")
+	lists, documents := jsonFields(e)
+	if lists {
+		about += "; JSON " + strings.Join(catalog.ClassList.Beyond(catalog.ClassJSON), " ")
 	} else if documents {
-		about += "; JSON $path {\"a.b[0]\": condition}"
+		about += "; JSON"
+	}
+	if documents {
+		about += " " + strings.Join(catalog.ClassJSON.Beyond(catalog.ClassWhole), " ") + " {\"a.b[0]\": condition}"
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "description": about + ". All of them must hold."}
 }
 
-// jsonFields reports whether an entity has fields that hold JSON, and such that may
-// be lists.
+// jsonFields reports whether an entity has fields that filters look into, and such
+// that may be lists.
 func jsonFields(e *descriptor.Entity) (lists, documents bool) {
 	for i := range e.Resource.Fields {
-		if f := &e.Resource.Fields[i]; f.Type == catalog.TypeJSON && filter.Readable(f) {
-			lists, documents = lists || filter.ElementsOf(f).List, true
+		switch e.Resource.Fields[i].Class() {
+		case catalog.ClassList:
+			lists, documents = true, true
+		case catalog.ClassJSON:
+			documents = true
 		}
 	}
 	return lists, documents

@@ -127,14 +127,13 @@ func rawOrNone(s object) json.RawMessage {
 // outputOf returns the output schema that the list shows for an entity's operation,
 // nil for none.
 func (b *builder) outputOf(op *catalog.Operation) object {
-	known, ok := verbs[op.ID.Op]
+	_, known := verbs[op.ID.Op]
 	switch {
 	case b.options.Outputs == OutputsNever:
 		return nil
-	case b.options.Outputs == OutputsAlways, !ok:
+	case b.options.Outputs == OutputsAlways, !known:
 		return portableOutput(op.Output, Wraps(op))
-	case known.output == nil:
-		return nil
 	}
-	return known.output
+	number, _ := numberOf(op.ID.Op)
+	return number
 }

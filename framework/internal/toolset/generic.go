@@ -70,10 +70,11 @@ func (b *builder) forAll(name string, ops []*catalog.Operation) *tool {
 		in.Properties = append(in.Properties, namedSchema{parameter, shown(name, parameter, own, true)})
 	}
 	t.InputSchema = withExample(encoded(in.sorted()), genericExample(ops))
+	number, counts := numberOf(name)
 	switch {
 	case b.options.Outputs == OutputsNever:
-	case known.output != nil:
-		t.OutputSchema = encoded(known.output)
+	case counts:
+		t.OutputSchema = encoded(number)
 	case b.options.Outputs == OutputsAlways: // it depends on the entity
 		t.OutputSchema = encoded(simple("object"))
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // verb is what lists say about an operation of entities. What it takes is in the
@@ -12,27 +14,35 @@ import (
 type verb struct {
 	summary string // of the tool for all entities, whose name is its title
 	brief   string // follows the operation's own title, which names the entity
-	// output is the form of the result, nil if that is made of entities.
-	output object
 }
 
-// verbs are the operations of entities.
+// verbs are the words for the operations of entities.
 var verbs = map[string]verb{
 	"aggregate": {
 		`Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
-		".", nil,
+		".",
 	},
-	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", ".", nil},
-	"count":           {"Counts what matches a filter.", " by filter.", numberNamed("count")},
-	"delete":          {"Deletes one by its id; returns how many were deleted.", ".", numberNamed("deleted")},
-	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("deleted")},
-	"delete-many":     {"Deletes by ids; returns how many were deleted.", ".", numberNamed("deleted")},
-	"get-by-id":       {"Returns one by its id.", " by id.", nil},
-	"new":             {"Returns a model with defaults, not stored.", ", not stored.", nil},
-	"patch":           {"Changes the named fields of one.", ".", nil},
-	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", ".", numberNamed("updated")},
-	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay.", nil},
-	"upsert-many":     {"Stores several models: all, or none.", ": all or none.", nil},
+	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", "."},
+	"count":           {"Counts what matches a filter.", " by filter."},
+	"delete":          {"Deletes one by its id; returns how many were deleted.", "."},
+	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", "."},
+	"delete-many":     {"Deletes by ids; returns how many were deleted.", "."},
+	"get-by-id":       {"Returns one by its id.", " by id."},
+	"new":             {"Returns a model with defaults, not stored.", ", not stored."},
+	"patch":           {"Changes the named fields of one.", "."},
+	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", "."},
+	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay."},
+	"upsert-many":     {"Stores several models: all, or none.", ": all or none."},
+}
+
+// numberOf returns the schema of an operation's output that is a number; ok is false for
+// one that is made of entities.
+func numberOf(op string) (s object, ok bool) {
+	known, _ := catalog.EntityOperationNamed(op)
+	if len(known.Methods) == 0 || known.Methods[0].Returns != catalog.ReturnsNumber {
+		return nil, false
+	}
+	return object{"type": "object", "properties": object{known.Output: simple("integer")}}, true
 }
 
 // parameter is how lists show a parameter of an operation of entities.
@@ -78,9 +88,13 @@ var parameters = []parameter{
 var counting = anyOfSchemas(simple("boolean"), simple("object"))
 
 // filterHelp explains the filter language.
-const filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: $eq $ne $in $nin $lt $lte $gt $gte $between $null; ` +
-	`texts $contains $icontains $startsWith $endsWith; lists $has $all $size; JSON $path {"a.b[0]": 1}; $and $or $nor [filters], $not, $search "words". ` +
-	`Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also $every $none $exists.`
+var filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
+	"; texts " + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) + "; lists " + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) +
+	"; JSON " + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) + ` {"a.b[0]": 1}; ` + spaced(catalog.OperatorNames(catalog.InFilter, catalog.ListFilter)) +
+	" [filters], " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.OneFilter)) + ", " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.SearchText)) +
+	` "words". Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
+
+func spaced(names []string) string { return strings.Join(names, " ") }
 
 // simple returns the schema of any value of one type. An object has properties, if none
 // are named: OpenAI takes a schema without for a mistake.
@@ -113,10 +127,6 @@ func groups() object {
 }
 
 func anyOfSchemas(branches ...object) object { return object{"anyOf": branches} }
-
-func numberNamed(name string) object {
-	return object{"type": "object", "properties": object{name: simple("integer")}}
-}
 
 // signature is what lists read of an operation's input schema.
 type signature struct {
