@@ -106,6 +106,18 @@ func (c PlannedCall) isRecorded(t Tape) bool {
 	return made
 }
 
+// standing returns the calls outside whose approval still stands: those that were made,
+// and, where nothing else has changed, those that the attempt did not come to because
+// another call beside them was faster. All others are asked about again.
+func (g *guard) standing(t Tape, unchanged bool) (out []PlannedCall) {
+	for _, c := range g.calls {
+		if c.Pending = !c.isRecorded(t); !c.Pending || unchanged {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
 func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
 

@@ -81,6 +81,8 @@ type PlannedCall struct {
 	Input     json.RawMessage `json:"input"`
 	// Inside: it is declared to have no effect outside, and a rule names it.
 	Inside bool `json:"inside,omitempty"`
+	// Pending: it was approved, and not made yet.
+	Pending bool `json:"pending,omitempty"`
 }
 
 // effect is what to say of it.

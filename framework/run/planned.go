@@ -67,8 +67,8 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 		return nil, err
 	}
 	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
-	g.calls = slices.DeleteFunc(slices.Clone(g.calls), func(c PlannedCall) bool { return !c.isRecorded(r.tape) })
 	is := r.shape(p.changes)
+	g.calls = g.standing(r.tape, p.call != nil && is.digest == g.agreed)
 	plan := &Plan{
 		ID: newRunID(), Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
 		Request: Planned{

@@ -88,29 +88,43 @@ func (p *Plan) writeRequest(t *planText) {
 
 // writeCalls lists the calls that already had an effect outside, which no answer takes back.
 func (p *Plan) writeCalls(t *planText) {
-	if len(p.Agreed) > 0 {
-		var rest kinds
-		t.WriteString("Already done outside, after approval:\n")
-		for i, c := range p.Agreed {
-			if i < t.bounds.calls {
-				t.printf("  %s %s\n", c.Tool, t.input(c.Input))
-			} else {
-				rest.add(c.Tool, 1)
-			}
-		}
-		if len(rest) > 0 {
-			t.printf("  … and %s: %s\n", quantity(rest.total(), "more call"), rest)
+	var done, pending []PlannedCall
+	for _, c := range p.Agreed {
+		if c.Pending {
+			pending = append(pending, c)
+		} else {
+			done = append(done, c)
 		}
 	}
+	t.writeApproved("Already done outside, after approval:\n", done)
+	t.writeApproved("Approved, and not done yet:\n", pending)
 	var unasked kinds
 	for _, c := range p.Made {
 		unasked.add(c.ToolName, 1)
 	}
-	for _, c := range p.Agreed {
+	for _, c := range done {
 		unasked.add(c.Tool, -1)
 	}
 	if unasked = unasked.present(); len(unasked) > 0 {
 		t.printf("Already done outside, without approval: %s.\n", unasked)
+	}
+}
+
+func (t *planText) writeApproved(title string, calls []PlannedCall) {
+	if len(calls) == 0 {
+		return
+	}
+	var rest kinds
+	t.WriteString(title)
+	for i, c := range calls {
+		if i < t.bounds.calls {
+			t.printf("  %s %s\n", c.Tool, t.input(c.Input))
+		} else {
+			rest.add(c.Tool, 1)
+		}
+	}
+	if len(rest) > 0 {
+		t.printf("  … and %s: %s\n", quantity(rest.total(), "more call"), rest)
 	}
 }
 
