@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
@@ -129,6 +130,10 @@ func plansFault(err error) error {
 
 // questionKey is that of the question about a plan, which never changes.
 func questionKey(plan string) string { return planOperation + ":" + plan }
+
+// PlanAsked returns the id of the plan that a question is about, and whether it is about
+// one.
+func PlanAsked(q ask.Question) (id string, ok bool) { return strings.CutPrefix(q.Key, questionKey("")) }
 
 // question is what is asked about a plan.
 func (r *Run) question(p *Plan) ask.Question {

@@ -87,6 +87,7 @@ func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
 		a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
 		ended := a.lineOf(answer("yes\n" + word))
 		require.Equal(t, want, ended.ApprovalState)
+		require.NotEqual(t, made.PlanID, ended.PlanID, "the line is about the plan that was decided")
 		count := a.lineOf(a.exec(`SDK.Entities.Todo.count({ id: "a" })`, "run", "-"))
 		require.Equal(t, word == "no", count.Result.Data == 1.0)
 		require.NotContains(t, a.exec("", "approve", "--list").stdout, "-")

@@ -121,7 +121,15 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 		}
 	}
 	c.showPlan(i.Engine(), plan)
-	here := terminal{bufio.NewReader(c.app.Stdin), c.app.Stderr}
+	here := terminal{in: bufio.NewReader(c.app.Stdin), out: c.app.Stderr, show: func(id string) bool {
+		next, err := i.Engine().FindPlan(ctx, id, who)
+		if err != nil {
+			return false
+		}
+		plan = next // which the line is about from here on
+		c.showPlan(i.Engine(), plan)
+		return true
+	}}
 	yes := f.yes
 	if !f.yes && !f.deny {
 		ctx = ask.With(ctx, here)
@@ -225,8 +233,9 @@ func (c *command) printLine(l *line) error {
 
 // terminal is the person at the machine as a client that can be asked.
 type terminal struct {
-	in  *bufio.Reader
-	out io.Writer
+	in   *bufio.Reader
+	out  io.Writer
+	show func(plan string) bool // shows a plan as long as it is, and reports whether it could
 }
 
 var _ ask.Client = terminal{}
@@ -242,7 +251,9 @@ func (t terminal) Ask(_ context.Context, questions ...ask.Question) ([]json.RawM
 		if err := json.Unmarshal(q.Params, &params); err != nil {
 			return nil, fault.New(fault.Internal, "").Because(err)
 		}
-		fmt.Fprint(t.out, params.Message)
+		if plan, ok := run.PlanAsked(q); !ok || !t.show(plan) {
+			fmt.Fprint(t.out, params.Message)
+		}
 		yes, err := t.confirm()
 		if err != nil {
 			return nil, fault.New(fault.Cancelled, "nobody answered").Because(err)
