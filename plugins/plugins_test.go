@@ -283,7 +283,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 	require.Contains(t, checks["plugins"].Detail, "Bad_Name")
 	require.Contains(t, checks["plugins"].Detail, "entities: the name is reserved")
 	for name, wants := range map[string][]string{
-		"future":       {"Plugin version: 8", "speaks 1"},
+		"future":       {"Plugin version: 8", "does not speak the contract version of this app, 1"},
 		"wrong-domain": {`"other"`, `"wrong-domain"`},
 		"silent":       {"handshake"},
 		"script":       {"hello"},
