@@ -115,8 +115,8 @@ func (t *planText) writeFields(c Change) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
 		return bytes.Equal(before[name], after[name]) || string(all[name]) == "null" && c.Action != Update || name == "id"
 	})
-	more := len(names) > t.bounds.fields
-	if more {
+	more := len(names) - t.bounds.fields
+	if more > 0 {
 		names = names[:t.bounds.fields]
 	}
 	width := 0
@@ -131,10 +131,11 @@ func (t *planText) writeFields(c Change) {
 		case Delete:
 			t.printf("    %s%s  %s\n", plain(name), pad, t.value(before[name]))
 		case Update:
-			t.printf("    %s%s  %s -> %s\n", plain(name), pad, t.value(before[name]), t.value(after[name]))
+			from, to := t.values(before[name], after[name])
+			t.printf("    %s%s  %s -> %s\n", plain(name), pad, from, to)
 		}
 	}
-	if more {
-		t.WriteString("    …\n")
+	if more > 0 {
+		t.printf("    … and %s\n", quantity(more, "more field"))
 	}
 }

@@ -154,14 +154,43 @@ func (t *planText) printf(format string, args ...any) { fmt.Fprintf(&t.Builder, 
 // value is one value for reading: short, on one line, and with nothing in it that a
 // terminal or a dialog would act on.
 func (t *planText) value(raw json.RawMessage) string {
+	text, quoted := t.whole(raw)
+	return t.short(text, quoted)
+}
+
+// values are a field's values before and after a change. Where both are long, they begin
+// shortly before the first difference, so that a change is never cut off.
+func (t *planText) values(before, after json.RawMessage) (from, to string) {
+	a, aQuoted := t.whole(before)
+	b, bQuoted := t.whole(after)
+	same, runes, left := 0, []rune(a), []rune(b)
+	for same < min(len(runes), len(left)) && runes[same] == left[same] {
+		same++
+	}
+	if same >= t.bounds.value {
+		start := same - t.bounds.value/3
+		a, b = "…"+string(runes[start:]), "…"+string(left[start:])
+	}
+	return t.short(a, aQuoted), t.short(b, bQuoted)
+}
+
+// whole returns a value's text without secrets, and whether it is a string.
+func (t *planText) whole(raw json.RawMessage) (text string, isString bool) {
 	if len(raw) == 0 {
-		return "none"
+		return "none", false
 	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return strconv.Quote(clipped(t.redact(text), t.bounds.value))
+	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return t.redact(text), true
 	}
-	return plain(clipped(t.redact(string(raw)), t.bounds.value))
+	return t.redact(string(raw)), false
+}
+
+func (t *planText) short(text string, quoted bool) string {
+	text = clipped(text, t.bounds.value)
+	if quoted {
+		return strconv.Quote(text)
+	}
+	return plain(text)
 }
 
 // input is a call's input for reading.

@@ -116,3 +116,23 @@ func FuzzShape(f *testing.F) {
 		}
 	})
 }
+
+// A long value is shown where it changes, null is not an empty string, and how many
+// fields are left out is said.
+func TestPlanTextShowsWhatChanges(t *testing.T) {
+	long := strings.Repeat("before ", 20)
+	before, after := map[string]any{"id": "a", "long": long + "10 g", "none": nil}, map[string]any{"id": "a", "long": long + "90 g", "none": ""}
+	for i := range 8 {
+		name := fmt.Sprint("other", i)
+		before[name], after[name] = i, i+1
+	}
+	encoded := func(v any) json.RawMessage {
+		raw, err := json.Marshal(v)
+		require.NoError(t, err)
+		return raw
+	}
+	text := (&Plan{Changes: []Change{{Entity: "Recipe", Set: "default", ID: "a", Action: Update, Before: encoded(before), After: encoded(after)}}}).Text(func(s string) string { return s })
+	require.Regexp(t, `long +"….*10 g" -> "….*90 g"`, text)
+	require.Regexp(t, `none +null -> ""`, text)
+	require.Contains(t, text, "… and 2 more fields")
+}
