@@ -229,6 +229,11 @@ func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
 	if err != nil {
 		return err
 	}
+	if !moved { // somebody else did, and the journal has who
+		if is, err := r.engine.plan(ctx, p.ID); err == nil && is.By != "" {
+			by = is.By
+		}
+	}
 	g := r.guard
 	g.noted = moved
 	g.agreed, g.end = p.Shape, p.Call == nil

@@ -73,6 +73,9 @@ func TestWhoMayApproveOverHTTP(t *testing.T) {
 			require.EqualValues(t, 1, call("agent", "todo.count", input{})["count"])
 		})
 	}
+	approvers := a.lineOf(a.exec(`SDK.Entities.KoanRun.all({ filter: { approval: "approved" }, fields: "approvedBy" }).map((r) => r.approvedBy)`, "run", "-", "--journal.expose")).Result.Data
+	require.Contains(t, approvers, "boss")
+	require.NotContains(t, approvers, "agent", "who only asks again has approved nothing")
 }
 
 // Two people read a plan over MCP; the yes of the one makes another plan of it, and the yes
