@@ -191,7 +191,7 @@ func TestSetsFileThatIsTakenAway(t *testing.T) {
 		}
 	}
 	refused("is gone while the app had it open")
-	w.ready(http.StatusServiceUnavailable, `the file of the set "default" is gone`)
+	w.ready(http.StatusServiceUnavailable, `the file of the set "default" is missing`)
 	require.NoError(t, os.WriteFile(set, copied, 0o600))
 	refused("was replaced by another file while the app had it open")
 	w.ready(http.StatusServiceUnavailable, `was replaced by another file`)
