@@ -295,8 +295,13 @@ func (i *Instance) checkServable(mode exposure.Mode) error {
 		WithHint("Set codeMode.enabled to true, or choose another exposure.")
 }
 
-// App is what the instance was made from.
-func (i *Instance) App() App { return i.app }
+// App is what the instance was made from. An instance that is made from it has parts of
+// its own.
+func (i *Instance) App() App {
+	a := i.app
+	a.parts = nil
+	return a
+}
 
 // Values is the configuration.
 func (i *Instance) Values() catalog.Values { return i.values }

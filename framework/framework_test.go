@@ -103,6 +103,20 @@ func TestLifeOfAnApp(t *testing.T) {
 	require.Equal(t, []string{"start one", "start two", "warm one", "warm two", "stop two", "stop one"}, life)
 }
 
+// What an embedder adds to the app of an instance is there in the next one.
+func TestAppOfAnInstanceCanBeExtended(t *testing.T) {
+	var life []string
+	first, err := framework.New(t.Context(), app(&life, &part{name: "one", kind: catalog.KindPlugin}), framework.Options{Log: quiet()})
+	require.NoError(t, err)
+	require.NoError(t, first.Stop(t.Context()))
+	extended := first.App()
+	extended.Providers = append(extended.Providers, &part{name: "two", kind: catalog.KindPlugin, life: &life})
+	second, err := framework.New(t.Context(), extended, framework.Options{Log: quiet()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, second.Stop(context.Background())) })
+	require.NotNil(t, second.Snapshot().Operation(catalog.PluginID("two", "echo")))
+}
+
 func TestAFailingStartStopsWhatHadStarted(t *testing.T) {
 	var life []string
 	_, err := framework.New(t.Context(), app(&life, &part{name: "one", kind: catalog.KindPlugin}, &part{name: "two", kind: catalog.KindPlugin, fails: true}), framework.Options{Log: quiet()})

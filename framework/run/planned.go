@@ -40,7 +40,8 @@ func (r *Run) askApproval(ctx context.Context, a *Attempt, p *pause) error {
 	r.holdPlan(plan)
 	if err := r.engine.keepPlan(ctx, plan); err != nil {
 		if errors.Is(err, ErrPlanOver) {
-			return cmp.Or(r.admitYes(ctx, plan.Replaces), error(r.busy()))
+			_, err := r.admitYes(ctx, plan.Replaces)
+			return cmp.Or(err, error(r.busy()))
 		}
 		return plansFault(err)
 	}
@@ -225,14 +226,9 @@ func (r *Run) approver() auth.Principal {
 // agree notes that somebody agreed to what a plan has. errAgreed asks for the run's
 // key.
 func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
-	moved, err := r.move(ctx, p, PlanApproved, by)
+	by, moved, err := r.move(ctx, p, PlanApproved, by)
 	if err != nil {
 		return err
-	}
-	if !moved { // somebody else did, and the journal has who
-		if is, err := r.engine.plan(ctx, p.ID); err == nil && is.By != "" {
-			by = is.By
-		}
 	}
 	g := r.guard
 	g.noted = moved
@@ -250,7 +246,7 @@ func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
 // deny refuses the plan. Somebody said no, or nobody said anything.
 func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
 	by := r.approver().Subject
-	if _, err := r.move(ctx, p, PlanDenied, by); err != nil {
+	if _, _, err := r.move(ctx, p, PlanDenied, by); err != nil {
 		return err
 	}
 	r.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: by})
@@ -258,29 +254,32 @@ func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
 }
 
 // move decides about a plan, unless somebody else was faster and decided otherwise.
-// moved is false where somebody else decided the same.
-func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (moved bool, err error) {
+// moved is false where somebody else decided the same; decided is who it was.
+func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (decided string, moved bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
 	defer cancel()
 	moved, err = r.engine.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
 	if err != nil || moved {
-		return moved, plansFault(err)
+		return by, moved, plansFault(err)
 	}
-	err = r.admitYes(ctx, p.ID)
+	is, err := r.admitYes(ctx, p.ID)
 	if err == nil && to == PlanDenied {
 		err = fault.New(fault.Conflict, "somebody else has already approved this plan").WithDetails(map[string]any{"planId": p.ID})
 	}
-	return false, err // what was agreed to: its key says who applies it
+	if err != nil {
+		return "", false, err
+	}
+	return cmp.Or(is.By, by), false, nil // what was agreed to: its key says who applies it
 }
 
-// admitYes returns why a yes to a plan, as it is kept now, stands for nothing any more;
-// nil where the plan waits, or somebody has agreed to it.
-func (r *Run) admitYes(ctx context.Context, id string) error {
+// admitYes returns a plan as it is kept now. The error says why a yes to it is no longer
+// valid; nil where the plan waits, or somebody has agreed to it.
+func (r *Run) admitYes(ctx context.Context, id string) (*Plan, error) {
 	p, err := r.engine.plan(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.engine.admitYes(ctx, p, r.approver())
+	return p, r.engine.admitYes(ctx, p, r.approver())
 }
 
 // confirm notes once more that the plan is applied, now that the run holds its key: since
@@ -289,7 +288,7 @@ func (r *Run) confirm(ctx context.Context) error {
 	if !r.agreed() {
 		return nil
 	}
-	_, err := r.move(ctx, r.guard.kept, PlanApproved, r.approver().Subject)
+	_, _, err := r.move(ctx, r.guard.kept, PlanApproved, r.approver().Subject)
 	if err != nil {
 		fate := Resume
 		if r.hold.fresh {

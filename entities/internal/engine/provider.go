@@ -34,25 +34,10 @@ import (
 )
 
 // Options change how an app's entities are served. The zero value is right for
-// most.
+// most. The fields are those of framework.App, which says what they do.
 type Options struct {
-	// Viewer puts into the context what the app's ent hooks, policies and
-	// interceptors, or the database's row level security (sql.WithVar), want to know
-	// of the caller. It is called for every call of every entity.
-	Viewer func(ctx context.Context, p auth.Principal) context.Context
-	// Open returns the driver of a set, for apps that have their own database, pool or
-	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
-	// database/sql. It is called once for each set; the driver is closed when the app
-	// stops. The data is the app's: its tables are neither migrated nor filled, only
-	// the system's own (koan_...) are made, and there is no setting `database`. A set
-	// that the app does not have ends in fault.UnknownSet.
-	Open func(ctx context.Context, set string) (dialect.Driver, error)
-	// Migrations are the migration files where the app carries them in it:
-	//
-	//	//go:embed migrations
-	//	var migrations embed.FS
-	//
-	// They count where migrations.dir is not set. nil reads that folder.
+	Viewer     func(ctx context.Context, p auth.Principal) context.Context
+	Open       func(ctx context.Context, set string) (dialect.Driver, error)
 	Migrations fs.FS
 }
 
@@ -84,7 +69,7 @@ var (
 )
 
 // Provide makes the provider of an app's entities; app is what the generated
-// ent.Entities gives. A nil app is a programmer's mistake and panics.
+// ent.Entities returns. A nil app is a programmer's mistake and panics.
 func Provide(app *shim.App, o Options) *Provider {
 	if app == nil {
 		panic("entities: Provide needs the result of ent.Entities()")
