@@ -225,7 +225,7 @@ func serverNamed(servers []*bind.Server, id string) (*bind.Server, error) {
 		WithHint("Name one of these: %s.", strings.Join(ids, ", "))
 }
 
-// define tells of a tool what the level of detail asks for.
+// define returns what the level of detail asks for of a tool.
 func define(v *catalog.View, s *bind.Server, i int, detail string) toolDefinition {
 	t, op := s.Tools[i], s.Operations[i]
 	d := toolDefinition{ToolName: t.Name, ExportName: t.Export}

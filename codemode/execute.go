@@ -392,7 +392,7 @@ func placed(err error, res *wire.Result) error {
 	return &at
 }
 
-// late tells that the run's time by the clock is over, where the error says no
+// late reports whether the run's time by the clock is over, where the error says no
 // more than that something was interrupted.
 func (e *execution) late(err error) error {
 	switch f := fault.From(err); f.Code {

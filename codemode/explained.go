@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// explained returns the fault of a bad input what the script needs to correct it
+// explained adds to the fault of a bad input what the script needs to correct it
 // (codemode-run-spec section 7.2): of each thing that is wrong what was expected and
 // what was there, and an input that works. Any other error stays as it is.
 func explained(err error, op *catalog.Operation, input json.RawMessage) error {

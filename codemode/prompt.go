@@ -16,7 +16,7 @@ const (
 	argEntities = "entities"
 )
 
-// prompt returns a model what it needs for one script, in few tokens: the rules, the
+// prompt returns the prompt that has what a model needs for one script, in few tokens: the rules, the
 // task, and the declarations of what the script is about.
 func (p *provider) prompt() *catalog.Prompt {
 	execute := catalog.CodeID(faceKoan, "execute")

@@ -138,7 +138,7 @@ func (p *provider) Instructions() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Checks tells on `doctor` whether scripts can run, by running one.
+// Checks reports to `doctor` whether scripts can run, by running one.
 func (p *provider) Checks(ctx context.Context) []catalog.Check {
 	if !p.config().enabled {
 		return []catalog.Check{{Name: "code mode", OK: true, Detail: "switched off by codeMode.enabled"}}

@@ -25,7 +25,7 @@ func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
 	return replay.NewRecorder(h, most)
 }
 
-// keep gives the run what a replay needs of its last attempt. What the caller is
+// keep adds to the run what a replay needs of its last attempt. What the caller is
 // shown of the logs is redacted later; what the script said is not.
 func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result, ended error) {
 	if res != nil {

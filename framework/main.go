@@ -45,7 +45,7 @@ func (a App) commands() []*catalog.Command {
 	return out
 }
 
-// configure returns a command the configuration of an app that does not start.
+// configure returns the host of commands that do not start the app: it has the configuration.
 func (a App) configure(src config.Source) (catalog.Host, error) {
 	i, err := configured(a, Options{Config: src})
 	if err != nil {

@@ -307,7 +307,7 @@ func (p *Provider) retire(pl *plugin) {
 	}
 }
 
-// changed tells the app that Offer has something new.
+// changed notifies the app that Offer returns something new.
 func (p *Provider) changed() {
 	p.mu.Lock()
 	tell := p.offered

@@ -128,7 +128,7 @@ func moduleID(id string, taken map[string]bool) string {
 	return numbered(s, "--", taken)
 }
 
-// numbered gives name, or name with the first number from 2 that is free, and
+// numbered returns name, or name with the first number from 2 that is free, and
 // takes it.
 func numbered(name, dash string, taken map[string]bool) string {
 	out := name

@@ -173,7 +173,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// privateDirty gives kilobytes.
+// privateDirty returns kilobytes.
 func privateDirty(pid int) int64 {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	for line := range strings.Lines(string(text)) {

@@ -50,8 +50,8 @@ func (e *execution) death(err error) error {
 	return nil
 }
 
-// ending tells the errors of a pipe whose other end is gone from everything that
-// a living worker can cause.
+// ending reports whether an error is that of a pipe whose other end is gone, which no
+// living worker can cause.
 func ending(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 }

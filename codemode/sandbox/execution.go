@@ -156,7 +156,7 @@ func (e *execution) abort() {
 	}
 }
 
-// callable gives the context of the worker's calls.
+// callable returns the context of the worker's calls.
 func (e *execution) callable(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	e.stopping.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// NewInProcess gives an executor that runs scripts in this process: the same
+// NewInProcess returns an executor that runs scripts in this process: the same
 // bindings and results without a wall, for tests of scripts, which are their
 // author's own. Memory is not limited. It panics outside of `go test`.
 func NewInProcess() wire.Executor {

@@ -51,7 +51,7 @@ func (k *keptLowered) bytes() int { return len(k.made.Text) + len(k.made.Map) }
 
 func newLowered() *lowered { return &lowered{order: list.New(), known: map[source]*list.Element{}} }
 
-// get gives nil for what is not known.
+// get returns nil for what is not known.
 func (l *lowered) get(of source) *wire.Lowered {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ type Options struct {
 	// QueueMax is how many jobs of one caller may wait for their turn; one more ends
 	// in queue_overloaded. 0 is 64.
 	QueueMax int
-	// Fresh gives every script a worker of its own, in which no other has run.
+	// Fresh starts a new worker for every script, so that none shares a process.
 	Fresh bool
 	// Program starts a worker; every user must be able to run it. Empty is the worker
 	// binary beside this executable, if it is of the same build, and else this
@@ -35,7 +35,7 @@ type Options struct {
 	Layers []string
 	// Require are the layers without which New fails.
 	Require []string
-	// Log tells what New had to do without. nil is nobody.
+	// Log receives what New had to do without; nil discards it.
 	Log *slog.Logger
 	// KillGrace is how long after its CPU limit a worker that did not stop itself
 	// is killed. 0 is 15 ms.
@@ -87,7 +87,7 @@ func DefaultLimits() wire.Limits {
 	}
 }
 
-// withLimits gives a copy of a job with all its limits set.
+// withLimits returns a copy of a job with all its limits set.
 func withLimits(job *wire.Job) (*wire.Job, error) {
 	j, d := *job, DefaultLimits()
 	set := func(v *int, def int) {

@@ -124,7 +124,7 @@ func (p *process) attend(stderr *os.File) {
 	close(p.exited)
 }
 
-// bind tells the worker the bindings of its job, in JSON, unless it knows them.
+// bind sends the worker the bindings of its job, in JSON, unless it knows them.
 func (p *process) bind(bindings []byte) error {
 	if bytes.Equal(p.bound, bindings) {
 		return nil
@@ -209,7 +209,7 @@ func (p *process) release() {
 	p.meter.close()
 }
 
-// gone tells whether the worker has ended.
+// gone reports whether the worker has ended.
 func (p *process) gone() bool {
 	select {
 	case <-p.exited:

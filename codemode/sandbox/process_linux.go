@@ -69,7 +69,7 @@ func prepare(program program, layers []string) (*ground, error) {
 	return g, nil
 }
 
-// nameless gives an empty directory that everybody may enter and nobody can put
+// nameless returns an empty directory that everybody may enter and nobody can put
 // anything into: it has been removed.
 func nameless() (*os.File, error) {
 	path, err := os.MkdirTemp("", "koan-root-")
@@ -136,7 +136,7 @@ func (m *meter) close() {
 	}
 }
 
-// resident gives bytes, 0 when they cannot be had.
+// resident returns bytes, 0 when they are not available.
 func (m *meter) resident() int64 {
 	if m.statm == nil {
 		return 0
@@ -167,7 +167,7 @@ func (m *meter) threads() int {
 	return int(s.Nlink) - 2 // a directory's links to itself
 }
 
-// peak gives the most resident bytes so far, 0 when they cannot be had.
+// peak returns the most resident bytes so far, 0 when they cannot be had.
 func (m *meter) peak() int64 {
 	if m.status == nil {
 		return 0

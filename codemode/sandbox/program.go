@@ -37,7 +37,7 @@ func programs(given string) ([]program, error) {
 	return append(beside(own), self), nil
 }
 
-// beside gives the worker binary beside an executable, if there is one.
+// beside returns the worker binary beside an executable, if there is one.
 func beside(executable string) []program {
 	if target, err := filepath.EvalSymlinks(executable); err == nil {
 		executable = target

@@ -102,7 +102,7 @@ func (q *queue) withdraw(t *ticket) {
 	q.forget(t.line)
 }
 
-// leave gives a place back.
+// leave returns a place to the queue.
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,7 +123,7 @@ func (q *queue) forget(l *line) {
 	}
 }
 
-// grant gives the free places away, in turn.
+// grant assigns the free places to callers in turn.
 func (q *queue) grant() {
 	for q.running < q.places {
 		i := slices.IndexFunc(q.turns, func(l *line) bool { return l.held < q.each })

@@ -19,8 +19,8 @@ func left(ctx context.Context) int64 {
 	return max(time.Until(end).Milliseconds(), 0) + 1
 }
 
-// late gives a script that computes when the time of its run is over the time to stop
-// itself, since it knows the line it is in. It tells whether the script did.
+// late waits until a script that computes when its run's time is over has stopped by
+// itself, since it knows the line it is in. It reports whether the script did.
 func (e *execution) late(ctx context.Context) bool {
 	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) || e.clock.Paused() {
 		return false
@@ -34,7 +34,7 @@ func (e *execution) late(ctx context.Context) bool {
 	return false
 }
 
-// overtime gives what ended the context of a job whose script stopped itself for it,
+// overtime returns what ended the context of a job whose script stopped itself for it,
 // nil for any other end.
 func (e *execution) overtime() error {
 	f := e.result.Fault

@@ -84,7 +84,7 @@ func (p *Program) member(one ast.Property) ast.Property {
 	return &ast.SpreadElement{Expression: call}
 }
 
-// placed gives a position to what has none in the engine, which would be reported at
+// placed sets the position of what has none in the engine, which would be reported at
 // the last thing before it that has one.
 func (p *Program) placed(n any) {
 	switch n := n.(type) {
@@ -203,7 +203,7 @@ func number(at file.Idx, n int) *ast.NumberLiteral {
 	return &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(n)}
 }
 
-// marked returns a loop that does nothing something that has a position: it would be
+// marked puts something with a position into a loop that does nothing: it would be
 // reported at the last thing before it that has one.
 func marked(at file.Idx, body ast.Statement) ast.Statement {
 	switch b := body.(type) {

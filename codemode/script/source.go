@@ -13,7 +13,7 @@ type Source struct {
 	// Entry names the function to call after the script, "" for `run` if there is
 	// one that the script did not call.
 	Entry string
-	// Module returns the code the semantics of an ES module even where it imports and
+	// Module compiles the code as an ES module even where it imports and
 	// exports nothing: it is strict, and its names are no globals.
 	Module bool
 	// Modules are what the code can import; nil is nothing.

@@ -85,7 +85,7 @@ func (s *scope) declare(name string, v value) {
 	s.names[name] = v
 }
 
-// lookup returns what a name means; free tells that the script declares it
+// lookup returns what a name means; free reports that the script declares it
 // nowhere around.
 func (s *scope) lookup(name string) (v value, free bool) {
 	for ; s != nil; s = s.outer {

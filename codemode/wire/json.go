@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Marshal gives v's JSON without the escapes that only HTML needs: a result full
+// Marshal returns v's JSON without the escapes that only HTML needs: a result full
 // of `<` keeps the size that its limit was checked against, and a declaration
 // stays readable. encoding/json escapes them again inside of a json.RawMessage,
 // so everything on the way out has to come through here.

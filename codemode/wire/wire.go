@@ -95,7 +95,7 @@ type Bindings struct {
 	encoded []byte // of what Encoded gave; nil: it is made when it is needed
 }
 
-// Encoded gives bindings that have their JSON with them: for those that many jobs
+// Encoded returns bindings that have their JSON with them: for those that many jobs
 // have. They must not be changed but by With.
 func (b Bindings) Encoded() Bindings {
 	b.encoded = b.JSON()

@@ -161,7 +161,7 @@ func (b entityOp) call(c goja.FunctionCall) goja.Value {
 	return b.result(b.ask(b.op.Arguments, c.Arguments, c.Argument(len(b.op.Arguments))))
 }
 
-// result returns what the method gives of the operation's output.
+// result returns the part of the operation's output that the method returns.
 func (b entityOp) result(output goja.Value) goja.Value {
 	if b.op.Output == "" {
 		return output
@@ -225,7 +225,7 @@ func (b entityOp) count(c goja.FunctionCall) goja.Value {
 	return b.result(b.ask(names, c.Arguments, options))
 }
 
-// member gives an own member of what decode made; the prototype is not asked.
+// member returns an own member of what decode made; the prototype is not asked.
 func (s *session) member(v goja.Value, name string) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if v, ok := own(o, name); ok {

@@ -11,7 +11,7 @@ import (
 // (-X, see the Makefile) in an app and in the worker binary beside it.
 var stamp string
 
-// Stamped tells whether this build says what its worker is made of: only then can
+// Stamped reports whether this build says what its worker is made of: only then can
 // another executable be known for the same worker.
 func Stamped() bool { return stamp != "" }
 

@@ -86,7 +86,7 @@ func (s *session) clearTimeout(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// next gives the timer that is due first, nil for none.
+// next returns the timer that is due first, nil for none.
 func (t *timers) next() *timer {
 	for t.Len() > 0 {
 		if first := t.queue[0]; t.live[first.id] {

@@ -50,7 +50,7 @@ func closeInherited() {
 	}
 }
 
-// memorySizes gives VmData and VmSize in bytes, 0 where /proc is not there.
+// memorySizes returns VmData and VmSize in bytes, 0 where /proc is not there.
 func memorySizes() (data, size int64) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -126,7 +126,7 @@ func leaveFiles() error {
 	return nil
 }
 
-// rootRefused tells whether the root directory cannot be opened for want of the
+// rootRefused reports whether the root directory cannot be opened for want of the
 // right to, which everybody has but who is under Landlock.
 func rootRefused() bool {
 	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

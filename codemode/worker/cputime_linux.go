@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessCPU gives the CPU time that all threads of a process have used, and
+// ProcessCPU returns the CPU time that all threads of a process have used, and
 // whether it is to be had. pid 0 is this process.
 func ProcessCPU(pid int) (time.Duration, bool) {
 	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)

@@ -63,14 +63,14 @@ func (s *session) end(f *fault.Fault) {
 
 func (s *session) stopped() bool { return s.ending != nil }
 
-// uncatchable tells the errors that must go through every handler.
+// uncatchable reports whether an error must go through every handler.
 func uncatchable(err error) bool {
 	var i *goja.InterruptedError
 	var o *goja.StackOverflowError
 	return !isThrown(err) && (errors.As(err, &i) || errors.As(err, &o))
 }
 
-// isThrown tells a thrown value, which has to be asked for before any errors.As:
+// isThrown reports whether an error is a thrown value. Ask it before any errors.As:
 // that would unwrap it, and with it run the traps of a proxy.
 func isThrown(err error) bool {
 	_, ok := err.(*goja.Exception)
@@ -158,7 +158,7 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 	return f
 }
 
-// aggregate gives an AggregateError that the engine made the line and the text of
+// aggregate sets on an AggregateError that the engine made the line and the text of
 // the first error in it.
 func (s *session) aggregate(f *fault.Fault, v goja.Value) {
 	o, ok := v.(*goja.Object)
@@ -189,7 +189,7 @@ func (s *session) aggregate(f *fault.Fault, v goja.Value) {
 	f.Line, f.Column = placed.Line, placed.Column
 }
 
-// madeAt gives the stack that an Error was made with, without asking the object.
+// madeAt returns the stack that an Error was made with, without asking the object.
 func (s *session) madeAt(o *goja.Object) []goja.StackFrame {
 	if o.ClassName() != "Error" {
 		return nil
@@ -271,7 +271,7 @@ func recovered(x any) error {
 	return fault.New(fault.JavaScriptError, "the engine failed on this script")
 }
 
-// userFrame tells whether any frame is in the script's text.
+// userFrame reports whether any frame is in the script's text.
 func (s *session) userFrame(stack []goja.StackFrame) bool {
 	for i := range stack {
 		if stack[i].SrcName() == script.Name {
@@ -293,7 +293,7 @@ func positioned(stack []goja.StackFrame) []goja.StackFrame {
 	return out
 }
 
-// place gives a copy of a fault with the innermost of the user's positions.
+// place returns a copy of a fault with the innermost of the user's positions.
 func (s *session) place(f *fault.Fault, stack []goja.StackFrame) *fault.Fault {
 	placed := *f
 	if s.program == nil {

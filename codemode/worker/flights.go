@@ -164,7 +164,7 @@ func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 	return o
 }
 
-// classOf gives the prototype of the class that a code has in @codemode/errors.
+// classOf returns the prototype of the class that a code has in @codemode/errors.
 // What a tool's call failed with is a ToolCallError where no other class fits.
 func (s *session) classOf(c fault.Code, called bool) *goja.Object {
 	e, _ := fault.Lookup(c)

@@ -27,7 +27,7 @@ type base struct {
 	page        *goja.Object // the prototype of a page of entities
 }
 
-// prelude gives the class of faults, and the prototypes through whose
+// prelude returns the class of faults, and the prototypes through whose
 // constructors a string could become code.
 var prelude = sync.OnceValue(func() *goja.Program {
 	return goja.MustCompile("prelude", `(function () {

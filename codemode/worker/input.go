@@ -23,7 +23,7 @@ func (s *session) newInput() *input {
 	return &input{s: s, out: append(s.takeScratch(), '{')}
 }
 
-// takeScratch gives the buffer for inputs to one call, which puts it back: a
+// takeScratch returns the buffer for inputs to one call, which puts it back: a
 // getter or a toJSON in its input may make calls of its own meanwhile.
 func (s *session) takeScratch() []byte {
 	out := s.scratch[:0]

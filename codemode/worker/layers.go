@@ -13,7 +13,7 @@ const (
 	LayerNamespaces = "namespaces" // no other process, network or file exists
 )
 
-// Layers gives all layers there are.
+// Layers returns all layers there are.
 func Layers() []string { return []string{LayerSeccomp, LayerLandlock, LayerNamespaces} }
 
 // Isolation names a worker with these layers: "process+seccomp+landlock".

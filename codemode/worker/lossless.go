@@ -34,7 +34,7 @@ type step struct {
 	value goja.Value
 }
 
-// jsonOf gives the JSON text of a value in a call's input.
+// jsonOf returns the JSON text of a value in a call's input.
 func (s *session) jsonOf(v goja.Value, where place) (goja.Value, error) {
 	outer := s.lossless // a toJSON may make calls of its own
 	defer func() { s.lossless = outer }()
@@ -208,7 +208,7 @@ func (s *session) hiddenMembers(o *goja.Object) (why, hint string) {
 	return "", ""
 }
 
-// invalidDate tells whether a null was a Date without a time.
+// invalidDate reports whether a null was a Date without a time.
 func (s *session) invalidDate(holder, key goja.Value) bool {
 	h, ok := holder.(*goja.Object)
 	if !ok {

@@ -71,7 +71,7 @@ func importFailed(path, name, message string) *fault.Fault {
 	return fault.New(code, message).WithDetails(map[string]any{"import": clip(path, 200)}).WithRetry(fault.Fix)
 }
 
-// module gives the exports of a module: an object that no script can change.
+// module returns the exports of a module: an object that no script can change.
 func (s *session) module(path string) *goja.Object {
 	if o, ok := s.modules[path]; ok {
 		return o

@@ -61,7 +61,7 @@ func (s *session) answer(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// serialise gives a value's JSON under the limits, nil for what has none. The
+// serialise returns a value's JSON under the limits, nil for what has none. The
 // error is a fault, or what the script threw while the value was read.
 func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	most := s.job.Limits.MaxResultBytes
@@ -115,7 +115,7 @@ func (s *session) emptiedAs(what string, key, v goja.Value) string {
 	return what + " is " + thing + ", whose JSON is {}. " + hint
 }
 
-// thrownInside tells what the script threw itself, in a getter or a toJSON, from
+// thrownInside returns what the script threw itself, in a getter or a toJSON, from
 // what the engine says of a value that is not JSON: that is an Error that was made
 // outside of all of the script's code.
 func (s *session) thrownInside(ex *goja.Exception, outside int) bool {
@@ -155,7 +155,7 @@ func (s *session) log(level, message string) {
 // (codemode-run-spec section 3.3.1).
 const unserializable = "[Unserializable Object]"
 
-// display gives the text of a value in a log: strings as they are, objects as
+// display returns the text of a value in a log: strings as they are, objects as
 // JSON, what has no JSON by its own string.
 func (s *session) display(v goja.Value) string {
 	o, ok := v.(*goja.Object)
@@ -204,7 +204,7 @@ func (s *session) callable(o *goja.Object) (name string, ok bool) {
 	return name, true
 }
 
-// clipped gives at most so many units of a string, without building the rest.
+// clipped returns at most so many units of a string, without building the rest.
 func clipped(s goja.String, most int) string {
 	if s.Length() > most {
 		return s.Substring(0, most).String() + "…"

@@ -83,7 +83,7 @@ func (b entityOp) walk(params goja.Value, count bool) *walk {
 	return &walk{b: b, params: params, count: count, total: -1}
 }
 
-// next gives the next item, nil at the end.
+// next returns the next item, nil at the end.
 func (w *walk) next() goja.Value {
 	for len(w.items) == 0 {
 		if w.done {
@@ -134,7 +134,7 @@ func (w *walk) fetch() {
 	w.done = w.cursor != nil || goja.IsNull(next) || int64(len(w.items)) < size || len(w.items) == 0
 }
 
-// ownOption gives one of the options that a script passed.
+// ownOption returns one of the options that a script passed.
 func (s *session) ownOption(options goja.Value, name string) (goja.Value, bool) {
 	o, ok := options.(*goja.Object)
 	if !ok {
@@ -146,7 +146,7 @@ func (s *session) ownOption(options goja.Value, name string) (goja.Value, bool) 
 	return nil, false
 }
 
-// elements gives the items of an array that decode made.
+// elements returns the items of an array that decode made.
 func (s *session) elements(v goja.Value) []goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Array" {
@@ -160,7 +160,7 @@ func (s *session) elements(v goja.Value) []goja.Value {
 	return out
 }
 
-// each gives an iterator that asks for a page only when its items are wanted.
+// each returns an iterator that asks for a page only when its items are wanted.
 func (b entityOp) each(c goja.FunctionCall) goja.Value {
 	s := b.s
 	w := b.walk(c.Argument(0), false)
@@ -187,7 +187,7 @@ func (b entityOp) each(c goja.FunctionCall) goja.Value {
 	return it
 }
 
-// all gives every item, and faults instead of cutting.
+// all returns every item, and faults instead of cutting.
 func (b entityOp) all(c goja.FunctionCall) goja.Value {
 	w := b.walk(c.Argument(0), true)
 	items := []any{}

@@ -63,7 +63,7 @@ func filter(pid int) []unix.SockFilter {
 	for _, nr := range append(allowed, archAllowed...) {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), ret(retAllow))
 	}
-	// when gives a block for one call, skipped by all others.
+	// when returns a block for one call, skipped by all others.
 	when := func(nr uint32, block ...unix.SockFilter) {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, uint8(len(block))))
 		p = append(p, block...)

@@ -161,7 +161,7 @@ func compileFault(err error) error {
 	return f
 }
 
-// diagnose gives the findings of validate: what does not parse, else what a check
+// diagnose returns the findings of validate: what does not parse, else what a check
 // says.
 func (s *session) diagnose(err error) []wire.Diagnostic {
 	var e *script.Error

@@ -55,7 +55,7 @@ func (s *session) restack(v goja.Value) {
 	_ = o.DefineDataProperty("stack", s.vm.ToValue(b.String()), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// userLines gives the frames of the engine's text that are the script's, with the
+// userLines returns the frames of the engine's text that are the script's, with the
 // user's positions.
 func (s *session) userLines(text string) []string {
 	var out []string

@@ -125,7 +125,7 @@ func (s *session) errors(o *goja.Object) []inner {
 	return out
 }
 
-// ask gives a member of a value, nil where asking fails.
+// ask returns a member of a value, nil where asking fails.
 func (s *session) ask(o *goja.Object, name string) (v goja.Value) {
 	if s.guard(func() { v = o.Get(name) }) != nil {
 		return nil
@@ -153,7 +153,7 @@ func (s *session) inner(v goja.Value) inner {
 	return in
 }
 
-// quoted gives a copy of a fault with the line it names, and nothing in it longer
+// quoted returns a copy of a fault with the line it names, and nothing in it longer
 // than a failure may be: a message may have a name in it that the script made up.
 func quoted(f *fault.Fault, code string) *fault.Fault {
 	q := *f

@@ -2,7 +2,7 @@ package worker
 
 import "bytes"
 
-// wellFormed gives JSON text, as JSON.stringify makes it, without escapes of lone
+// wellFormed returns JSON text, as JSON.stringify makes it, without escapes of lone
 // surrogates: strict readers refuse them. Each becomes U+FFFD, as a string that
 // is not escaped does on its way out of the engine. raw may be changed.
 func wellFormed(raw []byte) []byte {

@@ -37,7 +37,7 @@ const (
 	trailDepth = 6
 )
 
-// here gives the stack of the script at this moment, else where the job under way
+// here returns the stack of the script at this moment, else where the job under way
 // was made.
 func (s *session) here() []goja.StackFrame {
 	stack := s.vm.CaptureCallStack(trailDepth, nil)
@@ -77,7 +77,7 @@ func (s *session) remember(v goja.Value, replace bool) {
 	s.trail.thrown = append(list, thrown{v, stack})
 }
 
-// added tells that what the compiler added to the script does something: it throws
+// added reports whether what the compiler added to the script does something: it throws
 // again what a `using` let through.
 func (s *session) added(stack []goja.StackFrame) bool {
 	for i := range stack {
@@ -110,7 +110,7 @@ func (s *session) awaits(v goja.Value) {
 	s.trail.awaited = append(list, awaited{p, s.here(), s.trail.turns})
 }
 
-// stuck gives where the script waits for what is not settled yet: where functions
+// stuck returns where the script waits for what is not settled yet: where functions
 // wait for each other, the innermost. That one began to wait last, but for those
 // around it that did in the same turn.
 func (t *trail) stuck() (stack []goja.StackFrame) {
@@ -123,7 +123,7 @@ func (t *trail) stuck() (stack []goja.StackFrame) {
 	return stack
 }
 
-// thrownAt gives the stack that was noted for a value.
+// thrownAt returns the stack that was noted for a value.
 func (s *session) thrownAt(v goja.Value) []goja.StackFrame {
 	for i := len(s.trail.thrown) - 1; i >= 0; i-- {
 		if t := s.trail.thrown[i]; t.value.SameAs(v) {

@@ -32,7 +32,7 @@ func (w *Stopwatch) Pause() { w.since.Store(max(int64(time.Since(w.start)), 1)) 
 // Resume says that the script goes on.
 func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since.Swap(0)) }
 
-// Paused tells that the script waits for the host.
+// Paused reports whether the script waits for the host.
 func (w *Stopwatch) Paused() bool { return w.since.Load() > 0 }
 
 // Active is how long the script itself has run.

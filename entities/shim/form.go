@@ -224,7 +224,7 @@ func fill[T any](with func(pointer any) error) (T, error) {
 	return t, err
 }
 
-// convert returns a value the type T of the same kind, and refuses what does not
+// convert returns a value as type T, which is of the same kind, and refuses what does not
 // fit.
 func convert[T any](v any) (T, error) {
 	var t T

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 )
 
-// App is the generated side of an app. ent.Entities gives it; framework.App
+// App is the generated side of an app. ent.Entities returns it; framework.App
 // takes it.
 type App struct {
 	Graph *descriptor.Graph

@@ -165,7 +165,7 @@ const DescribeOp = "describe"
 // "call".
 func ToolsID(op string) ID { return ID{KindCode, "tools", op} }
 
-// unique gives name, or name with the first suffix -2, -3, ... that is free,
+// unique returns name, or name with the first suffix -2, -3, ... that is free,
 // within maxToolName, and takes it. Names that differ only in "." and "_" are the
 // same: both spellings can be called. Callers go through names in a fixed order,
 // so that the outcome is deterministic.

@@ -157,9 +157,9 @@ type Call interface {
 	// Key is the same in every attempt: run, position, occurrence. Outside peers
 	// get it as their idempotency key.
 	Key() string
-	// Progress tells the caller how far the call is. total 0 means unknown.
+	// Progress reports to the caller how far the call is. total 0 means unknown.
 	Progress(done, total float64, message string)
-	// Log tells the caller what happens, if they want to hear it. It is no record:
+	// Log sends the caller a log message, if it wants them. It is no record:
 	// nothing keeps it.
 	Log(level slog.Level, message string)
 	// Invoke makes a nested call in the same run, with the caller's rights.

@@ -72,7 +72,7 @@ type Host interface {
 	Settings() Values
 	// Snapshot is the current catalog; nil before all providers have started.
 	Snapshot() *Snapshot
-	// Changed tells that Offer gives something new.
+	// Changed reports that Offer returns something new.
 	Changed()
 	// Log is where the provider writes.
 	Log() *slog.Logger
@@ -101,7 +101,7 @@ type Setting struct {
 	Live bool
 }
 
-// Values gives checked configuration. Asking for an undeclared key or with the
+// Values returns checked configuration. Asking for an undeclared key or with the
 // wrong type is a programmer's mistake and panics.
 type Values interface {
 	Bool(key string) bool

@@ -74,7 +74,7 @@ type Call struct {
 	progress func(done, total float64, message string)
 }
 
-// Progress tells the caller how far the call is. total 0 means unknown. It must
+// Progress reports to the caller how far the call is. total 0 means unknown. It must
 // not be called after the function has returned.
 func (c Call) Progress(done, total float64, message string) {
 	if c.progress != nil {

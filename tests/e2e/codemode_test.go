@@ -44,7 +44,7 @@ func napPlugin() kit.Plugin {
 	}
 }
 
-// withNap returns an app the plugin.
+// withNap returns an app with the plugin.
 func withNap(t *testing.T) *app {
 	t.Helper()
 	a := newApp(t)

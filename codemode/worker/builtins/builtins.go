@@ -116,7 +116,7 @@ func Install(vm *goja.Runtime, code string, iterator *goja.Object, h Host) error
 	return err
 }
 
-// wanted gives the arguments of lazy.js: four for each of the built-ins that the
+// wanted returns the arguments of lazy.js: four for each of the built-ins that the
 // code may use.
 func (in *installer) wanted(code string) []any {
 	var list []any

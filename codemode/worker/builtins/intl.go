@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// zone gives [offset in seconds, abbreviation, name] of a time zone at a time in
+// zone returns [offset in seconds, abbreviation, name] of a time zone at a time in
 // Unix milliseconds, or throws a RangeError.
 func (in *installer) zone(c goja.FunctionCall) goja.Value {
 	name := c.Argument(0).String()

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// binary gives the bytes of a string of units up to U+00FF.
+// binary returns the bytes of a string of units up to U+00FF.
 func binary(v goja.Value) ([]byte, bool) {
 	s := v.ToString().(goja.String)
 	out := make([]byte, s.Length())
@@ -53,12 +53,12 @@ func (in *installer) btoa(c goja.FunctionCall) goja.Value {
 	return in.vm.ToValue(base64.StdEncoding.EncodeToString(raw))
 }
 
-// encode gives the UTF-8 of a string as an ArrayBuffer.
+// encode returns the UTF-8 of a string as an ArrayBuffer.
 func (in *installer) encode(c goja.FunctionCall) goja.Value {
 	return in.vm.ToValue(in.vm.NewArrayBuffer([]byte(strings.ToValidUTF8(c.Argument(0).String(), "\ufffd"))))
 }
 
-// decode gives [text, rest] of an ArrayBuffer with UTF-8: text is null where the
+// decode returns [text, rest] of an ArrayBuffer with UTF-8: text is null where the
 // bytes are wrong and that is fatal, rest what begins a character that more bytes
 // would end.
 func (in *installer) decode(c goja.FunctionCall) goja.Value {

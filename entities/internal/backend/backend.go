@@ -181,7 +181,7 @@ type Tx interface {
 	Commit(ctx context.Context) error
 	Rollback(ctx context.Context) error
 	Ended() bool
-	// Driver gives ent this transaction.
+	// Driver returns a driver of ent over this transaction.
 	Driver() *TxDriver
 	// With carries the transaction in a context, so that the set's base client joins
 	// it instead of waiting for it.

@@ -21,7 +21,7 @@ type TxDriver struct {
 
 var _ dialect.Driver = (*TxDriver)(nil)
 
-// NewTxDriver gives ent a transaction, in ent's name of a dialect.
+// NewTxDriver returns a driver over a transaction, under ent's name of the dialect.
 func NewTxDriver(dialect string, t Tx) *TxDriver {
 	return &TxDriver{Driver: entsql.NewDriver(dialect, entsql.Conn{ExecQuerier: t}), tx: t}
 }
@@ -171,7 +171,7 @@ type ownTxRows struct {
 
 func (c ownTxRows) Close() error { return errors.Join(c.ColumnScanner.Close(), c.tx.Commit()) }
 
-// Nested gives ent a savepoint of a transaction in the place of a transaction.
+// Nested returns a driver whose transactions are savepoints of a transaction.
 func Nested(ctx context.Context, t Tx) (dialect.Tx, error) {
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {

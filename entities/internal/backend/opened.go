@@ -124,7 +124,7 @@ func (o *Opened) dropFailed(set string, e *opened) {
 	}
 }
 
-// release gives a use back, and closes what was idle the longest when too many sets
+// release ends a use, and closes what was idle the longest when too many sets
 // are open.
 func (o *Opened) release(e *opened) {
 	o.mu.Lock()

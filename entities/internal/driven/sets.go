@@ -20,7 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Open gives the driver of a set. It is called once for each set, at its first
+// Open returns the driver of a set. It is called once for each set, at its first
 // use; the driver is closed when the app stops. A set that the app does not have
 // ends in an error, best in a fault of the code unknown_set.
 type Open func(ctx context.Context, set string) (dialect.Driver, error)

@@ -104,7 +104,7 @@ func (t *Tx) prepareStatement(ctx context.Context) error {
 	return t.setVariables(ctx)
 }
 
-// setVariables returns the transaction the session variables of a statement's context. They
+// setVariables sets in the transaction the session variables of a statement's context. They
 // hold in a transaction, so a statement with any is not without one.
 func (t *Tx) setVariables(ctx context.Context) error {
 	want, err := backend.Variables(ctx)

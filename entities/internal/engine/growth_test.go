@@ -307,7 +307,7 @@ func TestMigratesByFiles(t *testing.T) {
 	g.with(2, func(*app) {})
 }
 
-// finds tells how many notes a search finds.
+// finds returns how many notes a search finds.
 func (a *app) finds(q string, n int) {
 	a.Helper()
 	require.EqualValues(a, n, a.call("Note.collection", fmt.Sprintf(`{"q":%q}`, q))["totalCount"], q)

@@ -193,7 +193,7 @@ func (t *tx) Write(ctx context.Context) error {
 	return t.bindClient(ctx)
 }
 
-// bindClient gives ent's own code the transaction.
+// bindClient binds ent's client to the transaction.
 func (t *tx) bindClient(ctx context.Context) error {
 	if t.ent != nil {
 		return nil

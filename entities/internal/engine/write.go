@@ -41,7 +41,7 @@ func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace b
 	return e.createWithID(ctx, t, k, m, ifVersion)
 }
 
-// find gives a model without an id the id of the entity that has its unique key, if the
+// find sets the id of a model without one to that of the entity with its unique key, if the
 // caller may read one.
 func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
 	if !m.hasUniqueKey(k) {

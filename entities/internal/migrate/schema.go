@@ -138,7 +138,7 @@ func names(s *schema.Schema) ledger.Tables {
 	return out
 }
 
-// open gives Atlas a connection.
+// open returns a driver of Atlas over a connection.
 func open(drv dialect.Driver) (migrate.Driver, error) {
 	switch drv.Dialect() {
 	case dialect.SQLite:

@@ -327,7 +327,7 @@ func (c *conversation) rollback(ctx context.Context) {
 	c.end()
 }
 
-// end gives the connection back.
+// end returns the connection to the pool.
 func (c *conversation) end() {
 	if c.conn != nil {
 		if c.status() != outside {

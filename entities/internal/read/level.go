@@ -86,7 +86,7 @@ const rowBytes = 160
 // size is how many bytes the rows of a relation take in memory.
 func (l *level) size() int { return len(l.buf) + len(l.rows)*rowBytes }
 
-// release gives the reader's memory back. Nothing of it may be used afterwards.
+// release returns the reader's memory to the pool. Nothing of it may be used afterwards.
 func (r *reader) release() {
 	clear(r.cells)
 	clear(r.refs)
@@ -206,7 +206,7 @@ func putBuffer(b []byte) {
 	}
 }
 
-// release gives the memory of a level and all below it back. Nothing of it may
+// release returns the memory of a level and all below it to the pool. Nothing of it may
 // be used afterwards.
 func (l *level) release() {
 	putBuffer(l.buf)

@@ -62,7 +62,7 @@ func (f *Folder) mustExist(set string) error {
 	return nil
 }
 
-// singleConnDriver gives ent one connection; what it begins takes part in what is open there.
+// singleConnDriver returns a driver over one connection; its transactions join the one that is open there.
 func singleConnDriver(c *sql.Conn) dialect.Driver {
 	return joined{entsql.NewDriver(dialect.SQLite, entsql.Conn{ExecQuerier: inUTC{c}})}
 }

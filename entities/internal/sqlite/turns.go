@@ -49,7 +49,7 @@ func (t *turns) try() (bool, error) {
 	return t.turn.try()
 }
 
-// end gives the turn to the next in line. Nothing happens to who has none.
+// end passes the turn to the next in line. It does nothing for a caller without one.
 func (t *turns) end() { t.turn.leave() }
 
 func (t *turns) close() error { return errors.Join(t.line.close(), t.turn.close()) }

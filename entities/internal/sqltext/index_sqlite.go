@@ -84,7 +84,7 @@ func (x *WordIndex) seen() string {
 	return "coalesce((SELECT max(docid) FROM " + quoted(x.Name()+"_text_docsize") + "),0)"
 }
 
-// index gives FTS4 the texts that it has not seen.
+// index adds to FTS4 the texts that it does not have.
 func (x *WordIndex) index() string {
 	return "INSERT INTO " + quoted(x.Name()+"_text") + " (docid,text) SELECT rowid,text FROM " + quoted(x.Name()+"_rows") + " WHERE rowid>" + x.seen()
 }

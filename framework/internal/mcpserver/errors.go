@@ -44,7 +44,7 @@ func (s *Server) redactError(e *rpcError) *rpcError {
 	return &rpcError{Code: e.Code, Message: message, Data: json.RawMessage(data), wanted: e.wanted}
 }
 
-// fromLibrary returns an error of the MCP library a fault code. What the library
+// fromLibrary returns an error of the MCP library with a fault code. What the library
 // put into data stays.
 func fromLibrary(d mcp.JSONRPCErrorDetails) *rpcError {
 	code := fault.Internal

@@ -94,7 +94,7 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	return h
 }
 
-// RightsChanged tells open clients that their lists may have changed, since callers
+// RightsChanged notifies open clients that their lists may have changed, since callers
 // have other rights now. It does not block.
 func (h *HTTP) RightsChanged() { h.server.CatalogChanged() }
 

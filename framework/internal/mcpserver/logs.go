@@ -47,7 +47,7 @@ func severityName(l slog.Level) string {
 	return name
 }
 
-// logs tells a client what handlers of one call say, from the level on that it
+// logs sends a client what handlers of one call say, from the level on that it
 // asked for, and never after close. A client that asked for none hears none.
 type logs struct {
 	least  slog.Level

@@ -12,7 +12,7 @@ import (
 // progressEvery is the shortest time between two notifications of one call.
 const progressEvery = 100 * time.Millisecond
 
-// progress tells a client how far a call is, at most every progressEvery, with
+// progress reports to a client how far a call is, at most every progressEvery, with
 // values that only grow, and never after close. What comes too soon is kept, and
 // the newest of it is sent when its time has come, or before the answer: a client
 // that shows progress is to see the last step.
@@ -80,7 +80,7 @@ func (p *progress) report(done, total float64, message string) {
 // aliveStep is by how much the value grows where nothing but time has passed.
 const aliveStep = 1e-6
 
-// alive tells a client that the call goes on although nothing is further than before.
+// alive reports to a client that the call is still running although it has not advanced.
 func (p *progress) alive(message string) {
 	if p == nil {
 		return

@@ -159,7 +159,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// CatalogChanged tells open sessions that the lists of tools and resources may
+// CatalogChanged notifies open sessions that the lists of tools and resources may
 // have changed. It does not block.
 func (s *Server) CatalogChanged() {
 	s.mu.Lock()

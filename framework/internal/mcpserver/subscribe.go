@@ -85,7 +85,7 @@ func (s *session) closeSubscriptions() {
 	}
 }
 
-// notifyListsChanged tells the client: an older one once it is ready, a modern one
+// notifyListsChanged notifies the client that lists have changed: an older one once it is ready, a modern one
 // where it asked for it.
 func (s *session) notifyListsChanged() {
 	s.mu.Lock()
@@ -116,7 +116,7 @@ func (s *session) notifyListsChanged() {
 	}
 }
 
-// notifyUpdated tells that resources may have changed: all of them are made from the
+// notifyUpdated notifies the client that resources may have changed: all of them are made from the
 // catalog.
 func (s *session) notifyUpdated(sub *subscription, uris []string) {
 	for _, uri := range uris {

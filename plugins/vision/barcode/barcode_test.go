@@ -20,7 +20,7 @@ func detect(t *testing.T, g *Gray) []Detection {
 	return found
 }
 
-// values gives "format value" of what was found, in order.
+// values returns "format value" of what was found, in order.
 func values(found []Detection) []string {
 	out := []string{}
 	for _, d := range found {
