@@ -59,7 +59,7 @@ func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
 		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
 	if repeatsEffect(op) {
 		f.Retry = fault.Never
-		f.WithHint("It may have taken effect: check outside before calling again.")
+		f = f.WithHint("It may have taken effect: check outside before calling again.")
 	}
 	return f
 }

@@ -64,7 +64,7 @@ func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 		WithHint("Try again; if it keeps failing, see the log of the plugin %s, and report it to its author.", p.name)
 	if repeatsEffect(op) {
 		f.Retry = fault.Never
-		f.WithHint("The call may have taken effect: check outside before calling again. See the log of the plugin %s, and report it to its author.", p.name)
+		f = f.WithHint("The call may have taken effect: check outside before calling again. See the log of the plugin %s, and report it to its author.", p.name)
 	}
 	return f
 }

@@ -107,35 +107,40 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.Code == f.Code
 }
 
-// WithHint replaces the hint.
+// WithHint returns a copy with another hint.
 func (f *Fault) WithHint(format string, args ...any) *Fault {
-	f.Hint = fmt.Sprintf(format, args...)
-	return f
+	c := *f
+	c.Hint = fmt.Sprintf(format, args...)
+	return &c
 }
 
-// WithRetry replaces the retry class, where one fault of a code is of another kind than
+// WithRetry returns a copy of another retry class, where one fault of a code is of another kind than
 // most. The hint has to agree with it.
 func (f *Fault) WithRetry(r Retry) *Fault {
-	f.Retry = r
-	return f
+	c := *f
+	c.Retry = r
+	return &c
 }
 
-// WithPath sets the JSON Pointer of what is wrong.
+// WithPath returns a copy with the JSON Pointer of what is wrong.
 func (f *Fault) WithPath(path string) *Fault {
-	f.Path = path
-	return f
+	c := *f
+	c.Path = path
+	return &c
 }
 
-// WithDetails sets the details: []Detail, or an object.
+// WithDetails returns a copy with details: []Detail, or an object.
 func (f *Fault) WithDetails(d any) *Fault {
-	f.Details = d
-	return f
+	c := *f
+	c.Details = d
+	return &c
 }
 
-// Because keeps the cause for logs.
+// Because returns a copy that keeps the cause for logs.
 func (f *Fault) Because(err error) *Fault {
-	f.cause = err
-	return f
+	c := *f
+	c.cause = err
+	return &c
 }
 
 // EndsRun reports whether the fault is a quota or limit that ends a run even when

@@ -152,3 +152,16 @@ func TestInvalidIsBounded(t *testing.T) {
 	require.Len(t, fault.Invalid(details[:fault.MaxDetails]...).Details, fault.MaxDetails)
 	require.Contains(t, fault.Invalid(make([]fault.Detail, fault.MaxFound)...).Message, "at least 10000 problems: ")
 }
+
+// A fault may be shared: what is added to it for one caller must not reach the others.
+func TestAdditionsLeaveTheFaultAlone(t *testing.T) {
+	shared := fault.New(fault.NotFound, "gone")
+	before := *shared
+	changed := shared.WithHint("look %s", "there").WithPath("/id").WithRetry(fault.Safe).WithDetails(map[string]any{"a": 1}).Because(errors.New("why"))
+	require.Equal(t, before, *shared)
+	require.NoError(t, errors.Unwrap(shared))
+	require.Equal(t, "look there", changed.Hint)
+	require.Equal(t, "/id", changed.Path)
+	require.Equal(t, fault.Safe, changed.Retry)
+	require.EqualError(t, errors.Unwrap(changed), "why")
+}

@@ -64,7 +64,7 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 		WithHint("This is a defect in %s: report it to its author.", name).WithDetails(details)
 	f.Retry = fault.Never
 	if op.Effects.Outside && !op.Effects.ReadOnly {
-		f.WithHint("This is a defect in %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
+		f = f.WithHint("This is a defect in %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
 	}
 	if _, known := e.blamed.LoadOrStore(op.ID, true); !known {
 		e.opts.Log.ErrorContext(ctx, "the output of an operation does not match its schema", "operation", op.ID.String(), "run", c.Run(), "problems", problems)

@@ -180,7 +180,7 @@ func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
 	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
 		f.Retry = fault.Never
-		f.WithHint("It may have taken effect: check outside before calling again.")
+		f = f.WithHint("It may have taken effect: check outside before calling again.")
 	}
 	return f
 }
