@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/typegen"
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/typegen"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/validate"
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"

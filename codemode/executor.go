@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/sandbox"
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/sandbox"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// sandboxed makes the executor of production: confined processes, each of one caller.
-// Under koantest it runs scripts in the test's own process.
-func sandboxed(l Limits) (wire.Executor, error) {
-	if l.Testing {
+// newExecutor returns the executor of production: confined processes, each of one
+// caller. Under koantest it runs scripts in the test's own process.
+func newExecutor(l limits) (wire.Executor, error) {
+	if l.testing {
 		return sandbox.NewInProcess(), nil
 	}
-	return sandbox.New(sandbox.Options{Require: l.Require, MaxWorkers: l.MaxWorkers, QueueMax: l.QueueMax, Fresh: l.Fresh, Log: l.Log})
+	return sandbox.New(sandbox.Options{Require: l.require, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, Log: l.log})
 }
 
 // What an executor may be able to do besides running scripts.

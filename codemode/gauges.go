@@ -1,7 +1,7 @@
 package codemode
 
 import (
-	"github.com/koan-go/koan/codemode/sandbox"
+	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/framework/catalog"
 )
 

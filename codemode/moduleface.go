@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/typegen"
-	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/typegen"
+	"github.com/koan-go/koan/codemode/internal/validate"
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"

@@ -8,33 +8,20 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/typegen"
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/typegen"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Options configure Provide. The zero value is right for apps.
-type Options struct {
-	// Executor makes what runs scripts; nil makes the sandbox's: confined worker
-	// processes, or, under koantest, an executor in the test's own process.
-	Executor func(Limits) (wire.Executor, error)
-}
-
 // Provide returns the provider of code mode: the operations of its faces, and the
 // declarations as documents.
-func Provide(o Options) catalog.Provider {
-	if o.Executor == nil {
-		o.Executor = sandboxed
-	}
-	return &provider{options: o}
-}
+func Provide() catalog.Provider { return &provider{} }
 
 type provider struct {
-	options Options
-	now     atomic.Pointer[settings]
-	app     bind.App
+	now atomic.Pointer[settings]
+	app bind.App
 
 	executor wire.Executor
 }
@@ -65,9 +52,9 @@ func (p *provider) Start(_ context.Context, host catalog.Host) error {
 	if !config.enabled {
 		return nil
 	}
-	config.limits.Testing = host.Testing()
-	config.limits.Log = host.Log()
-	executor, err := p.options.Executor(config.limits)
+	config.limits.testing = host.Testing()
+	config.limits.log = host.Log()
+	executor, err := newExecutor(config.limits)
 	if err != nil {
 		return fmt.Errorf("codemode: %w", err)
 	}
@@ -83,7 +70,7 @@ func (p *provider) config() *settings { return p.now.Load() }
 func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
 	last := p.config().limits
-	config.limits.Testing, config.limits.Log = last.Testing, last.Log
+	config.limits.testing, config.limits.log = last.testing, last.log
 	return func() { p.now.Store(&config) }, nil
 }
 
@@ -191,7 +178,7 @@ func (p *provider) Warm(ctx context.Context) {
 	}
 	go func() {
 		if err := w.Warm(ctx); err != nil && ctx.Err() == nil {
-			p.config().limits.Log.DebugContext(ctx, "no worker was started ahead", "error", err)
+			p.config().limits.log.DebugContext(ctx, "no worker was started ahead", "error", err)
 		}
 	}()
 }

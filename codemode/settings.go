@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/koan-go/koan/codemode/sandbox"
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/sandbox"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -74,19 +74,19 @@ func declared() []catalog.Setting {
 	}
 }
 
-// Limits are what an executor is made with.
-type Limits struct {
+// limits are what an executor is made with.
+type limits struct {
 	wire.Limits
-	// Require are the layers of isolation that there must be.
-	Require []string
-	// MaxWorkers and QueueMax bound the scripts that run at once, and those of one
+	// require are the layers of isolation that there must be.
+	require []string
+	// maxWorkers and queueMax bound the scripts that run at once, and those of one
 	// caller that wait. 0 is the executor's own.
-	MaxWorkers, QueueMax int
-	// Fresh wants a process for every script.
-	Fresh bool
-	// Testing wants an executor in this process, for koantest.
-	Testing bool
-	Log     *slog.Logger
+	maxWorkers, queueMax int
+	// fresh wants a process for every script.
+	fresh bool
+	// testing wants an executor in this process, for koantest.
+	testing bool
+	log     *slog.Logger
 }
 
 // settings is the checked configuration.
@@ -99,7 +99,7 @@ type settings struct {
 	inlineTypes   int
 	wall          time.Duration
 	maxCodeLength int
-	limits        Limits
+	limits        limits
 }
 
 func read(v catalog.Values) settings {
@@ -107,13 +107,13 @@ func read(v catalog.Values) settings {
 		enabled: v.Bool(keyEnabled), runtime: v.String(keyRuntime), faces: v.Strings(keyFaces),
 		maxCalls: v.Int(keyMaxSDKCalls), requireAnswer: v.Bool(keyRequireAnswer), inlineTypes: v.Int(keyInlineTypes),
 		wall: time.Duration(v.Int(keyTimeout)) * time.Millisecond, maxCodeLength: v.Int(keyMaxCodeLength),
-		limits: Limits{Limits: wire.Limits{
+		limits: limits{Limits: wire.Limits{
 			CPUMs: v.Int(keyCPU), MemoryBytes: int64(v.Int(keyMemory)) << 20, MaxRecursion: v.Int(keyMaxRecursion),
 			MaxLogEntries: v.Int(keyMaxLogEntries), MaxLogBytes: v.Int(keyMaxLogBytes),
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: v.Int(keyMaxCall),
 			MaxLogMessageBytes: v.Int(keyMaxLogMessage), MaxStackFrames: v.Int(keyMaxFrames),
 			MaxParallelCalls: v.Int(keyMaxParallel),
-		}, Require: v.Strings(keyRequire), MaxWorkers: v.Int(keyMaxWorkers), QueueMax: v.Int(keyQueueMax), Fresh: v.Bool(keyFresh)},
+		}, require: v.Strings(keyRequire), maxWorkers: v.Int(keyMaxWorkers), queueMax: v.Int(keyQueueMax), fresh: v.Bool(keyFresh)},
 	}
 }
 

@@ -106,7 +106,7 @@ func (a App) assemble() App {
 	}
 	a.parts = append(a.parts, a.Providers...)
 	if !named("codemode") {
-		a.parts = append(a.parts, codemode.Provide(codemode.Options{}))
+		a.parts = append(a.parts, codemode.Provide())
 	}
 	return a
 }

@@ -1,25 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/koan-go/koan/codemode"
-	"github.com/koan-go/koan/codemode/sandbox"
-	"github.com/koan-go/koan/codemode/wire"
-	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
 )
-
-// workerVariable names the worker binary that confined scripts run in; without it
-// they run in this executable, started again. Both must carry the same stamp
-// (Makefile, bench).
-const workerVariable = "KOAN_BENCH_WORKER"
 
 const (
 	reading = `for (let i = 0; i < SDK.args.calls; i++) SDK.Entities.Recipe.getById(SDK.args.id); 1`
@@ -45,13 +34,12 @@ export default await Promise.resolve([...groups.keys()]);
 // reads a page of them. Each is a ratio to
 // the same script with the same calls where it runs in the app's own process.
 //
-// A script runs in its caller's worker, and nothing else runs: the pool is filled and
-// what was ended is reaped outside of what is timed. rested-ms is the same
+// A script runs in its caller's worker, and nothing else runs. rested-ms is the same
 // script after 20 ms in which the machine had nothing to do: its caches are cold
 // then and its cores asleep.
 func BenchmarkScript(b *testing.B) {
-	confined, box := withWorkers()
-	own, raw := koantest.New(b, confined), koantest.New(b, app())
+	quiet := koantest.Setting{Key: "journal.enabled", Value: "false"}
+	own, raw := koantest.NewConfined(b, app(), quiet), koantest.New(b, app(), quiet)
 	ids := map[*koantest.Kit]string{}
 	for _, k := range []*koantest.Kit{own, raw} {
 		var id string
@@ -73,9 +61,6 @@ func BenchmarkScript(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			scripts := 0
 			timed := func(k *koantest.Kit, rest time.Duration) time.Duration {
-				if err := (*box).Warm(context.Background()); err != nil {
-					b.Fatal(err)
-				}
 				time.Sleep(rest)
 				code := c.code
 				if scripts++; c.fresh {
@@ -115,20 +100,3 @@ func median(d []time.Duration) time.Duration {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// withWorkers is the app whose scripts run in confined workers, and their sandbox,
-// once the app has started.
-func withWorkers() (framework.App, **sandbox.Sandbox) {
-	box := new(*sandbox.Sandbox)
-	confined := app()
-	for i, p := range confined.Providers {
-		if p.Name() == "codemode" {
-			confined.Providers[i] = codemode.Provide(codemode.Options{Executor: func(codemode.Limits) (wire.Executor, error) {
-				var err error
-				*box, err = sandbox.New(sandbox.Options{Program: os.Getenv(workerVariable)})
-				return *box, err
-			}})
-		}
-	}
-	return confined, box
-}

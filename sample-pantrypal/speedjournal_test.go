@@ -1,16 +1,18 @@
 package main
 
 import (
-	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/koan-go/koan/codemode/sandbox"
-	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/koantest"
 )
 
@@ -18,7 +20,7 @@ const (
 	// journalRounds is how often each app has its turn, and journalTurn how many runs
 	// that is: some, because what is written is written for several runs at once.
 	journalRounds, journalTurn = 16, 20
-	// settled is when what a run left behind has been done: its worker is reaped.
+	// settled is when what a run left behind has been done.
 	settled = 20 * time.Millisecond
 	// written is when all that is kept of the runs before is in the database.
 	written = 1100 * time.Millisecond
@@ -133,15 +135,11 @@ func spread(b *testing.B, unit string, rounds [][]turn, figure func([][]turn) fl
 // kept is an app that runs scripts in workers.
 type kept struct {
 	kit    *koantest.Kit
-	box    **sandbox.Sandbox
 	recipe string
 }
 
 func startKept(b *testing.B, settings ...koantest.Setting) *kept {
-	var confined framework.App
-	k := &kept{}
-	confined, k.box = withWorkers()
-	k.kit = koantest.New(b, confined, settings...)
+	k := &kept{kit: koantest.NewConfined(b, app(), settings...)}
 	k.kit.Run(`SDK.Entities.Recipe.collection({ pageSize: 1 }).items[0].id`, koantest.Input{}).ResultInto(&k.recipe)
 	return k
 }
@@ -149,27 +147,41 @@ func startKept(b *testing.B, settings ...koantest.Setting) *kept {
 // turn runs the script some times, and waits until nothing is left to write.
 func (k *kept) turn(b *testing.B) (t turn) {
 	runtime.GC() // what the one before left is not in this turn
-	host, workers := computing(syscall.RUSAGE_SELF), computing(syscall.RUSAGE_CHILDREN)
+	host, workers := computing(syscall.RUSAGE_SELF), workersCPU(b)
 	for range journalTurn {
-		if err := (*k.box).Warm(context.Background()); err != nil {
-			b.Fatal(err)
-		}
 		time.Sleep(settled)
 		began := time.Now()
 		k.kit.Run(reading, koantest.Input{Args: map[string]any{"calls": 10, "id": k.recipe}})
 		t.runs = append(t.runs, time.Since(began))
 	}
-	if err := (*k.box).Warm(context.Background()); err != nil {
-		b.Fatal(err)
-	}
 	time.Sleep(written)
 	t.host = computing(syscall.RUSAGE_SELF) - host
-	t.all = t.host + computing(syscall.RUSAGE_CHILDREN) - workers
+	t.all = t.host + workersCPU(b) - workers
 	return t
 }
 
-// computing is the computing time of this process, or of the workers that it has
-// seen the end of.
+// workersCPU is the computing time of the workers, those that live and those that
+// have ended.
+func workersCPU(b *testing.B) time.Duration {
+	total := computing(syscall.RUSAGE_CHILDREN)
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, stat := range stats {
+		raw, _ := os.ReadFile(stat) // of a process that ended in between there is nothing
+		_, rest, _ := strings.Cut(string(raw), ") ")
+		if fields := strings.Fields(rest); len(fields) < 2 || fields[1] != strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		used, _ := worker.ProcessCPU(pid)
+		total += used
+	}
+	return total
+}
+
+// computing is the computing time of this process, or of its children that have ended.
 func computing(who int) time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(who, &r)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/internal/validate"
 	"github.com/koan-go/koan/framework/fault"
 )
 

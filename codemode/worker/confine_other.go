@@ -8,7 +8,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
 // Outside of Linux a worker is a process of its own with an empty environment,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/wire"
-	"github.com/koan-go/koan/codemode/worker/builtins"
+	"github.com/koan-go/koan/codemode/internal/builtins"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/koan-go/koan/codemode/validate"
+	"github.com/koan-go/koan/codemode/internal/validate"
 	"github.com/koan-go/koan/framework/fault"
 )
 

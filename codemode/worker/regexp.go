@@ -6,7 +6,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/script/pattern"
+	"github.com/koan-go/koan/codemode/internal/script/pattern"
 )
 
 // maxPatterns bounds how many rewritten patterns are shown as they were written.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/koan-go/koan/codemode/wire"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/internal/script"
 )
 
 func TestUserLines(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/script"
+	"github.com/koan-go/koan/codemode/internal/script"
 )
 
 // trail remembers where values were thrown that keep no stack themselves: what is

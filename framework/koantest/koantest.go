@@ -1,6 +1,6 @@
 // Package koantest puts an app's scripts under test: each test gets the app with
 // fresh stores, copied from a migrated template, and an executor in its own
-// process over the same bindings that workers have.
+// process over the same bindings that workers have, or real workers.
 //
 // What belongs here: what authors of apps and plugins need in their own tests.
 // What must never: anything that an app links outside of tests.
@@ -39,6 +39,19 @@ type Setting struct{ Key, Value string }
 // test binary it panics.
 func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	tb.Helper()
+	return start(tb, app, true, settings)
+}
+
+// NewConfined is New, but scripts run as in production, in confined worker processes:
+// for tests of limits and for measurements. A test binary is its own worker. The app
+// keeps a journal too, unless settings say otherwise.
+func NewConfined(tb testing.TB, app framework.App, settings ...Setting) *Kit {
+	tb.Helper()
+	return start(tb, app, false, settings)
+}
+
+func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting) *Kit {
+	tb.Helper()
 	if !testing.Testing() {
 		panic("koantest: only tests may use it")
 	}
@@ -53,7 +66,7 @@ func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 		flags[s.Key] = s.Value
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
-		Config: config.Source{Flags: flags}, Testing: true, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Config: config.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		tb.Fatalf("koantest: %s does not start: %v", app.Name, err)

@@ -128,14 +128,14 @@ var public = map[string]string{
 	"framework/run": "hooks of apps (AfterCommit), providers", "framework/ask": "operations that ask", "framework/patience": "providers",
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
+	"codemode": "package framework", "codemode/worker": "programs that are workers",
 	"plugins": "package framework", "plugins/kit": "plugins",
 }
 
-// Not codemode yet: tests of other wings and benchmarks open its rooms.
 func TestTheRestIsInternal(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
-		wing := under(s.pkg, "framework") || under(s.pkg, "entities") || under(s.pkg, "plugins") && !under(s.pkg, "plugins/vision")
+		wing := under(s.pkg, "framework") || under(s.pkg, "entities") || under(s.pkg, "codemode") || under(s.pkg, "plugins") && !under(s.pkg, "plugins/vision")
 		if !wing || s.test || strings.Contains(s.pkg, "/internal/") {
 			continue
 		}
@@ -222,7 +222,7 @@ func TestAnnotationsAreALeaf(t *testing.T) {
 func TestTheWorkerIsLight(t *testing.T) {
 	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
-		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/script") || under(s.pkg, "codemode/validate") || under(s.pkg, "codemode/wire")) {
+		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/builtins") || under(s.pkg, "codemode/internal/script") || under(s.pkg, "codemode/internal/validate") || under(s.pkg, "codemode/internal/wire")) {
 			continue
 		}
 		for _, i := range s.imports {

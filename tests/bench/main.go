@@ -103,7 +103,7 @@ var suites = []suite{
 		{"Script/ModuleAgain", "PantryPal: the same module again (goal: 3,000 µs)", "the same in its process", "ratio", ""},
 		{"Script/ModulePageNew", "PantryPal: new module in TypeScript that reads a page of 20, in its caller's worker", "the same in its process", "ratio", ""},
 	}},
-	{"./codemode/sandbox", "Throughput|Flood|Script", []row{
+	{"./codemode/internal/sandbox", "Throughput|Flood|Script", []row{
 		{"Throughput", "trivial scripts per second, back to back, as many at once as cores", "", "scripts/s", "1000"},
 		{"Flood", "p99 of a caller's script under another's flood", "the same on an idle machine", "ratio", "10"},
 		{"Script/calls=0/clients=1/fresh=false", "a trivial script, p50 in ms", "", "p50-ms", "0.6"},
@@ -113,10 +113,16 @@ var suites = []suite{
 		{"Script/calls=0/clients=1/fresh=true", "a trivial script in a process of its own, p50 in ms", "", "p50-ms", "4"},
 		{"Script/calls=0/clients=1/fresh=true", "CPU of that, in ms", "", "cpu-ms", "8"},
 	}},
-	{"./codemode/sandbox", "Parallel", []row{
+	{"./codemode/internal/sandbox", "Start", []row{
+		{"Start/koan-worker", "worker of the worker binary: cold start to ready, in ms", "", "start-ms", "15"},
+		{"Start/koan-worker", "worker of the worker binary: private memory, idle, in MB", "", "private-MB", "8"},
+		{"Start/pantrypal", "worker of the full binary: cold start to ready, in ms", "", "start-ms", "15"},
+		{"Start/pantrypal", "worker of the full binary: private memory, idle, in MB", "", "private-MB", "8"},
+	}},
+	{"./codemode/internal/sandbox", "Parallel", []row{
 		{"Parallel", "ten calls of 50 ms in one Promise.all, confined worker, in ms", "", "ms", "60"},
 	}},
-	{"./codemode/typegen", "Declarations", []row{
+	{"./codemode/internal/typegen", "Declarations", []row{
 		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
 	}},
 	{"./framework/catalog", "Search", []row{
@@ -149,18 +155,17 @@ func callRows() []row {
 
 func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
-	app := flag.String("app", "bin/pantrypal", "the app whose start and workers are measured")
-	small := flag.String("worker", "bin/koan-worker", "the worker binary beside it")
+	app := flag.String("app", "bin/pantrypal", "the app whose start is measured; the worker binary stands beside it")
 	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"processes\" and \"hundred\" (the app of 100 entities) stand alone")
 	cold := flag.Bool("cold", false, "build the app of 100 entities with an empty cache, too")
 	flag.Parse()
-	if err := run(*time, *app, *small, *only, *cold); err != nil {
+	if err := run(*time, *app, *only, *cold); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(benchtime, app, small, only string, cold bool) error {
+func run(benchtime, app, only string, cold bool) error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "what\tµs/op\traw µs\tratio\tgoal\tagainst")
 	for _, s := range suites {
@@ -168,7 +173,7 @@ func run(benchtime, app, small, only string, cold bool) error {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "measuring %s ...\n", s.pkg)
-		figures, err := measure(s, benchtime, small)
+		figures, err := measure(s, benchtime, app)
 		if err != nil {
 			return err
 		}
@@ -188,7 +193,7 @@ func run(benchtime, app, small, only string, cold bool) error {
 	var whole []figure
 	if only == "" || only == "processes" {
 		fmt.Fprintln(os.Stderr, "measuring processes ...")
-		of, err := processes(app, small)
+		of, err := processes(app)
 		if err != nil {
 			return err
 		}
@@ -245,20 +250,25 @@ func stampFlag() string {
 	return "-ldflags=-X=github.com/koan-go/koan/codemode/worker.stamp=" + build[strings.LastIndex(build, " ")+1:]
 }
 
-// measure runs a suite and reads its figures.
-func measure(s suite, benchtime, small string) (map[string]figures, error) {
-	args := []string{"test", "-run", "^$", "-bench", s.bench, "-benchtime", benchtime, s.pkg}
-	cmd := exec.Command("go", args...)
-	if worker.Stamped() {
-		path, err := filepath.Abs(small)
-		if err != nil {
-			return nil, err
-		}
-		cmd.Args = append(cmd.Args, stampFlag())
-		cmd.Env = append(os.Environ(), "KOAN_BENCH_WORKER="+path)
+// measure runs a suite and reads its figures. Its test binary stands beside the app
+// and the worker binary, as an app does, and is of the same build.
+func measure(s suite, benchtime, app string) (map[string]figures, error) {
+	binary, err := filepath.Abs(filepath.Join(filepath.Dir(app), "bench.test"))
+	if err != nil {
+		return nil, err
 	}
+	build := exec.Command("go", "test", "-c", "-o", binary)
+	if worker.Stamped() {
+		build.Args = append(build.Args, stampFlag())
+	}
+	build.Args = append(build.Args, s.pkg)
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", s.pkg, err, text)
+	}
+	defer os.Remove(binary)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd := exec.Command(binary, "-test.run", "^$", "-test.bench", s.bench, "-test.benchtime", benchtime)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.pkg, &out, &out
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", s.pkg, err, out.String())
 	}

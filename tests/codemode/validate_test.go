@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/validate"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"
 )
@@ -14,23 +13,23 @@ import (
 func TestValidateChecksArguments(t *testing.T) {
 	k := koantest.New(t, fixture.App())
 	for name, tt := range map[string]struct{ code, diagnostic, path, says string }{
-		"unknown enum value in a filter": {`SDK.Entities.Todo.collection({filter: {priority: "urgent"}})`, validate.InvalidArgument, "/filter/priority", "low"},
-		"unknown enum value in a model":  {`SDK.Entities.Todo.upsert({title: "x", priority: "urgent"})`, validate.InvalidArgument, "/model/priority", "low"},
-		"wrong type in a filter":         {`SDK.Entities.Todo.count({effort: {$gt: "much"}})`, validate.InvalidArgument, "/filter/effort/$gt", "number"},
-		"wrong type in a model":          {`SDK.Entities.Todo.upsert({title: 5})`, validate.InvalidArgument, "/model/title", "string"},
-		"page too long":                  {`SDK.Entities.Todo.collection({pageSize: 500})`, validate.InvalidArgument, "/pageSize", "from 1 to 200"},
-		"page too long, by a method":     {`SDK.Entities.Todo.firstPage(500)`, validate.InvalidArgument, "/pageSize", "from 1 to 200"},
-		"no id":                          {`SDK.Entities.Todo.getById()`, validate.InvalidArgument, "/id", "getById(id,"},
-		"no changes":                     {`SDK.Entities.Todo.patch("1")`, validate.InvalidArgument, "/changes", "patch(id, changes,"},
-		"no required field":              {`SDK.Entities.Todo.upsert({})`, validate.InvalidArgument, "/model/title", "required"},
-		"filter as text":                 {`SDK.Entities.Todo.count("title = 'x'", {})`, validate.InvalidArgument, "/filter", "object"},
-		"filter as text, as an option":   {`SDK.Entities.Todo.collection({filter: "title = 'x'"})`, validate.InvalidArgument, "/filter", "object"},
-		"literal behind a name":          {"const filter = {priority: 'urgent'};\nSDK.Entities.Todo.collection({filter})", validate.InvalidArgument, "/filter/priority", "low"},
-		"beside what the run computes":   {`SDK.Entities.Todo.collection({filter: {priority: "urgent", title: SDK.args.title}})`, validate.InvalidArgument, "/filter/priority", "low"},
-		"through a module":               {"import { todo_collection } from '@codemode/servers/koan';\nawait todo_collection({pageSize: 500})", validate.InvalidArgument, "/pageSize", "from 1 to 200"},
-		"undeclared global":              {`Koan.Entities.Todo.collection()`, validate.UnknownGlobal, "", "SDK.Entities"},
-		"undeclared name":                {`const a = totl + 1`, validate.UnknownGlobal, "", "totl"},
-		"global of another runtime":      {`eval("1")`, validate.ForbiddenGlobal, "", "write the code itself"},
+		"unknown enum value in a filter": {`SDK.Entities.Todo.collection({filter: {priority: "urgent"}})`, "invalid_argument", "/filter/priority", "low"},
+		"unknown enum value in a model":  {`SDK.Entities.Todo.upsert({title: "x", priority: "urgent"})`, "invalid_argument", "/model/priority", "low"},
+		"wrong type in a filter":         {`SDK.Entities.Todo.count({effort: {$gt: "much"}})`, "invalid_argument", "/filter/effort/$gt", "number"},
+		"wrong type in a model":          {`SDK.Entities.Todo.upsert({title: 5})`, "invalid_argument", "/model/title", "string"},
+		"page too long":                  {`SDK.Entities.Todo.collection({pageSize: 500})`, "invalid_argument", "/pageSize", "from 1 to 200"},
+		"page too long, by a method":     {`SDK.Entities.Todo.firstPage(500)`, "invalid_argument", "/pageSize", "from 1 to 200"},
+		"no id":                          {`SDK.Entities.Todo.getById()`, "invalid_argument", "/id", "getById(id,"},
+		"no changes":                     {`SDK.Entities.Todo.patch("1")`, "invalid_argument", "/changes", "patch(id, changes,"},
+		"no required field":              {`SDK.Entities.Todo.upsert({})`, "invalid_argument", "/model/title", "required"},
+		"filter as text":                 {`SDK.Entities.Todo.count("title = 'x'", {})`, "invalid_argument", "/filter", "object"},
+		"filter as text, as an option":   {`SDK.Entities.Todo.collection({filter: "title = 'x'"})`, "invalid_argument", "/filter", "object"},
+		"literal behind a name":          {"const filter = {priority: 'urgent'};\nSDK.Entities.Todo.collection({filter})", "invalid_argument", "/filter/priority", "low"},
+		"beside what the run computes":   {`SDK.Entities.Todo.collection({filter: {priority: "urgent", title: SDK.args.title}})`, "invalid_argument", "/filter/priority", "low"},
+		"through a module":               {"import { todo_collection } from '@codemode/servers/koan';\nawait todo_collection({pageSize: 500})", "invalid_argument", "/pageSize", "from 1 to 200"},
+		"undeclared global":              {`Koan.Entities.Todo.collection()`, "unknown_global", "", "SDK.Entities"},
+		"undeclared name":                {`const a = totl + 1`, "unknown_global", "", "totl"},
+		"global of another runtime":      {`eval("1")`, "forbidden_global", "", "write the code itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := validated(t, k, tt.code)

@@ -24,7 +24,7 @@ const (
 // plus 250 ms, the next script runs as if nothing had happened, and no process is
 // left over.
 func TestHostileScripts(t *testing.T) {
-	files, err := filepath.Glob("../../codemode/sandbox/testdata/hostile/*.js")
+	files, err := filepath.Glob("../../codemode/internal/sandbox/testdata/hostile/*.js")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 44)
 	p := newApp(t).serve("--sandbox.cpuMs", hostileCPU, "--sandbox.timeoutMs", "2000")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -45,8 +44,7 @@ func TestAnnotationsAreSeen(t *testing.T) {
 	id, _ := catalog.ParseID("koan::Badge.collection")
 	require.Contains(t, admin.view.Snapshot().Operation(id).Summary, "What opens the doors.")
 
-	types, ok := typegen.Entity(admin.view, "Badge")
-	require.True(t, ok)
+	types := admin.types("Badge")
 	for _, want := range []string{
 		"What opens the doors.", "Printed on it (", "at least 3 characters", "at most 8 characters", "pattern ^[A-Z]-[0-9]+$", "min 0, max 9", "min 0.5",
 		`such as "A-17"`, "read-only, default", "only at creation", `type BadgeSet = "default" | ` + "`branch-${string}`", "interface BadgeInput", "pin",
@@ -180,7 +178,7 @@ func TestSetsOfOthersAreUnknown(t *testing.T) {
 	}
 	a.call("Badge.count", `{"set":"branch-a"}`)
 	require.Equal(t, []string{"branch-a"}, a.view.Resource("Badge").Sets)
-	types, _ := typegen.Entity(a.view, "Badge")
+	types := a.types("Badge")
 	require.Contains(t, types, `type BadgeSet = "branch-a"`)
 	require.NotContains(t, types, "branch-b")
 }

@@ -9,8 +9,6 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/entities/descriptor"
 	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
@@ -74,13 +72,14 @@ func TestFaultsNameOnlyWhatTheirCallerKnows(t *testing.T) {
 	f := fault.From(func() error { _, err := known.tool("Label.upsert", `{"model":{"name":"taken"}}`); return err }())
 	require.Contains(t, f.Message, "another Person already has this email", "others are told")
 
-	types := typegen.Declarations(a.view)
+	scripts := a.withCodeMode()
+	types := scripts.declarations("")
 	for _, op := range append(a.view.Tools(), a.view.Script()...) {
 		types += op.Summary + string(op.Input) + string(op.Output) + string(op.Example)
 	}
-	types += fmt.Sprint(bind.Bind(a.view))
+	types += scripts.names()
 	require.Empty(t, names.FindAllString(types, -1))
-	require.NotEmpty(t, names.FindAllString(typegen.Declarations(known.view), -1))
+	require.NotEmpty(t, names.FindAllString(known.withCodeMode().declarations(""), -1))
 	for _, query := range []string{"person", "audit", "somebody who does things", ""} {
 		for _, hit := range a.view.Search(query, 100) {
 			require.Empty(t, names.FindAllString(hit.ID(), -1))

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/bind"
-	"github.com/koan-go/koan/codemode/typegen"
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
@@ -138,7 +136,7 @@ func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
 			require.NoError(t, err, "a model that leaves it out leaves it as it is")
 			require.Equal(t, before, free.reads("Todo.collection", `{"with":"all"}`))
 
-			types, _ := typegen.Entity(a.view, "Person")
+			types := a.types("Person")
 			require.Regexp(t, `/\*\* read-only \*/\s+todos\?: `, types)
 			in, err := json.Marshal(a.view.At(catalog.SurfaceTools).Operation(catalog.EntityID("Person", "patch")).Input)
 			require.NoError(t, err)
@@ -255,16 +253,16 @@ func TestEdgesAreAsReadableAsTheirKeys(t *testing.T) {
 				require.NotContains(t, string(out), "assignedUser")
 			}
 			require.Equal(t, []string{"writeOnly"}, writeOnlyOf(t, ann, "assignedUser"))
-			types, _ := typegen.Entity(ann.view, "Todo")
+			types := ann.types("Todo")
 			require.NotContains(t, cutOut(types, "interface Todo ", "    }"), "assignedUser")
 			require.Contains(t, cutOut(types, "interface TodoInput ", "    }"), "assignedUser?: any")
 			require.NotContains(t, cutOut(types, "type TodoRelationship", "\n"), "assignedUser")
-			for _, e := range bind.Bind(ann.view).Entities {
-				require.NotContains(t, e.Edges, "assignedUser")
-				if e.Name == "Person" {
-					require.NotContains(t, e.Edges, "todos")
-				}
+			known := ann.withCodeMode().relationships()
+			for entity, edges := range known {
+				require.NotContains(t, edges, "assignedUser", entity)
 			}
+			require.Contains(t, known, "Person")
+			require.NotContains(t, known["Person"], "todos")
 		})
 	}
 }
@@ -319,7 +317,7 @@ func TestEdgesEndWhereExposureEnds(t *testing.T) {
 			_, _, err = a.try(c[0], c[1])
 			require.NoError(t, err, "the program's own calls see everything")
 		}
-		types, _ := typegen.Entity(a.view, "Todo")
+		types := a.types("Todo")
 		require.Equal(t, reached.scripts, strings.Contains(types, "assignedUser?:"))
 		in := string(a.view.At(catalog.SurfaceTools).Operation(catalog.EntityID("Todo", "collection")).Input)
 		require.Equal(t, reached.tools, strings.Contains(in, "assignedUser,"), in)

@@ -1,0 +1,97 @@
+// Package bind derives from a View what SDK has in a script: the names of
+// entities, domains and functions.
+//
+// What belongs here: names and which operation each one calls. What must never:
+// types or descriptions (package typegen), or how a call is made.
+package bind
+
+import (
+	"strconv"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+type memoKey struct{}
+
+// taken are the members of SDK that no domain may be called (CONTRACT section 3).
+var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "args": true, "run": true}
+
+// Bind returns the bindings of a View: entities by name, domains and functions in
+// the order of their IDs. They are made once per View.
+func Bind(v *catalog.View) wire.Bindings {
+	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })
+}
+
+func bindings(v *catalog.View) wire.Bindings {
+	b := wire.Bindings{Version: v.Version(), Entities: []wire.Entity{}, Domains: []wire.Domain{}}
+	for _, r := range v.Resources() {
+		b.Entities = append(b.Entities, entity(r))
+	}
+	at := map[string]int{}       // domain -> place in b.Domains
+	names := map[string]string{} // owner -> domain
+	functions := map[string]map[string]bool{}
+	for _, op := range v.Script() {
+		if op.ID.Kind != catalog.KindPlugin {
+			continue
+		}
+		path := catalog.SDKPath(op.ID)
+		domain, ok := names[op.ID.Owner]
+		if !ok {
+			domain = free(catalog.Identifier(path[0]), func(s string) bool { _, used := at[s]; return used || taken[s] })
+			names[op.ID.Owner] = domain
+			at[domain] = len(b.Domains)
+			functions[domain] = map[string]bool{}
+			b.Domains = append(b.Domains, wire.Domain{Name: domain})
+		}
+		name := free(identifier(path[1]), func(s string) bool { return functions[domain][s] })
+		functions[domain][name] = true
+		d := &b.Domains[at[domain]]
+		d.Functions = append(d.Functions, wire.Function{Name: name, ID: op.ID.String()})
+	}
+	return b
+}
+
+// identifier keeps reserved words: they may name a member.
+func identifier(name string) string {
+	if made := catalog.Identifier(name); made != name+"_" {
+		return made
+	}
+	return name
+}
+
+func free(name string, used func(string) bool) string {
+	out := name
+	for n := 2; used(out); n++ {
+		out = name + strconv.Itoa(n)
+	}
+	return out
+}
+
+func entity(r *catalog.Resource) wire.Entity {
+	e := wire.Entity{Name: r.Name, Ops: r.Operations, ReadOnly: r.ReadOnly, Sets: r.Sets, Versioned: r.Versioned, Searchable: r.Searchable}
+	key := r.Key
+	key.Type = catalog.TypeID
+	kinds := []byte{byte(key.Class())}
+	e.Fields = append(e.Fields, r.Key.Name)
+	for i := range r.Fields {
+		e.Fields = append(e.Fields, r.Fields[i].Name)
+		kinds = append(kinds, byte(r.Fields[i].Class()))
+	}
+	for _, edge := range r.Edges {
+		if edge.WriteOnly { // models know it, and nothing else does
+			e.Fields, kinds = append(e.Fields, edge.Name), append(kinds, byte(catalog.ClassHidden))
+			continue
+		}
+		e.Edges = append(e.Edges, edge.Name)
+		if e.Targets == nil {
+			e.Targets = map[string]string{}
+		}
+		e.Targets[edge.Name] = edge.Target
+		if edge.Many {
+			e.Many = append(e.Many, edge.Name)
+		}
+	}
+	e.Kinds = string(kinds)
+	return e
+}

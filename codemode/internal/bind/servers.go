@@ -1,0 +1,169 @@
+package bind
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// App is what the server of the entities is called.
+type App struct{ Name, Version string }
+
+// Server is a server of the catalog as scripts import it
+// (codemode-run-spec section 5).
+type Server struct {
+	wire.Server
+	Description string
+	// Operations are those of Server.Tools, in their order.
+	Operations []*catalog.Operation
+}
+
+// Tool returns a tool and its operation by the tool's name or by its export.
+func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
+	for _, by := range []func(wire.Tool) bool{
+		func(t wire.Tool) bool { return t.Name == name },
+		func(t wire.Tool) bool { return t.Export == name },
+	} {
+		if i := slices.IndexFunc(s.Tools, by); i >= 0 {
+			return &s.Tools[i], s.Operations[i]
+		}
+	}
+	return nil, nil
+}
+
+type serversKey struct{}
+
+// Servers returns the servers of a View: the app's entities first, if scripts can call any, then plugins and
+// upstreams in the order of their ids. They are made once per View.
+func Servers(v *catalog.View, app App) []*Server {
+	return catalog.Memo(v, serversKey{}, func() []*Server { return servers(v, app) })
+}
+
+func servers(v *catalog.View, app App) []*Server {
+	koan := &Server{Server: wire.Server{Name: app.Name, Version: app.Version, Ordered: true}, Description: "The entities of " + app.Name + "."}
+	out := []*Server{koan}
+	at := map[string]*Server{}
+	taken := map[string]bool{}
+	koan.ID = moduleID(string(catalog.KindEntity), taken)
+	for _, op := range v.Script() {
+		s := koan
+		if op.ID.Kind != catalog.KindEntity {
+			owner := string(op.ID.Kind) + " " + op.ID.Owner
+			if s = at[owner]; s == nil {
+				s = &Server{Server: wire.Server{ID: moduleID(op.ID.Owner, taken), Name: op.ID.Owner}, Description: "The " + owner + "."}
+				s.introduce(v.Snapshot().Owner(op.ID))
+				at[owner] = s
+				out = append(out, s)
+			}
+		}
+		s.Tools = append(s.Tools, wire.Tool{Name: toolName(v, op), ID: op.ID.String(), Description: op.Summary})
+		s.Operations = append(s.Operations, op)
+	}
+	if len(koan.Tools) == 0 {
+		out = out[1:]
+	}
+	for _, s := range out {
+		s.export()
+	}
+	return out
+}
+
+// introduce takes what a server says of itself.
+func (s *Server) introduce(o *catalog.Owner) {
+	if o == nil {
+		return
+	}
+	s.Version = o.Version
+	if o.Description != "" {
+		s.Description = o.Description
+	}
+}
+
+// toolName is a tool's name on its own server: an upstream's as it is, a plugin's
+// without the domain, an entity's as the app lists it.
+func toolName(v *catalog.View, op *catalog.Operation) string {
+	switch op.ID.Kind {
+	case catalog.KindPlugin:
+		return catalog.Kebab(op.ID.Op)
+	case catalog.KindUpstream:
+		return op.ID.Op
+	case catalog.KindEntity, catalog.KindCode:
+	}
+	return v.Snapshot().ToolName(op.ID)
+}
+
+// export orders the tools by name and gives each its identifier
+// (codemode-run-spec section 6.1).
+func (s *Server) export() {
+	order := make([]int, len(s.Tools))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(s.Tools[a].Name, s.Tools[b].Name) })
+	tools, operations := make([]wire.Tool, len(order)), make([]*catalog.Operation, len(order))
+	taken := map[string]bool{wire.MetaExport: true}
+	for i, from := range order {
+		tools[i], operations[i] = s.Tools[from], s.Operations[from]
+		tools[i].Export = numbered(catalog.Identifier(tools[i].Name), "__", taken)
+	}
+	s.Tools, s.Operations = tools, operations
+}
+
+var (
+	outsideSegment = regexp.MustCompile(`[^a-z0-9-]`)
+	dashes         = regexp.MustCompile(`-+`)
+)
+
+// moduleID maps a server's id to the last part of its module's path
+// (codemode-run-spec section 5.0.1).
+func moduleID(id string, taken map[string]bool) string {
+	s := outsideSegment.ReplaceAllString(strings.ToLower(id), "-")
+	if s = strings.Trim(dashes.ReplaceAllString(s, "-"), "-"); s == "" {
+		s = "server"
+	}
+	return numbered(s, "--", taken)
+}
+
+// numbered returns name, or name with the first number from 2 that is free, and
+// takes it.
+func numbered(name, dash string, taken map[string]bool) string {
+	out := name
+	for n := 2; taken[out]; n++ {
+		out = name + dash + strconv.Itoa(n)
+	}
+	taken[out] = true
+	return out
+}
+
+var (
+	dynamic = regexp.MustCompile(`\bimport\s*\(`)
+	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
+)
+
+// computes reports whether a module may be imported whose path is not written out.
+func computes(code string) bool {
+	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
+}
+
+// Importing returns the bindings of a View for one script: the servers with the
+// tools of those that the code may import.
+func Importing(v *catalog.View, app App, code string) wire.Bindings {
+	b := Bind(v)
+	if !strings.Contains(code, wire.ModulePrefix) {
+		return b
+	}
+	all := computes(code)
+	var servers []wire.Server
+	for _, s := range Servers(v, app) {
+		w := s.Server
+		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {
+			w.Tools = nil
+		}
+		servers = append(servers, w)
+	}
+	return b.With(servers)
+}

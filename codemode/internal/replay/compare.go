@@ -1,0 +1,145 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Compare says whether the script went as it was recorded. res is what the executor
+// gave, with the player as its host.
+func (p *Player) Compare(res *wire.Result) *run.Replayed {
+	out := &run.Replayed{Calls: p.calls, Notes: []string{}}
+	if p.diff != nil {
+		out.Difference = p.diff
+		if f := res.Fault; f != nil {
+			p.diff.Line, p.diff.Column = f.Line, f.Column
+		}
+		return out
+	}
+	then := p.script.Ending
+	if p.cut || then.Cut {
+		out.Notes = append(out.Notes, "the recorded run was interrupted; up to there it is compared")
+		out.Difference = logsApart(then.Logs, res.Logs, true)
+		return out
+	}
+	if out.Difference = p.endings(out, res); out.Difference == nil {
+		out.Difference = p.results(res)
+	}
+	return out
+}
+
+// limited are the ends that depend on how fast a machine is and how much memory it
+// has, so that the place may be another one each time.
+func limited(c fault.Code) bool {
+	return c == fault.Timeout || c == fault.MemoryExceeded
+}
+
+// endings compares how the script ended.
+func (p *Player) endings(out *run.Replayed, res *wire.Result) *run.Difference {
+	var then *fault.Fault
+	if p.script.Ending.Fault != nil {
+		then, _ = fault.Decode(p.script.Ending.Fault) // it was read before
+	}
+	now := res.Fault
+	if then != nil && now != nil && then.Code == now.Code && limited(then.Code) {
+		out.Notes = append(out.Notes, fmt.Sprintf("the script passes the same limit (%s); the place depends on the machine and is not compared", then.Code))
+		return nil
+	}
+	if p.at < len(p.script.Turns) {
+		t := &p.script.Turns[p.at]
+		d := &run.Difference{In: run.InCall, Call: p.calls + 1, Operation: t.ID, Recorded: t.said(), Now: "the script ended"}
+		if now != nil {
+			d.Now, d.Line, d.Column = ended(now), now.Line, now.Column
+		}
+		return d
+	}
+	a, b := ended(then), ended(now)
+	if a == b {
+		return nil
+	}
+	d := &run.Difference{In: run.InError}
+	d.Recorded, d.Now = run.Excerpts(a, b)
+	if now != nil {
+		d.Line, d.Column = now.Line, now.Column
+	}
+	if then != nil && limited(then.Code) || now != nil && limited(now.Code) {
+		out.Notes = append(out.Notes, "limits of time and memory depend on the machine and what else it does")
+	}
+	return d
+}
+
+// ended is the end of a script for people: all that a caller sees of a fault.
+func ended(f *fault.Fault) string {
+	if f == nil {
+		return "the script ended well"
+	}
+	text := f.Error()
+	if f.Line > 0 {
+		text += fmt.Sprintf(" (line %d, column %d)", f.Line, f.Column)
+	}
+	return text
+}
+
+func (p *Player) results(res *wire.Result) *run.Difference {
+	then := p.script.Ending
+	if then.Fault == nil {
+		for _, part := range []struct {
+			in        string
+			then, now json.RawMessage
+		}{{run.InResult, then.Result, res.Result}, {run.InAnswer, then.Answer, res.Answer}} {
+			if bytes.Equal(part.then, part.now) {
+				continue
+			}
+			d := &run.Difference{In: part.in}
+			d.Recorded, d.Now = run.Excerpts(given(part.then), given(part.now))
+			return d
+		}
+	}
+	return logsApart(then.Logs, res.Logs, then.Fault != nil && limited(faultCode(then.Fault)))
+}
+
+func faultCode(raw json.RawMessage) fault.Code {
+	f, err := fault.Decode(raw)
+	if err != nil {
+		return ""
+	}
+	return f.Code
+}
+
+func given(raw json.RawMessage) string {
+	if raw == nil {
+		return "nothing"
+	}
+	return string(raw)
+}
+
+// logsApart returns the first entry that differs. Of an interrupted run one of the two
+// may end sooner.
+func logsApart(then, now []wire.Log, interrupted bool) *run.Difference {
+	for i := range max(len(then), len(now)) {
+		a, b := "no more entries", "no more entries"
+		if i < len(then) {
+			a = line(then[i])
+		}
+		if i < len(now) {
+			b = line(now[i])
+		}
+		if a == b {
+			continue
+		}
+		if interrupted && i >= min(len(then), len(now)) {
+			return nil
+		}
+		d := &run.Difference{In: run.InLogs}
+		d.Recorded, d.Now = run.Excerpts(a, b)
+		return d
+	}
+	return nil
+}
+
+func line(l wire.Log) string { return fmt.Sprintf("%s: %s (at %d ms)", l.Level, l.Message, l.TimeMs) }

@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Recorder is a host that notes what goes through it, until it is more than may be kept.
+// Of an input it has the beginning and the digest.
+type Recorder struct {
+	host  wire.Host
+	most  int
+	size  int
+	turns []noted
+}
+
+// noted is a Turn as the host had it. A short input is digested only when the turn is
+// written down.
+type noted struct {
+	Turn
+	input  json.RawMessage // at most maxShown bytes, or nil: Turn has what is kept
+	output json.RawMessage
+	err    error
+}
+
+// asked is a turn with what the script sent.
+func asked(t Turn, input json.RawMessage) noted {
+	if len(input) <= maxShown {
+		return noted{Turn: t, input: input}
+	}
+	t.Input, t.Digest = clip(input), digest(input)
+	return noted{Turn: t}
+}
+
+// turnBytes is about what a turn takes beside its input and output.
+const turnBytes = 100
+
+var _ wire.Host = (*Recorder)(nil)
+
+// NewRecorder records what a host is asked, up to so many bytes.
+func NewRecorder(h wire.Host, most int) *Recorder { return &Recorder{host: h, most: most} }
+
+func (r *Recorder) note(t noted) {
+	r.size += turnBytes + len(t.input) + len(t.Input) + len(t.output)
+	if r.full() {
+		r.turns = nil
+		return
+	}
+	r.turns = append(r.turns, t)
+}
+
+func (r *Recorder) full() bool { return r.size > r.most }
+
+// Size is about how many bytes are to be kept, more than was allowed where nothing
+// is.
+func (r *Recorder) Size() int { return r.size }
+
+// Call implements wire.Host.
+func (r *Recorder) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
+	out, now, err := r.host.Call(ctx, id, input)
+	if !r.full() {
+		t := asked(Turn{Kind: turnCall, ID: id, NowMs: now}, input)
+		t.output, t.err = out, err
+		r.note(t)
+	}
+	return out, now, err
+}
+
+// Start implements wire.Host.
+func (r *Recorder) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
+	r.host.Start(ctx, ref, id, input)
+	if !r.full() {
+		r.note(asked(Turn{Kind: turnStart, ID: id, Ref: ref}, input))
+	}
+}
+
+// Next implements wire.Host.
+func (r *Recorder) Next(ctx context.Context, most time.Duration) (uint32, json.RawMessage, int64, error) {
+	ref, out, now, err := r.host.Next(ctx, most)
+	r.note(noted{Turn: Turn{Kind: turnNext, Ref: ref, MostUs: bound(most), NowMs: now}, output: out, err: err})
+	return ref, out, now, err
+}
+
+// bound is how long Next waits at most, in microseconds; all negative times are one.
+func bound(most time.Duration) int64 {
+	if most < 0 {
+		return -1
+	}
+	return most.Microseconds()
+}
+
+// Progress implements wire.Host.
+func (r *Recorder) Progress(done, total float64, message string) {
+	r.host.Progress(done, total, message)
+}
+
+// Log implements wire.Host.
+func (r *Recorder) Log(l wire.Log) { r.host.Log(l) }
+
+// Script is what was recorded of a job that gave res and err. It is for after the
+// job, and takes a while: digests and copies are made here.
+func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, error) {
+	job.Code, job.Args = "", nil // they stand in the run's input
+	s := &Script{Version: version, Job: job, Turns: make([]Turn, len(r.turns)), Ending: Ending{Logs: []wire.Log{}}}
+	for i, n := range r.turns {
+		t := n.Turn
+		if t.Kind != turnNext && t.Digest == "" {
+			t.Input, t.Digest = clip(n.input), digest(n.input)
+		}
+		t.Output = n.output
+		if n.err != nil {
+			t.Output = nil
+			if e := t.fail(n.err); e != nil {
+				return nil, e
+			}
+		}
+		s.Turns[i] = t
+	}
+	if res == nil {
+		s.Ending.Cut = true
+		return s, nil
+	}
+	s.Ending.Result, s.Ending.Answer = res.Result, res.Answer
+	s.Ending.Logs = append(s.Ending.Logs, res.Logs...)
+	f := res.Fault
+	if err != nil {
+		s.Ending.Cut = !isFault(err)
+		if f == nil {
+			f = fault.From(err)
+		}
+	}
+	if f == nil {
+		return s, nil
+	}
+	s.Ending.Result = nil
+	s.Ending.Fault, err = wire.Marshal(f)
+	return s, err
+}
+
+// fail notes how a turn failed.
+func (t *Turn) fail(err error) error {
+	switch {
+	case isFault(err) && run.Ends(err):
+		t.Ends = endsFault
+	case !isFault(err):
+		t.Ends = endsCut
+	}
+	raw, merr := wire.Marshal(fault.From(err))
+	t.Fault = raw
+	return merr
+}
+
+func isFault(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f)
+}
+
+func clip(input []byte) string {
+	if len(input) <= maxShown {
+		return strings.ToValidUTF8(string(input), "?")
+	}
+	return strings.ToValidUTF8(string(input[:maxShown]), "") + "…"
+}

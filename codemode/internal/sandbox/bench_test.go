@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// benched is the sandbox that is measured.
+func benched(b *testing.B, opts Options) *Sandbox {
+	s, err := New(opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// BenchmarkThroughput runs trivial scripts without a pause, as many at once as
+// there are cores.
+func BenchmarkThroughput(b *testing.B) {
+	s := benched(b, Options{})
+	if err := s.Warm(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	const scripts = 150
+	j := job("6 * 7")
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for range scripts / runtime.NumCPU() {
+				if r, err := s.Execute(context.Background(), j, newHost()); err != nil || r.Fault != nil {
+					b.Error(err, r.Fault)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(scripts/time.Since(began).Seconds(), "scripts/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// flood are scripts that use all that they may.
+var flood = []string{
+	"for (;;);",
+	"const a = []; for (;;) a.push({x: 'y' + a.length})",
+	"for (;;) SDK.Entities.Todo.getById('1')",
+	"'x'.repeat(2 ** 28)",
+}
+
+// BenchmarkFlood measures one caller's scripts while another caller keeps twice as
+// many hostile ones under way as may run at once, against the same on an idle
+// machine: turn by turn, so that what else the machine does is in both. idle-ms and
+// flooded-ms are the p99.
+func BenchmarkFlood(b *testing.B) {
+	const (
+		turns = 5
+		each  = 100 // scripts in a turn
+	)
+	s := benched(b, Options{})
+	var idle, flooded []time.Duration
+	for range turns {
+		_ = s.Warm(b.Context())
+		time.Sleep(floodSettles)
+		idle = append(idle, timed(b, s, each)...)
+		stop := startFlood(b, s)
+		time.Sleep(floodSettles)
+		flooded = append(flooded, timed(b, s, each)...)
+		stop()
+	}
+	report := func(took []time.Duration, name string) time.Duration {
+		slices.Sort(took)
+		p99 := took[len(took)*99/100]
+		b.ReportMetric(float64(median(took).Microseconds())/1000, name+"-p50-ms")
+		b.ReportMetric(float64(p99.Microseconds())/1000, name+"-ms")
+		return p99
+	}
+	at, under := report(idle, "idle"), report(flooded, "flooded")
+	b.ReportMetric(float64(under)/float64(at), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// floodSettles is how long a flood, or the machine after one, has before scripts are
+// timed.
+const floodSettles = time.Second
+
+// timed times a caller's scripts, one after the other with pauses.
+func timed(b *testing.B, s *Sandbox, n int) []time.Duration {
+	j := job(`SDK.Entities.Todo.getById("1").title`)
+	j.Principal = "ann"
+	took := make([]time.Duration, 0, n)
+	for range n {
+		began := time.Now()
+		r, err := s.Execute(b.Context(), j, newHost())
+		took = append(took, time.Since(began))
+		if err != nil || r.Fault != nil {
+			b.Fatal(err, r.Fault)
+		}
+		time.Sleep(40 * time.Millisecond)
+	}
+	return took
+}
+
+// forgetful is a host that keeps no list of its calls: a flood makes millions.
+type forgetful struct{ *todoHost }
+
+func (h forgetful) Call(_ context.Context, id string, in json.RawMessage) (json.RawMessage, int64, error) {
+	out, err := h.answer(id, in)
+	return out, h.now, err
+}
+
+// startFlood begins a flood, and gives what ends it and waits until it is over.
+func startFlood(b *testing.B, s *Sandbox) (stop func()) {
+	ctx, cancel := context.WithCancel(b.Context())
+	var all sync.WaitGroup
+	for i := range 2 * s.opts.MaxWorkers {
+		all.Go(func() {
+			for n := i; ctx.Err() == nil; n++ {
+				j := job(flood[n%len(flood)])
+				j.Principal = "flood"
+				_, _ = s.Execute(ctx, j, forgetful{newHost()})
+			}
+		})
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// BenchmarkStart measures a worker from nothing to ready, by the clock and in
+// computing, and what it holds then: of this executable, and of those beside it that
+// can be workers (make bench puts it there).
+func BenchmarkStart(b *testing.B) {
+	own, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, path := range map[string]string{"own": own, "koan-worker": beside(own, "koan-worker"), "pantrypal": beside(own, "pantrypal")} {
+		b.Run(name, func(b *testing.B) {
+			if path == "" {
+				b.Skip("it does not stand beside this executable")
+			}
+			measureStart(b, benched(b, Options{Program: path}))
+		})
+	}
+}
+
+func measureStart(b *testing.B, s *Sandbox) {
+	if err := s.Warm(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	var took, computed []time.Duration
+	var private int64
+	for range max(b.N, 15) {
+		began := time.Now()
+		p, err := s.pool.start()
+		took = append(took, time.Since(began))
+		if err != nil {
+			b.Fatal(err)
+		}
+		private = privateDirty(p.cmd.Process.Pid)
+		p.end(killedDone)
+		computed = append(computed, p.cmd.ProcessState.UserTime()+p.cmd.ProcessState.SystemTime())
+	}
+	b.ReportMetric(milliseconds(median(took)), "start-ms")
+	b.ReportMetric(milliseconds(median(computed)), "cpu-ms")
+	b.ReportMetric(float64(private)/1024, "private-MB")
+	b.ReportMetric(0, "ns/op")
+}
+
+// privateDirty returns kilobytes.
+func privateDirty(pid int) int64 {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "Private_Dirty:"); ok {
+			n, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return n
+		}
+	}
+	return 0
+}

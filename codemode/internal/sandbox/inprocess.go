@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// NewInProcess returns an executor that runs scripts in this process: the same
+// bindings and results without a wall, for tests of scripts, which are their
+// author's own. Memory is not limited. It panics outside of `go test`.
+func NewInProcess() wire.Executor {
+	if !testing.Testing() {
+		panic("sandbox: NewInProcess is for tests only: a hostile script would take the host down")
+	}
+	return &inProcess{}
+}
+
+type inProcess struct {
+	mu  sync.Mutex
+	off bool
+}
+
+// Execute implements wire.Executor. A script that loops in one built-in function
+// cannot be stopped here.
+func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+	x.mu.Lock()
+	off := x.off
+	x.mu.Unlock()
+	if off {
+		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
+	}
+	job, err := withLimits(job)
+	if err != nil {
+		return &wire.Result{}, err
+	}
+	p := &directPort{
+		ctx: ctx, host: host, limits: job.Limits,
+		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
+	}
+	r := worker.Run(ctx, job, p, worker.Gauges{})
+	r.Logs = p.logs
+	switch {
+	case p.ended != nil:
+		return r, p.ended
+	case ctx.Err() != nil:
+		return &wire.Result{Fault: fault.From(ctx.Err()), Logs: p.logs}, ctx.Err()
+	}
+	return r, nil
+}
+
+// Close implements wire.Executor.
+func (x *inProcess) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.off = true
+	return nil
+}
+
+// directPort is a worker's port without a pipe.
+type directPort struct {
+	ctx    context.Context
+	host   wire.Host
+	limits wire.Limits
+	budget wire.LogBudget
+	logs   []wire.Log
+	ended  error
+}
+
+// Lowered implements worker.Port.
+func (p *directPort) Lowered(*wire.Lowered) {}
+
+// Call implements worker.Port.
+func (p *directPort) Call(operation string, input []byte) worker.Reply {
+	in := append(json.RawMessage(nil), input...) // the script's buffer is used again
+	out, now, err := p.host.Call(p.ctx, operation, in)
+	return p.reply(out, now, err)
+}
+
+// Start implements worker.Port.
+func (p *directPort) Start(ref uint32, operation string, input []byte) {
+	p.host.Start(p.ctx, ref, operation, append(json.RawMessage(nil), input...))
+}
+
+// Await implements worker.Port.
+func (p *directPort) Await(most time.Duration) (uint32, worker.Reply) {
+	ref, out, now, err := p.host.Next(p.ctx, most)
+	r := p.reply(out, now, err)
+	if ref == 0 && err != nil && !r.Ends {
+		p.ended, r.Ends = err, true
+	}
+	return ref, r
+}
+
+// reply is how a call ended.
+func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Reply {
+	switch {
+	case p.ctx.Err() != nil:
+		return worker.Reply{NowMs: now, Ends: true}
+	case err == nil && len(out) > p.limits.MaxCallBytes:
+		err = fault.Newf(fault.CallTooLarge, "the result of this call is larger than %d bytes", p.limits.MaxCallBytes)
+	case err == nil:
+		return worker.Reply{Out: out, NowMs: now}
+	}
+	if !run.Ends(err) {
+		return worker.Reply{NowMs: now, Fault: fault.From(err)}
+	}
+	p.ended = err
+	r := worker.Reply{NowMs: now, Ends: true}
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		r.Fault = f
+	}
+	return r
+}
+
+// Log implements worker.Port.
+func (p *directPort) Log(l wire.Log) {
+	for _, l := range p.budget.Admit(l) {
+		p.logs = append(p.logs, l)
+		p.host.Log(l)
+	}
+}
+
+// Progress implements worker.Port.
+func (p *directPort) Progress(pr wire.Progress) { p.host.Progress(pr.Done, pr.Total, pr.Message) }
+
+var _ worker.Port = (*directPort)(nil)

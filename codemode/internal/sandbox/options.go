@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options are how a Sandbox is made. The zero value is good.
+type Options struct {
+	// PoolSize is how many workers wait, started and confined, for callers that have
+	// none. 0 is 2.
+	PoolSize int
+	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
+	// eight per core.
+	MaxWorkers int
+	// QueueMax is how many jobs of one caller may wait for their turn; one more ends
+	// in queue_overloaded. 0 is 64.
+	QueueMax int
+	// Fresh starts a new worker for every script, so that none shares a process.
+	Fresh bool
+	// Program starts a worker; every user must be able to run it. Empty is the worker
+	// binary beside this executable, if it is of the same build, and else this
+	// executable started again.
+	Program string
+	// Layers are what stands between scripts and the system where it can be had
+	// (worker.Layers). nil is all of them.
+	Layers []string
+	// Require are the layers without which New fails.
+	Require []string
+	// Log receives what New had to do without; nil discards it.
+	Log *slog.Logger
+	// KillGrace is how long after its CPU limit a worker that did not stop itself
+	// is killed. 0 is 15 ms.
+	KillGrace time.Duration
+	// StartTimeout bounds the start of one worker. 0 is 10 s.
+	StartTimeout time.Duration
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.PoolSize == 0 {
+		o.PoolSize = 2
+	}
+	if o.MaxWorkers == 0 {
+		o.MaxWorkers = 8 * runtime.NumCPU()
+	}
+	if o.QueueMax == 0 {
+		o.QueueMax = 64
+	}
+	if o.KillGrace == 0 {
+		o.KillGrace = 15 * time.Millisecond
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = 10 * time.Second
+	}
+	if o.Layers == nil {
+		o.Layers = worker.Layers()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if min(o.PoolSize, o.MaxWorkers, o.QueueMax) < 0 {
+		return o, fmt.Errorf("sandbox: a negative number of workers or jobs")
+	}
+	for _, l := range slices.Concat(o.Layers, o.Require) {
+		if !slices.Contains(worker.Layers(), l) {
+			return o, fault.Newf(fault.CapabilityUnsupported, "no layer of isolation is called %.40q%s", l, fault.DidYouMean(l, worker.Layers())).
+				WithHint("There are %s.", strings.Join(worker.Layers(), ", "))
+		}
+	}
+	return o, nil
+}
+
+// DefaultLimits are those of CONTRACT section 1. A job's limits that are 0 become
+// these.
+func DefaultLimits() wire.Limits {
+	return wire.Limits{
+		CPUMs: 2000, MemoryBytes: 64 << 20, MaxRecursion: 512, MaxLogEntries: 200, MaxLogBytes: 64 << 10,
+		MaxLogMessageBytes: 16 << 10, MaxStackFrames: 10, MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20, MaxParallelCalls: 64,
+	}
+}
+
+// withLimits returns a copy of a job with all its limits set.
+func withLimits(job *wire.Job) (*wire.Job, error) {
+	j, d := *job, DefaultLimits()
+	set := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	l := &j.Limits
+	set(&l.CPUMs, d.CPUMs)
+	set(&l.MaxRecursion, d.MaxRecursion)
+	set(&l.MaxLogEntries, d.MaxLogEntries)
+	set(&l.MaxLogBytes, d.MaxLogBytes)
+	set(&l.MaxLogMessageBytes, d.MaxLogMessageBytes)
+	set(&l.MaxStackFrames, d.MaxStackFrames)
+	set(&l.MaxResultBytes, d.MaxResultBytes)
+	set(&l.MaxCallBytes, d.MaxCallBytes)
+	set(&l.MaxParallelCalls, d.MaxParallelCalls)
+	if l.MemoryBytes == 0 {
+		l.MemoryBytes = d.MemoryBytes
+	}
+	if min(int64(l.CPUMs), int64(l.MaxRecursion), int64(l.MaxLogEntries), int64(l.MaxLogBytes), int64(l.MaxLogMessageBytes), int64(l.MaxStackFrames), int64(l.MaxResultBytes), int64(l.MaxCallBytes), int64(l.MaxParallelCalls), l.MemoryBytes) < 0 {
+		return nil, fault.Invalid(fault.Detail{Path: "/limits", Message: "a limit is negative"})
+	}
+	return &j, nil
+}

@@ -1,0 +1,89 @@
+package typegen
+
+import (
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// What a search gives to paste: it stands with the prelude, and any of it stands
+// together. So methods are members of an interface that merges with itself, and a
+// variable of that type, which may be declared more than once.
+
+// Block returns the declarations of one entity with its methods written out. Of the
+// entities that its edges lead to it declares the id. ok is false for an entity
+// that the View has not.
+func Block(v *catalog.View, name string) (text string, ok bool) {
+	r := v.Resource(name)
+	if r == nil {
+		return "", false
+	}
+	g := newGenerator(v)
+	return g.pasted(r, g.unions(r), r.Operations, g.names(r), true), true
+}
+
+// Method returns the signatures of the SDK methods that an entity's operation
+// becomes, with the entity's fields or, where those were given already, without.
+// ok is false for one that scripts cannot call.
+func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
+	r := v.Resource(id.Owner)
+	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(methodOps([]string{id.Op})) == 0 {
+		return "", false
+	}
+	g := newGenerator(v)
+	t := g.names(r)
+	if len(r.Sets) > 0 {
+		t.set = setsType(r.Sets)
+	}
+	if relates(r) {
+		t.relation = relationType(r.Edges)
+	}
+	inputs := ""
+	if t.input != t.model {
+		inputs = g.inputType(r, t)
+	}
+	return g.pasted(r, inputs, []string{id.Op}, t, fields), true
+}
+
+// pasted writes an entity's types, and its methods of some operations.
+func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t typeNames, fields bool) string {
+	var b strings.Builder
+	b.WriteString("declare namespace SDK.Entities {\n")
+	if fields {
+		b.WriteString(g.fields(r, r.Name, func(string) bool { return true }))
+		seen := map[string]bool{r.Name: true}
+		for _, e := range r.Edges {
+			if !seen[e.Target] {
+				seen[e.Target] = true
+				b.WriteString("    interface " + e.Target + " { id?: string }\n")
+			}
+		}
+	} else {
+		b.WriteString("    // " + r.Name + " itself is in an earlier result\n")
+	}
+	methods := g.sibling(r.Name, "Methods")
+	b.WriteString(types + "    interface " + methods + " {\n")
+	for _, line := range g.methods(ops, t) {
+		b.WriteString("      " + line + "\n")
+	}
+	b.WriteString("    }\n    var " + r.Name + ": " + methods + ";\n}\n")
+	return b.String()
+}
+
+// Function returns the declaration of a plugin's function with its types. ok is
+// false for one that scripts of this View cannot call.
+func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
+	for _, d := range bind.Bind(v).Domains {
+		for _, f := range d.Functions {
+			if f.ID != id.String() {
+				continue
+			}
+			d.Functions = append(d.Functions[:0:0], f)
+			types, functions := newGenerator(v).domain(d)
+			name := d.Name + "Functions"
+			return "declare namespace SDK {\n" + types + "  interface " + name + " {\n" + functions + "  }\n  var " + d.Name + ": " + name + ";\n}\n", true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,214 @@
+// Package typegen writes the TypeScript declarations of SDK from the Resources
+// and Operations of a View (CONTRACT section 3): for all of it, for one entity,
+// and within a budget for a tool's description.
+//
+// What belongs here: text, made deterministically from a View. What must never:
+// knowledge of a provider, or of how a call is made.
+package typegen
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+type allKey struct{}
+
+type inlineKey struct{ budget int }
+
+// Declarations returns everything a script of this View can call, as a file that
+// stands by itself. The text is the same for every View with the same content, and
+// its first line is the digest of the rest.
+func Declarations(v *catalog.View) string {
+	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v, false)) })
+}
+
+// Prelude returns what the declarations of entities and functions build on: the
+// globals, what SDK always has, and the types of filters and methods.
+func Prelude(v *catalog.View) string {
+	return header + globals + "\ndeclare namespace SDK {\n" + core + newGenerator(v).generics() + "}\n"
+}
+
+// sealed puts a line with the digest of the text before it, as subresource
+// integrity writes digests: who keeps a copy can tell whether it is whole, and
+// whether it is the one of another time.
+func sealed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
+}
+
+func namespaceSDK(v *catalog.View, brief bool) string {
+	copied := *newGenerator(v)
+	g := &copied
+	g.brief = brief
+	var b strings.Builder
+	b.WriteString("declare namespace SDK {\n")
+	b.WriteString(core)
+	b.WriteString(g.generics())
+	b.WriteString("\n  namespace Entities {\n")
+	for _, r := range v.Resources() {
+		b.WriteString(g.entity(r, func(string) bool { return true }))
+	}
+	b.WriteString("  }\n")
+	b.WriteString(g.domains())
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// Entity returns the declarations of one entity, as a file that stands by itself:
+// the entities its edges lead to are there without edges of their own. ok is
+// false for an entity that the View has not.
+func Entity(v *catalog.View, name string) (text string, ok bool) {
+	r := v.Resource(name)
+	if r == nil {
+		return "", false
+	}
+	g := *newGenerator(v)
+	g.alone = true
+	g.shapes = slices.DeleteFunc(slices.Clone(g.shapes), func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString("declare namespace SDK {\n")
+	b.WriteString(g.generics())
+	b.WriteString("\n  namespace Entities {\n")
+	near := map[string]bool{name: true}
+	for _, e := range r.Edges {
+		near[e.Target] = near[e.Target] || !e.WriteOnly
+	}
+	for _, other := range v.Resources() {
+		switch {
+		case other.Name == name:
+			b.WriteString(g.entity(r, func(target string) bool { return near[target] }))
+		case near[other.Name]:
+			b.WriteString(g.fields(other, other.Name, func(string) bool { return false }))
+		}
+	}
+	b.WriteString("  }\n}\n")
+	return sealed(b.String()), true
+}
+
+// Inline returns what stands of a View in a tool's description within a budget in
+// bytes: the declarations of SDK (complete), with their comments or, where that is too
+// long, without; else a line for each entity and domain, while there are at most 40
+// entities; else nothing.
+func Inline(v *catalog.View, budget int) (text string, complete bool) {
+	text = catalog.Memo(v, inlineKey{budget}, func() string {
+		all := strings.ReplaceAll(namespaceSDK(v, true), "\n    ", "\n  ")
+		if len(all) <= budget {
+			return all
+		}
+		if all = uncommented(all); len(all) <= budget {
+			return all
+		}
+		return lines(v, budget)
+	})
+	return text, strings.HasPrefix(text, "declare ")
+}
+
+// Overview says within a budget in bytes what SDK has: a line for each entity and
+// domain, or their names. more are the entities for whose names there was no room.
+func Overview(v *catalog.View, budget int) (text string, more []string) {
+	if text = lines(v, budget); text != "" {
+		return text, nil
+	}
+	var domains, entities []string
+	for _, d := range bind.Bind(v).Domains {
+		domains = append(domains, d.Name)
+	}
+	for _, r := range v.Resources() {
+		entities = append(entities, r.Name)
+	}
+	first, _ := named("SDK", domains, budget/4)
+	second, more := named("SDK.Entities", entities, budget-len(first))
+	return first + second, more
+}
+
+// named is a line of names within a budget, and those for which it has no room; no
+// line for no names.
+func named(label string, names []string, budget int) (line string, more []string) {
+	if len(names) == 0 {
+		return "", nil
+	}
+	line = label + ":"
+	for i, name := range names {
+		if end := " … and " + strconv.Itoa(len(names)-i) + " more\n"; len(line)+len(" "+name)+len(end) > budget {
+			return line + end, names[i:]
+		}
+		line += " " + name
+	}
+	return line + "\n", nil
+}
+
+// maxInlineLines is how many entities get a line of their own.
+const maxInlineLines = 40
+
+// lines are those of entities and domains, "" where they are too many or too long.
+func lines(v *catalog.View, budget int) string {
+	if len(v.Resources()) > maxInlineLines {
+		return ""
+	}
+	if text := summary(v); len(text) <= budget {
+		return text
+	}
+	return ""
+}
+
+// uncommented takes away the comments that lines begin with.
+func uncommented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		if !strings.HasPrefix(rest, "/** ") {
+			b.WriteString(line)
+			continue
+		}
+		_, after, _ := strings.Cut(rest, "*/")
+		if after = strings.TrimLeft(after, " "); after != "\n" {
+			b.WriteString(line[:len(line)-len(rest)] + after)
+		}
+	}
+	return b.String()
+}
+
+func summary(v *catalog.View) string {
+	var b strings.Builder
+	for _, r := range v.Resources() {
+		b.WriteString("SDK.Entities." + r.Name)
+		if r.ReadOnly {
+			b.WriteString(" (read-only)")
+		}
+		b.WriteString(": ")
+		sep := r.Key.Name
+		for _, f := range r.Fields {
+			if readable(&f) {
+				b.WriteString(sep)
+				sep = ", " + f.Name
+			}
+		}
+		b.WriteString(sep)
+		sep = "; with "
+		for _, e := range r.Edges {
+			if !e.WriteOnly {
+				b.WriteString(sep + e.Name)
+				sep = ", "
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range bind.Bind(v).Domains {
+		b.WriteString("SDK." + d.Name + ": ")
+		for i, f := range d.Functions {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(f.Name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

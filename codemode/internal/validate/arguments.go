@@ -1,0 +1,211 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// edgeOptions are what `with` takes for one relationship.
+var edgeOptions = strings.Fields("limit sort filter fields with")
+
+// maxDepth bounds how deep literals are looked into.
+const maxDepth = 32
+
+// arguments checks the literals among a method's arguments.
+func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
+	sig, ok := signatureOf(m.method)
+	if !ok {
+		return
+	}
+	if i := slices.IndexFunc(args, isSpread); i >= 0 {
+		args = args[:i]
+	}
+	at := func(i int) term {
+		if i < 0 || i >= len(args) {
+			return term{}
+		}
+		return term{args[i], s}
+	}
+	if len(args) == 1 && m.method == "count" {
+		for t := range c.look(at(0)) { // a lone string is the set
+			c.bareSet(m.entity, t)
+		}
+	}
+	c.filter(m.entity, at(sig.filter), 0)
+	c.models(m.entity, at(sig.model), 0)
+	if m.method == "aggregate" {
+		c.aggregate(m.entity, at(sig.options()))
+		return
+	}
+	c.options(m.entity, at(sig.options()), sig.takes, 0)
+}
+
+func isSpread(e ast.Expression) bool {
+	_, ok := e.(*ast.SpreadElement)
+	return ok
+}
+
+// options checks an object of options, or a set's name.
+func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	for t := range c.look(arg) {
+		c.bareSet(e, t)
+	}
+	for key, v := range c.properties(arg) {
+		switch {
+		case !slices.Contains(takes, key.name):
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
+		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
+			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
+		case key.name == "q" && e.Kinds != "" && !e.Searchable:
+			c.fail(key.at, "", UnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
+		case key.name == "set":
+			c.set(e, v)
+		case key.name == "filter":
+			c.filter(e, v, depth)
+		case key.name == "with" && len(e.Edges) == 0:
+			c.fail(key.at, "", UnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
+		case key.name == "with":
+			c.with(e, v, depth+1)
+		case key.name == "sort":
+			c.sort(e, v)
+		case key.name == "fields":
+			c.paths(e, v)
+		}
+	}
+}
+
+// set checks the name of a set.
+func (c *checker) set(e *wire.Entity, v term) {
+	for t := range c.look(v) {
+		c.bareSet(e, t)
+	}
+}
+
+func (c *checker) bareSet(e *wire.Entity, t term) {
+	set, ok := plainText(t.Expression)
+	if !ok {
+		return
+	}
+	sets := e.Sets
+	if len(sets) == 0 {
+		sets = []string{"default"}
+	}
+	if set == "" || slices.ContainsFunc(sets, func(p string) bool { return auth.MatchSet(p, set) }) {
+		return
+	}
+	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
+}
+
+// leadsTo returns the entity that an edge leads to, nil where that is not known: the
+// caller may not see it.
+func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
+	if name, ok := e.Targets[edge]; ok && !slices.Contains(e.Fields, edge) {
+		return c.byName[name]
+	}
+	return nil
+}
+
+// readable are the fields of an entity that a caller may name in a query.
+func readable(e *wire.Entity) []string {
+	var out []string
+	for i, f := range e.Fields {
+		if class(e, i) != catalog.ClassHidden {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// path reports a path with a step that is neither a field nor an edge.
+func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
+	first, rest, nested := strings.Cut(path, ".")
+	fields := readable(e)
+	if slices.Contains(fields, first) || slices.Contains(e.Edges, first) {
+		if target := c.leadsTo(e, first); target != nil && nested {
+			return c.path(target, rest, at)
+		}
+		return true
+	}
+	c.noField(e, first, slices.Concat(fields, e.Edges), at)
+	return false
+}
+
+func (c *checker) noField(e *wire.Entity, name string, known []string, at file.Idx) {
+	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), has(known))
+}
+
+// models checks the keys of a model, of changes, or of a list of models.
+func (c *checker) models(e *wire.Entity, arg term, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	if list, ok := c.elements(arg); ok {
+		for _, one := range list {
+			c.models(e, one, depth+1)
+		}
+		return
+	}
+	known := slices.Concat(e.Fields, e.Edges)
+	for key := range c.properties(arg) {
+		if !slices.Contains(known, key.name) {
+			c.noField(e, key.name, known, key.at)
+		}
+	}
+}
+
+// paths checks `fields`: one string with commas, or a list.
+func (c *checker) paths(e *wire.Entity, v term) {
+	for name, at := range c.listed(v) {
+		c.path(e, name, at)
+	}
+}
+
+// sort checks what an entity is sorted by: its own fields.
+func (c *checker) sort(e *wire.Entity, v term) {
+	known := readable(e)
+	for name, at := range c.listed(v) {
+		if name = strings.TrimPrefix(name, "-"); !slices.Contains(known, name) {
+			c.noField(e, name, known, at)
+		}
+	}
+}
+
+// with checks relationships: "a,b.c", ["a"], "all", or an object.
+func (c *checker) with(e *wire.Entity, v term, depth int) {
+	for path, at := range c.listed(v) {
+		c.relationship(e, path, at)
+	}
+	for key, one := range c.properties(v) {
+		if target := c.relationship(e, key.name, key.at); target != nil {
+			c.options(target, one, edgeOptions, depth)
+		}
+	}
+}
+
+// relationship checks a path of edges and gives the entity at its end, nil where
+// that is not known.
+func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.Entity {
+	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
+		switch {
+		case first == "all":
+			return nil
+		case !slices.Contains(e.Edges, first):
+			c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), has(e.Edges))
+			return nil
+		}
+		if e = c.leadsTo(e, first); e == nil || !more {
+			return e
+		}
+	}
+}

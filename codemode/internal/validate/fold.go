@@ -1,0 +1,260 @@
+package validate
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// spot is a value in the input of a call, as far as literals show it.
+type spot struct {
+	from, to file.Idx // where it stands, the name of a member included
+	json     []byte   // of a scalar
+	names    []string // of the members of an object, in order
+	members  map[string]*spot
+	items    []*spot // of an array
+	list     bool
+	// known reports that all of it, and of what is in it, is shown: otherwise only what
+	// is wrong with the known parts is wrong.
+	known bool
+}
+
+func object(from, to file.Idx) *spot {
+	return &spot{from: from, to: to, members: map[string]*spot{}, known: true}
+}
+
+// put adds a member, or replaces one of the same name.
+func (p *spot) put(name string, v *spot) {
+	if !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
+	}
+	p.members[name] = v
+}
+
+// drop takes a member out whose value nobody knows.
+func (p *spot) drop(name string) {
+	p.known = false
+	p.names = slices.DeleteFunc(p.names, func(n string) bool { return n == name })
+	delete(p.members, name)
+}
+
+// at returns what stands at a JSON Pointer, else the nearest thing around it; exact
+// reports which. depth is how many steps it took.
+func (p *spot) at(path string) (found *spot, depth int, exact bool) {
+	found = p
+	for _, step := range fault.Steps(path) {
+		next := found.members[step]
+		if found.list {
+			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(found.items) {
+				next = found.items[i]
+			}
+		}
+		if next == nil {
+			return found, depth, false
+		}
+		found, depth = next, depth+1
+	}
+	return found, depth, true
+}
+
+// appendJSON writes what is known. An element that is not known stands as null, so
+// that the others keep their places.
+func (p *spot) appendJSON(out []byte) []byte {
+	switch {
+	case p.members != nil:
+		out = append(out, '{')
+		for i, name := range p.names {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(append(out, quoted(name)...), ':')
+			out = p.members[name].appendJSON(out)
+		}
+		return append(out, '}')
+	case p.list:
+		out = append(out, '[')
+		for i, one := range p.items {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if one == nil {
+				out = append(out, "null"...)
+			} else {
+				out = one.appendJSON(out)
+			}
+		}
+		return append(out, ']')
+	}
+	return append(out, p.json...)
+}
+
+func quoted(s string) []byte {
+	b, _ := wire.Marshal(s) // a string cannot fail
+	return b
+}
+
+// fold returns what an expression shows of its value; nil for nothing, which is also
+// what undefined is in the input of a call.
+func (c *checker) fold(t term, depth int) *spot {
+	if depth > maxDepth || c.looks > maxLooks {
+		return nil
+	}
+	c.looks++
+	e := t.Expression
+	switch v := e.(type) {
+	case *ast.Identifier:
+		return c.foldName(t, v, depth)
+	case *ast.ObjectLiteral:
+		return c.foldObject(t.scope, v, depth)
+	case *ast.ArrayLiteral:
+		return c.foldArray(t.scope, v, depth)
+	case *ast.NullLiteral:
+		return scalar(e, []byte("null"))
+	case *ast.BooleanLiteral:
+		return scalar(e, strconv.AppendBool(nil, v.Value))
+	case *ast.NumberLiteral:
+		return foldNumber(e, v.Value, 1)
+	case *ast.UnaryExpression:
+		if n, ok := v.Operand.(*ast.NumberLiteral); ok && v.Operator == token.MINUS {
+			return foldNumber(e, n.Value, -1)
+		}
+		return nil
+	}
+	if text, ok := plainText(e); ok {
+		return scalar(e, quoted(text))
+	}
+	return nil
+}
+
+func scalar(e ast.Expression, text []byte) *spot {
+	return &spot{from: e.Idx0(), to: e.Idx1(), json: text, known: true}
+}
+
+func foldNumber(e ast.Expression, v any, sign float64) *spot {
+	var n float64
+	switch v := v.(type) {
+	case int64:
+		n = float64(v)
+	case float64:
+		n = v
+	default: // a BigInt
+		return nil
+	}
+	text, err := json.Marshal(n * sign) // as ECMAScript writes it
+	if err != nil {
+		return nil // Infinity
+	}
+	if n == 0 {
+		text = []byte("0")
+	}
+	return scalar(e, text)
+}
+
+// foldName follows a name to the literal that it always stands for. An object that is
+// mentioned elsewhere too may be changed there.
+func (c *checker) foldName(t term, id *ast.Identifier, depth int) *spot {
+	name := id.Name.String()
+	v, _ := t.scope.lookup(name)
+	if v.literal.Expression == nil {
+		return nil
+	}
+	at := c.fold(v.literal, depth+1)
+	if at == nil || at.json == nil && c.names.uses[name] != 1 {
+		return nil
+	}
+	return at
+}
+
+func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
+	out := object(o.Idx0(), o.Idx1())
+	for _, p := range o.Value {
+		switch p := p.(type) {
+		case *ast.PropertyShort:
+			c.foldMember(out, p.Name.Name.String(), p.Name.Idx, term{&p.Name, s}, depth)
+		case *ast.PropertyKeyed:
+			name, ok := memberName(p)
+			switch {
+			case !ok, name == "__proto__":
+				return nil // any member, or another prototype
+			case p.Kind != ast.PropertyKindValue:
+				out.drop(name)
+			default:
+				c.foldMember(out, name, p.Key.Idx0(), term{p.Value, s}, depth)
+			}
+		default: // a spread may give any member another value
+			for _, name := range slices.Clone(out.names) {
+				out.drop(name)
+			}
+			out.known = false
+		}
+	}
+	return out
+}
+
+func (c *checker) foldMember(out *spot, name string, from file.Idx, t term, depth int) {
+	v := c.fold(t, depth+1)
+	if v == nil {
+		out.drop(name)
+		return
+	}
+	placed := *v
+	if _, declared := t.Expression.(*ast.Identifier); !declared {
+		placed.from = from
+	}
+	out.known = out.known && v.known
+	out.put(name, &placed)
+}
+
+// memberName is the name of a property, also of one that is computed from a literal.
+func memberName(p *ast.PropertyKeyed) (string, bool) {
+	if p.Computed {
+		return plainText(p.Key)
+	}
+	if n, ok := p.Key.(*ast.NumberLiteral); ok {
+		return n.Literal, n.Literal == strconv.Itoa(int(toFloat(n.Value)))
+	}
+	return literalKey(p)
+}
+
+func toFloat(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return -1
+}
+
+func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *spot {
+	out := &spot{from: a.Idx0(), to: a.Idx1(), list: true, known: true}
+	for _, e := range a.Value {
+		if isSpread(e) {
+			return nil
+		}
+		var one *spot
+		if e != nil {
+			one = c.fold(term{e, s}, depth+1)
+		}
+		out.known = out.known && one != nil && one.known
+		out.items = append(out.items, one)
+	}
+	return out
+}
+
+// isUndefined reports whether an expression is undefined, or nothing at all.
+func isUndefined(t term) bool {
+	id, ok := t.Expression.(*ast.Identifier)
+	if !ok || id.Name != "undefined" {
+		return t.Expression == nil
+	}
+	_, free := t.scope.lookup("undefined")
+	return free
+}

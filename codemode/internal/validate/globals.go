@@ -1,0 +1,141 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/file"
+
+	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/wire"
+)
+
+// forbidden are globals that other runtimes have and the sandbox has not, with
+// what to do instead.
+var forbidden = map[string]string{
+	"eval":           "Code from strings is not evaluated; write the code itself.",
+	"fetch":          noNetwork,
+	"XMLHttpRequest": noNetwork,
+	"WebSocket":      noNetwork,
+	"require":        "Everything is below SDK; what can be imported are the modules of @codemode.",
+	"importScripts":  "Everything is below SDK; what can be imported are the modules of @codemode.",
+	"process":        "There is no process in the sandbox; parameters of the run are in SDK.args and SDK.run.",
+	"Deno":           "There is no such runtime in the sandbox; everything is below SDK.",
+	"Bun":            "There is no such runtime in the sandbox; everything is below SDK.",
+	"Buffer":         "There are no buffers in the sandbox; use strings and typed arrays.",
+	"setInterval":    "A script ends by itself: use a loop, or setTimeout.",
+	"setImmediate":   "Use setTimeout, or Promise.resolve().then(...).",
+	"window":         "There is no browser in the sandbox.",
+	"document":       "There is no browser in the sandbox.",
+	"localStorage":   "There is no browser in the sandbox; keep what should stay in entities.",
+	"sessionStorage": "There is no browser in the sandbox; keep what should stay in entities.",
+	"navigator":      "There is no browser in the sandbox.",
+	"alert":          "There is no browser in the sandbox; log with console.log, answer with SDK.Out.answer.",
+
+	"EventSource":       noNetwork,
+	"Headers":           noNetwork,
+	"Request":           noNetwork,
+	"Response":          noNetwork,
+	"FormData":          noNetwork,
+	"Blob":              "There are no files in the sandbox; use strings and typed arrays.",
+	"module":            "Scripts are no CommonJS: end with the value, return it, or write export default.",
+	"exports":           "Scripts are no CommonJS: end with the value, return it, or write export default.",
+	"global":            "The global object is globalThis.",
+	"self":              "The global object is globalThis.",
+	"__dirname":         "There are no files in the sandbox.",
+	"__filename":        "There are no files in the sandbox.",
+	"Temporal":          "Use Date.",
+	"AbortController":   "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
+	"AbortSignal":       "Nothing takes a signal: bound a call with Promise.race and setTimeout.",
+	"Event":             "There are no events in the sandbox: call the function itself.",
+	"EventTarget":       "There are no events in the sandbox: call the function itself.",
+	"Worker":            "A script is one thread; calls of @codemode/servers/* run at the same time.",
+	"SharedArrayBuffer": "A script is one thread: use ArrayBuffer.",
+	"Atomics":           "A script is one thread: nothing can interfere.",
+	"WebAssembly":       "Only JavaScript and TypeScript run in the sandbox.",
+	"clearInterval":     "There is no setInterval: use a loop, or setTimeout.",
+}
+
+const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
+
+// noCodeFromText says what to do instead of making a function of text. Function is
+// there, so only a call of it is reported.
+const noCodeFromText = "Code from strings is not evaluated; write the function itself."
+
+// Globals are the names that every script finds: those of the language, of the Web as
+// far as the sandbox has it, and its own.
+var Globals = strings.Fields(`
+	AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DOMException DataView Date Error EvalError FinalizationRegistry
+	Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl Iterator JSON KoanError Map Math NaN Number Object Promise Proxy
+	RangeError ReferenceError Reflect RegExp SDK Set String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL URLSearchParams
+	Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet
+	arguments atob btoa clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape globalThis isFinite isNaN
+	parseFloat parseInt performance queueMicrotask setTimeout structuredClone undefined unescape
+	constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf
+	__proto__ __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__`)
+
+var isGlobal = func() map[string]bool {
+	out := map[string]bool{script.HookName: true, wire.ResultName: true}
+	for _, name := range Globals {
+		out[name] = true
+	}
+	return out
+}()
+
+// otherGlobals are what scripts call what is below SDK or console.
+var otherGlobals = map[string]string{
+	"Koan": "SDK", "koan": "SDK", "sdk": "SDK", "Sdk": "SDK", "client": "SDK", "db": "SDK.Entities", "prisma": "SDK.Entities", "entities": "SDK.Entities",
+	"Entities": "SDK.Entities", "Out": "SDK.Out", "args": "SDK.args", "input": "SDK.args", "params": "SDK.args", "Servers": "SDK",
+	"answer": "SDK.Out.answer", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
+}
+
+// global notes the use of a global that nothing in the script declares.
+func (c *checker) global(name string, at file.Idx, test bool) {
+	hint, absent := forbidden[name]
+	switch {
+	case test:
+		c.tested["global "+name] = true
+	case absent:
+		c.fail(at, "global "+name, ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
+	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.defines:
+	case slices.Contains(wire.ErrorClasses, name):
+		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
+	default:
+		likely := c.below(name)
+		if likely == "" {
+			likely = meant(name, Globals, otherGlobals)
+		}
+		if likely == "" {
+			likely = otherGlobals[name]
+		}
+		if likely == "SDK" && slices.Contains(sdkMembers, c.behind) {
+			likely += "." + c.behind
+		}
+		hint := "Declare it; what the app offers is below SDK: SDK.Entities, SDK.Out, SDK.args."
+		switch likely {
+		case "":
+		case "SDK":
+			hint = "Write SDK: SDK.Entities.<Name>, SDK.Out.answer(...), SDK.args."
+		default:
+			hint = "Write " + likely + "."
+		}
+		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
+	}
+}
+
+// below returns where a name is that a script looks for in the wrong place: an
+// entity, a domain, or a member of SDK.Out; "" for nothing of the like.
+func (c *checker) below(name string) string {
+	if c.byName[name] != nil {
+		return "SDK.Entities." + name
+	}
+	for i := range c.bindings.Domains {
+		if c.bindings.Domains[i].Name == name {
+			return "SDK." + name
+		}
+	}
+	if slices.Contains(outMembers, name) {
+		return "SDK.Out." + name
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package validate
+
+import (
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+)
+
+// checker walks one program.
+type checker struct {
+	bindings    wire.Bindings
+	byName      map[string]*wire.Entity
+	entityNames []string
+	root        *scope
+	found       []finding
+	tested      map[string]bool // subjects whose existence the script asks for itself
+	names       usage
+	looks       int  // how many literals were looked at
+	compiled    bool // the text is the compiler's
+	first       bool // the walk that only finds out what the names are used for
+	guarded     int  // how many handlers of failures are around
+	ask         Ask
+	asked       int    // how many calls were checked
+	behind      string // the member that is asked of the identifier that is looked at
+}
+
+// usage is what a script does with its names, wherever they are declared: two of
+// the same name count as one.
+type usage struct {
+	assigned map[string]bool // given another value than that of their declaration
+	carved   map[string]bool // members of their values are deleted
+	vars     map[string]int  // how often `var` declares them
+	uses     map[string]int  // how often they are mentioned, but where they are declared or assigned
+	globals  map[string]bool // members that the global object is given
+	defines  bool            // globals are made whose names only the run knows
+}
+
+// keeps reports whether a name has the value of its declaration always.
+func (u usage) keeps(name string, how token.Token) bool {
+	switch how {
+	case token.CONST:
+		return true
+	case token.LET:
+		return !u.assigned[name]
+	case token.VAR:
+		return !u.assigned[name] && u.vars[name] == 1
+	}
+	return false
+}
+
+func newChecker(b wire.Bindings) *checker {
+	c := &checker{
+		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, first: true,
+		names: usage{assigned: map[string]bool{}, carved: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}},
+	}
+	for i := range b.Entities {
+		e := &b.Entities[i]
+		c.byName[e.Name] = e
+		c.entityNames = append(c.entityNames, e.Name)
+	}
+	return c
+}
+
+// again prepares the walk that finds what is wrong.
+func (c *checker) again() {
+	c.root, c.found, c.tested, c.looks, c.first = &scope{}, nil, map[string]bool{}, 0, false
+}
+
+// scope is what names mean in a function or block. Only names that nothing is
+// assigned to keep a known value; every other declared name hides what is outside
+// it.
+type scope struct {
+	outer  *scope
+	names  map[string]value
+	opaque bool // the body of `with`, where any name may mean anything
+}
+
+func (s *scope) inner() *scope { return &scope{outer: s} }
+
+func (s *scope) declare(name string, v value) {
+	if s.names == nil {
+		s.names = map[string]value{}
+	}
+	s.names[name] = v
+}
+
+// lookup returns what a name means; free reports that the script declares it
+// nowhere around.
+func (s *scope) lookup(name string) (v value, free bool) {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.names[name]; ok {
+			return v, false
+		}
+		if s.opaque {
+			return value{}, false
+		}
+	}
+	return value{}, true
+}
+
+// hide declares the names of a binding target without a known value.
+func (s *scope) hide(target ast.Expression) {
+	eachName(target, func(name string) { s.declare(name, value{}) })
+}
+
+// eachName visits the names of a binding target.
+func eachName(target ast.Expression, visit func(name string)) {
+	switch t := target.(type) {
+	case *ast.Identifier:
+		visit(t.Name.String())
+	case *ast.ObjectPattern:
+		for _, p := range t.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				visit(p.Name.Name.String())
+			case *ast.PropertyKeyed:
+				eachName(p.Value, visit)
+			}
+		}
+		eachName(t.Rest, visit)
+	case *ast.ArrayPattern:
+		for _, e := range t.Elements {
+			eachName(e, visit)
+		}
+		eachName(t.Rest, visit)
+	case *ast.AssignExpression:
+		eachName(t.Left, visit)
+	case *ast.Binding:
+		eachName(t.Target, visit)
+	case *ast.SpreadElement:
+		eachName(t.Expression, visit)
+	}
+}
+
+// hoist declares what a list of statements declares in its own block.
+func (s *scope) hoist(list []ast.Statement) {
+	for _, st := range list {
+		switch st := st.(type) {
+		case *ast.LexicalDeclaration:
+			for _, b := range st.List {
+				s.hide(b.Target)
+			}
+		case *ast.FunctionDeclaration:
+			if st.Function.Name != nil {
+				s.declare(st.Function.Name.Name.String(), value{})
+			}
+		case *ast.ClassDeclaration:
+			if st.Class.Name != nil {
+				s.declare(st.Class.Name.Name.String(), value{})
+			}
+		case *ast.LabelledStatement:
+			s.hoist([]ast.Statement{st.Statement})
+		}
+	}
+}
+
+// hoistVars declares the `var` names of a function.
+func (s *scope) hoistVars(list []*ast.VariableDeclaration) {
+	for _, d := range list {
+		for _, b := range d.List {
+			s.hide(b.Target)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/file"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// kind says what is known of a value at the time of the check.
+type kind int
+
+const (
+	other    kind = iota // nothing
+	global               // globalThis
+	sdk                  // SDK
+	entities             // SDK.Entities
+	entity               // SDK.Entities.<Name>
+	domain               // SDK.<Domain>
+	output               // SDK.Out
+	method               // SDK.Entities.<Name>.<method>
+	loader               // what gives a module, as the compiler makes it
+	server               // a module of @codemode/servers
+	tool                 // a function of such a module, or SDK.<Domain>.<fn>
+	page                 // what a method gives that lists entities
+	list                 // an array of a method's
+	pending              // the promise of a module's function
+)
+
+// value is what an expression is known to give.
+type value struct {
+	kind   kind
+	entity *wire.Entity
+	domain *wire.Domain
+	method string // of a tool the operation
+	server *wire.Server
+	// id is the catalog ID that a tool, or a function of a domain, calls.
+	id string
+	// literal is what a name was declared with, where nothing else is known.
+	literal term
+}
+
+var outMembers = []string{"answer", "info", "warn", "error", "progress"}
+
+// sdkMembers are there in every run. SDK.Servers is not: this build has no
+// upstream servers, and a domain of that name cannot be.
+var sdkMembers = []string{"Entities", "Out", "args", "run"}
+
+// inherited are members that every object has.
+var inherited = map[string]bool{
+	"hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true, "toString": true,
+	"toLocaleString": true, "valueOf": true, "constructor": true, "__proto__": true, "toJSON": true, "then": true,
+}
+
+// member returns what owner.name is. A member that does not exist is reported,
+// unless the script tests for it.
+func (c *checker) member(owner value, name string, at file.Idx, test bool) value {
+	if inherited[name] && (owner.kind != page && owner.kind != list || !slices.Contains(ofPromises, name)) {
+		return value{}
+	}
+	subject := ""
+	var got value
+	var miss func()
+	switch owner.kind {
+	case global:
+		if name == "SDK" {
+			return value{kind: sdk}
+		}
+		c.global(name, at, test)
+		return value{}
+	case sdk:
+		got, subject, miss = c.sdkMember(name, at)
+	case entities:
+		got, subject, miss = c.entityNamed(name, at)
+	case entity:
+		got, subject, miss = c.entityMethod(owner.entity, name, at)
+	case server:
+		got, subject, miss = c.exported(owner.server, name, at)
+	case domain:
+		subject = owner.domain.Name + "." + name
+		names := functionNames(owner.domain)
+		if i := slices.Index(names, name); i >= 0 {
+			got = value{kind: method, id: owner.domain.Functions[i].ID}
+		} else {
+			miss = func() {
+				c.fail(at, subject, UnknownMethod, "SDK."+owner.domain.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+			}
+		}
+	case page:
+		subject, miss = c.pageMember(owner, name, at, test)
+		test = test && subject != ""
+	case list:
+		subject, miss = c.listMember(owner, name, at)
+		test = test && subject != ""
+	case pending:
+		subject, miss = c.pendingMember(owner, name, at)
+	case output:
+		subject = "Out." + name
+		if !slices.Contains(outMembers, name) {
+			miss = func() {
+				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(meant(name, outMembers, otherOutputs)), has(outMembers))
+			}
+		}
+	default:
+		return value{}
+	}
+	switch {
+	case test:
+		c.tested[subject] = true
+	case miss != nil:
+		miss()
+	}
+	return got
+}
+
+func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
+	subject := "SDK." + name
+	switch name {
+	case "Entities":
+		return value{kind: entities}, subject, nil
+	case "Out":
+		return value{kind: output}, subject, nil
+	}
+	if slices.Contains(sdkMembers, name) {
+		return value{}, subject, nil
+	}
+	known := slices.Clone(sdkMembers)
+	for i := range c.bindings.Domains {
+		d := &c.bindings.Domains[i]
+		if d.Name == name {
+			return value{kind: domain, domain: d}, subject, nil
+		}
+		known = append(known, d.Name)
+	}
+	return value{}, subject, func() {
+		below := c.below(name)
+		if other := otherGlobals[name]; below == "" && strings.Contains(other, ".") {
+			below = other
+		}
+		if below != "" {
+			c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
+			return
+		}
+		c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), has(known))
+	}
+}
+
+func (c *checker) entityNamed(name string, at file.Idx) (value, string, func()) {
+	subject := "Entities." + name
+	if e := c.byName[name]; e != nil {
+		return value{kind: entity, entity: e}, subject, nil
+	}
+	return value{}, subject, func() {
+		c.fail(at, subject, UnknownEntity, "there is no entity "+quote(name)+fault.DidYouMean(name, c.entityNames), has(c.entityNames))
+	}
+}
+
+func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value, string, func()) {
+	subject := e.Name + "." + name
+	names := methodNames(e)
+	if slices.Contains(names, name) {
+		return value{kind: method, entity: e, method: name}, subject, nil
+	}
+	return value{}, subject, func() {
+		if op, _, ok := catalog.EntityMethod(name); ok && e.ReadOnly && op.Access.Writes() {
+			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
+			return
+		}
+		ours, hint := meant(name, names, otherMethods), has(names)
+		if ours != "" {
+			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
+		}
+		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+didYouMean(ours), hint)
+	}
+}
+
+// meant returns what a name most likely means: by what other libraries call it, else
+// by its spelling; "" for nothing.
+func meant(name string, known []string, others map[string]string) string {
+	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
+		return ours
+	}
+	return fault.Nearest(name, known)
+}
+
+// didYouMean stands behind a message; "" for nothing.
+func didYouMean(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "; did you mean \"" + what + "\"?"
+}
+
+func methodNames(e *wire.Entity) []string {
+	var out []string
+	for _, name := range e.Ops {
+		op, _ := catalog.EntityOperationNamed(name)
+		for _, m := range op.Methods {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+func functionNames(d *wire.Domain) []string {
+	out := make([]string, len(d.Functions))
+	for i, f := range d.Functions {
+		out[i] = f.Name
+	}
+	return out
+}
+
+func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
+	if c.first || len(c.found) >= maxFindings {
+		return
+	}
+	severity := SeverityError
+	if c.guarded > 0 { // the script catches it
+		severity = SeverityWarning
+	}
+	c.found = append(c.found, finding{at: at, subject: subject, Diagnostic: wire.Diagnostic{
+		Severity: severity, Code: code, Message: message, Hint: hint,
+	}})
+}
+
+// quote shows a name of the script's, shortened.
+func quote(name string) string {
+	const most = 64
+	if r := []rune(name); len(r) > most {
+		name = string(r[:most]) + "…"
+	}
+	return "`" + strings.ToValidUTF8(name, "?") + "`"
+}
+
+// has lists what there is, for a hint.
+func has(names []string) string {
+	if len(names) == 0 {
+		return "There is none for this caller."
+	}
+	const most = 40
+	if len(names) > most {
+		return "There are " + strings.Join(names[:most], ", ") + " and more; koan.code.search finds them."
+	}
+	return "There are: " + strings.Join(names, ", ") + "."
+}

@@ -1,0 +1,101 @@
+package validate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/internal/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
+)
+
+func related() wire.Bindings {
+	return wire.Bindings{Entities: []wire.Entity{
+		{
+			Name: "Recipe", Ops: all, Fields: []string{"id", "name", "meta", "done", "rating", "tags", "pin"}, Kinds: "otjeolh", Edges: []string{"steps", "hidden"},
+			Targets: map[string]string{"steps": "Step", "hidden": "Secret"}, Many: []string{"steps", "hidden"}, Sets: []string{"default"},
+		},
+		{
+			Name: "Step", Ops: all, Fields: []string{"id", "text"}, Kinds: "ot", Edges: []string{"recipe"},
+			Targets: map[string]string{"recipe": "Recipe"},
+		},
+		{Name: "Plain", Ops: all, Fields: []string{"id"}, Kinds: "o", Versioned: true, Searchable: true},
+	}}
+}
+
+func TestRelatedEntities(t *testing.T) {
+	const r = "SDK.Entities.Recipe."
+	for src, code := range map[string]string{
+		r + "count('badset')":                                                              validate.UnknownSet,
+		r + "all({with: 'steps.bad'})":                                                     validate.UnknownRelationship,
+		r + "all({with: 'steps.recipe.bad'})":                                              validate.UnknownRelationship,
+		r + "all({with: {steps: {with: 'bad'}}})":                                          validate.UnknownRelationship,
+		r + "all({with: {steps: {fields: ['bad']}}})":                                      validate.UnknownField,
+		r + "all({with: {steps: {filter: {bad: 1}}}})":                                     validate.UnknownField,
+		r + "all({filter: {steps: {$some: {bad: 1}}}})":                                    validate.UnknownField,
+		r + "all({filter: {steps: {$none: {recipe: {nme: 1}}}}})":                          validate.UnknownField,
+		r + "all({filter: {'steps.text': 1}})":                                             validate.UnknownField,
+		r + "all({filter: {'meta.a.b': 1}})":                                               validate.UnknownField,
+		r + "all({filter: {pin: 1}})":                                                      validate.UnknownField,
+		r + "all({sort: 'pin'})":                                                           validate.UnknownField,
+		r + "all({sort: '+name'})":                                                         validate.UnknownField,
+		r + "all({fields: 'pin'})":                                                         validate.UnknownField,
+		r + "all({filter: {$eq: 1}})":                                                      validate.UnknownOperator,
+		r + "all({filter: {$some: {}}})":                                                   validate.UnknownOperator,
+		r + "all({filter: {done: {$gt: 1}}})":                                              validate.UnknownOperator,
+		r + "all({filter: {rating: {$contains: '1'}}})":                                    validate.UnknownOperator,
+		r + "all({filter: {rating: {gt: 1}}})":                                             validate.UnknownOperator,
+		r + "all({filter: {name: {startsWith: 'a'}}})":                                     validate.UnknownOperator,
+		r + "all({filter: {name: {$has: 'x'}}})":                                           validate.UnknownOperator,
+		r + "all({filter: {name: {$not: {$contains: 'x'}}}})":                              validate.UnknownOperator,
+		r + "all({filter: {meta: {$has: 'x'}}})":                                           validate.UnknownOperator,
+		r + "all({filter: {meta: {colour: 'x'}}})":                                         validate.UnknownOperator,
+		r + "all({filter: {tags: {$contains: 'x'}}})":                                      validate.UnknownOperator,
+		r + "all({filter: {steps: {text: 'a'}}})":                                          validate.UnknownOperator,
+		r + "all({filter: {steps: {$has: 'a'}}})":                                          validate.UnknownOperator,
+		r + "all({q: 'x'})":                                                                validate.UnknownOption,
+		r + "patch('1', {}, {ifVersion: 1})":                                               validate.UnknownOption,
+		"SDK.Entities.Plain.all({with: 'all'})":                                            validate.UnknownRelationship,
+		"SDK.Entities.Plain.all({q: 'x'}); SDK.Entities.Plain.delete('1', {ifVersion: 2})": "",
+		r + "all({where: {}})":                                                             validate.UnknownOption,
+		r + "getById('1', {filter: {}})":                                                   validate.UnknownOption,
+		r + "upsert({}, {ifversion: 1})":                                                   validate.UnknownOption,
+		r + "aggregate({group: 'name'})":                                                   validate.UnknownOption,
+		r + "all({with: {steps: {pageSize: 3}}})":                                          validate.UnknownOption,
+		"SDK.Entities.Step.all({filter: {recipe: {$some: {name: 'x'}}}})":                  validate.UnknownOperator,
+		"SDK.Entities.Step.all({filter: {recipe: {$null: true}}})":                         validate.UnknownOperator,
+		"SDK.Entities.Step.all({sort: 'recipe.name'})":                                     validate.UnknownField,
+		r + "all({filter: {steps: {$sme: {}}}})":                                           validate.UnknownOperator,
+		"SDK.Entities.Step.all({filter: {recipe: {bad: 1}}})":                              validate.UnknownField,
+		"SDK.Entities.Step.all({sort: 'recipe.bad'})":                                      validate.UnknownField,
+		"SDK.Servers.github.create_issue({})":                                              validate.UnknownDomain,
+		"const s = SDK.Servers":                                                            validate.UnknownDomain,
+		r + "count('default')":                                                             "",
+		r + "count('default' + '')":                                                        "",
+		r + "count({name: 'a'}, 'default')":                                                "",
+		r + "all({with: 'steps.recipe.steps,hidden.anything'})":                            "",
+		r + "all({with: {steps: {limit: 3, sort: '-text', with: 'recipe'}}})":              "",
+		r + "all({with: {steps: true, hidden: {fields: ['x']}}})":                          "",
+		r + "all({filter: {steps: {$some: {text: {$contains: 'a'}}}}})":                    "",
+		r + "all({filter: {steps: {$every: {$or: [{text: 'a'}]}}}})":                       "",
+		r + "all({filter: {steps: {$exists: true}, hidden: {$some: {x: 1}}}})":             "",
+		r + "all({filter: {meta: {$path: {'a.b': {$gt: 1}}, $null: false}}})":              "",
+		r + "all({filter: {tags: {$has: 'a', $all: [], $size: 1, $eq: null}}})":            "",
+		r + "all({filter: {rating: {$between: [1, 2]}, done: {$ne: true}}})":               "",
+		r + "all({filter: {$nor: [{name: 'x'}], $search: 'y', $not: {}}})":                 "",
+		r + "upsert({pin: 'x', steps: ['1']})":                                             "",
+		"SDK.Entities.Step.all({filter: {recipe: null}})":                                  "",
+		"SDK.Entities.Step.all({filter: {recipe: {$exists: true, name: 'x'}}})":            "",
+		"SDK.Entities.Step.all({filter: {recipe: {$or: [{name: 'x'}]}}})":                  "",
+		"typeof SDK.Servers":                                                               "",
+		"SDK.Servers?.github":                                                              "",
+	} {
+		found := check(t, src, related())
+		if code == "" {
+			require.Empty(t, found, src)
+			continue
+		}
+		require.Len(t, found, 1, src)
+		require.Equal(t, code, found[0].Code, src)
+	}
+}

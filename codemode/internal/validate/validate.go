@@ -1,0 +1,96 @@
+// Package validate finds what is wrong with a script without running it: names
+// that SDK does not have, wrong literals in its calls, and globals that the
+// sandbox does not offer (CONTRACT section 2, koan.code.validate).
+//
+// What belongs here: pure functions over a compiled script and the bindings. What
+// must never: reading text by itself, running anything, or a finding that a correct
+// script could cause.
+// It is linked into the worker, so its imports stay light.
+package validate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dop251/goja/file"
+
+	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The codes of diagnostics: a list of their own, apart from the faults'.
+const (
+	Parse               = "parse"
+	UnknownEntity       = "unknown_entity"
+	UnknownDomain       = "unknown_domain"
+	UnknownMethod       = "unknown_method"
+	UnknownSet          = string(fault.UnknownSet) // the one name that both lists have
+	UnknownField        = "unknown_field"
+	UnknownOperator     = "unknown_operator"
+	UnknownRelationship = "unknown_relationship"
+	UnknownOption       = "unknown_option"
+	UnknownModule       = "unknown_module" // of an import; the compiler finds it
+	UnknownExport       = "unknown_export" // likewise
+	ReadOnlyEntity      = "read_only_entity"
+	ForbiddenGlobal     = "forbidden_global"
+	UnknownGlobal       = "unknown_global"
+	InvalidArgument     = "invalid_argument" // what the operation says of a call's input
+)
+
+// Severities of diagnostics. Only errors make a script invalid.
+const (
+	SeverityError   = "error"
+	SeverityWarning = "warning"
+)
+
+// Bounds on one check: what it reports, what it collects before it knows what the
+// script tests for itself, and how many literals it looks at.
+const (
+	maxDiagnostics = 50
+	maxFindings    = 500
+	maxLooks       = 50_000
+)
+
+// Check finds what is wrong with a compiled script. A nil ask leaves out what operations
+// say of the inputs that the script's literals show. Lines and columns are the user's, in
+// UTF-16 units from 1; findings come in the order of the text.
+func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
+	tree, at := p.Tree()
+	c := newChecker(b)
+	c.ask = ask
+	c.compiled = p.Lowered != nil
+	for range 2 {
+		c.function(c.root, nil, tree.DeclarationList, tree.Body)
+		if c.first {
+			c.again()
+		}
+	}
+	return c.report(at)
+}
+
+// finding is a diagnostic before its position is known.
+type finding struct {
+	at      file.Idx
+	subject string // what it says does not exist, to be compared with the tested
+	wire.Diagnostic
+}
+
+// report places the findings, without those that the script itself tests for and those
+// in what the compiler added.
+func (c *checker) report(at func(file.Idx) (line, column int, ok bool)) []wire.Diagnostic {
+	found := slices.DeleteFunc(c.found, func(f finding) bool { return f.subject != "" && c.tested[f.subject] })
+	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
+	found = slices.CompactFunc(found, func(a, b finding) bool { return a.at == b.at && a.Code == b.Code && a.Message == b.Message }) // a literal that several calls share
+	var out []wire.Diagnostic
+	for _, f := range found {
+		if len(out) == maxDiagnostics {
+			break
+		}
+		var ok bool
+		if f.Line, f.Column, ok = at(f.at); ok {
+			out = append(out, f.Diagnostic)
+		}
+	}
+	return out
+}
