@@ -103,5 +103,15 @@ func sdkName(v *catalog.View, id catalog.ID) string {
 			}
 		}
 	}
+	for _, d := range bind.Bind(v).Upstreams {
+		for _, f := range d.Functions {
+			if f.ID == id.String() {
+				return catalog.SDKServer(d.Name) + "." + f.Name
+			}
+		}
+		if d.Any == id.String() {
+			return catalog.SDKServer(d.Name)
+		}
+	}
 	return "SDK." + strings.Join(catalog.SDKPath(id), ".")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/plugins"
+	"github.com/koan-go/koan/plugins/upstream"
 )
 
 // What an app developer names beside App.
@@ -103,6 +104,9 @@ func (a App) assemble() App {
 	}
 	if !named("plugins") {
 		a.parts = append(a.parts, plugins.Provide(plugins.Options{}))
+	}
+	if !named("upstreams") {
+		a.parts = append(a.parts, upstream.Provide())
 	}
 	a.parts = append(a.parts, a.Providers...)
 	if !named("codemode") {

@@ -1,5 +1,5 @@
-// Command koan is the developer's tool: it starts new apps, and
-// adds Koan to projects that have ent schemas. Apps have their own
+// Command koan is the developer's tool: it starts new apps, adds
+// Koan to projects that have ent schemas, and serves code mode over other MCP servers. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
 
@@ -21,7 +21,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
-		Use: "koan", Short: "Start new Koan apps, and add Koan to ent projects", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
+		Use: "koan", Short: "Start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(stdout)
@@ -46,7 +46,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
-	root.AddCommand(create, addCommand(stdout, &failure))
+	status := 0
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status))
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2
@@ -55,7 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "koan: %v\n", failure)
 		return 1
 	}
-	return 0
+	return status
 }
 
 // released is the version of Koan that new apps use, "" for a build from a checkout.

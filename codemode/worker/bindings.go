@@ -27,6 +27,13 @@ func (s *session) members(b wire.Bindings) {
 		}
 		s.define(sdk, d.Name, o)
 	}
+	if len(b.Upstreams) > 0 {
+		servers := s.vm.NewObject()
+		for _, d := range b.Upstreams {
+			s.define(servers, d.Name, s.upstream(d))
+		}
+		s.define(sdk, "Servers", servers)
+	}
 	s.sdk, s.bound = sdk, b
 }
 
@@ -69,6 +76,59 @@ func (s *session) function(name string, length int, f native) *goja.Object {
 	_ = fn.DefineDataProperty("length", s.vm.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return fn
 }
+
+// upstream makes SDK.Servers.<Name>.
+func (s *session) upstream(d wire.Domain) *goja.Object {
+	if d.Any != "" {
+		return s.vm.NewDynamicObject(&anyTool{s: s, id: d.Any})
+	}
+	o := s.vm.NewObject()
+	for _, f := range d.Functions {
+		s.method(o, f.Name, 1, s.domainFunction(f.ID))
+	}
+	return o
+}
+
+// anyTool is a server whose tools are not known: whatever a script calls may be one.
+type anyTool struct {
+	s  *session
+	id string
+}
+
+var _ goja.DynamicObject = (*anyTool)(nil)
+
+// Get implements goja.DynamicObject. What the language itself looks for is not there.
+func (a *anyTool) Get(name string) goja.Value {
+	switch name {
+	case "then", "toJSON", "constructor", "toString", "valueOf", "prototype":
+		return nil
+	}
+	s := a.s
+	return s.function(name, 1, func(call goja.FunctionCall) goja.Value {
+		in := append(s.takeScratch(), `{"tool":`...)
+		in, _ = s.encode(in, s.vm.ToValue(name), place{})
+		in = append(in, `,"input":`...)
+		in, ok := s.encode(in, call.Argument(0), place{})
+		if !ok {
+			in = append(in, "{}"...)
+		}
+		in = append(in, '}')
+		s.scratch = in[:0]
+		return s.call(a.id, in)
+	})
+}
+
+// Has implements goja.DynamicObject.
+func (a *anyTool) Has(name string) bool { return a.Get(name) != nil }
+
+// Set implements goja.DynamicObject: nothing can be changed.
+func (*anyTool) Set(string, goja.Value) bool { return false }
+
+// Delete implements goja.DynamicObject.
+func (*anyTool) Delete(string) bool { return false }
+
+// Keys implements goja.DynamicObject: none is known.
+func (*anyTool) Keys() []string { return nil }
 
 func (s *session) domainFunction(id string) native {
 	return func(call goja.FunctionCall) goja.Value {

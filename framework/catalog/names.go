@@ -61,6 +61,15 @@ func SDKPath(id ID) []string {
 	return nil
 }
 
+// SDKServer is how a script names an upstream server: SDK.Servers.github, or
+// SDK.Servers["my-server"].
+func SDKServer(id string) string {
+	if Identifier(id) == id {
+		return "SDK.Servers." + id
+	}
+	return `SDK.Servers["` + id + `"]`
+}
+
 // reserved are JavaScript's reserved words (codemode-run-spec section 6.1).
 var reserved = func() map[string]bool {
 	m := map[string]bool{}

@@ -129,7 +129,7 @@ var public = map[string]string{
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/worker": "programs that are workers",
-	"plugins": "package framework", "plugins/kit": "plugins",
+	"plugins": "package framework", "plugins/kit": "plugins", "plugins/upstream": "package framework",
 }
 
 func TestTheRestIsInternal(t *testing.T) {

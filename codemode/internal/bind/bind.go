@@ -18,7 +18,7 @@ type memoKey struct{}
 var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "args": true, "run": true}
 
 // Bind returns the bindings of a View: entities by name, domains and functions in
-// the order of their IDs. They are made once per View.
+// the order of their IDs, and upstream servers. They are made once per View.
 func Bind(v *catalog.View) wire.Bindings {
 	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })
 }
@@ -49,6 +49,7 @@ func bindings(v *catalog.View) wire.Bindings {
 		d := &b.Domains[at[domain]]
 		d.Functions = append(d.Functions, wire.Function{Name: name, ID: op.ID.String()})
 	}
+	b.Upstreams = upstreams(v)
 	return b
 }
 

@@ -60,6 +60,9 @@ func servers(v *catalog.View, app App) []*Server {
 				out = append(out, s)
 			}
 		}
+		if op.ID.Kind == catalog.KindUpstream && op.ID.Op == catalog.AnyTool {
+			continue // nobody knows what its module exports
+		}
 		s.Tools = append(s.Tools, wire.Tool{Name: toolName(v, op), ID: op.ID.String(), Description: op.Summary})
 		s.Operations = append(s.Operations, op)
 	}

@@ -17,7 +17,44 @@ func (g *generator) domains() string {
 	return b.String()
 }
 
-// about is what a plugin says of itself, as a comment.
+// servers writes SDK.Servers, "" where there are none.
+func (g *generator) servers() string {
+	var types, members strings.Builder
+	for _, d := range bind.Bind(g.view).Upstreams {
+		own, member := g.server(d)
+		types.WriteString(own)
+		members.WriteString(member)
+	}
+	return serversNamespace(types.String(), members.String(), "const Servers")
+}
+
+// serversNamespace declares SDK.Servers. The types stand in a namespace of the same name,
+// which has nothing else.
+func serversNamespace(types, members, declared string) string {
+	if members == "" {
+		return ""
+	}
+	text := "\n"
+	if types != "" {
+		text += "  namespace Servers {\n" + types + "  }\n"
+	}
+	return text + "  " + declared + ": {\n" + members + "  };\n"
+}
+
+// server writes one member of SDK.Servers, and a namespace with its types.
+func (g *generator) server(d wire.Domain) (types, member string) {
+	space := catalog.Identifier(strings.ReplaceAll(d.Name, "-", "_"))
+	body, functions := g.functions(d, "Servers."+space)
+	if len(body) > 0 {
+		types = "  namespace " + space + " {\n" + body + "  }\n"
+	}
+	if d.Any != "" {
+		functions += "    /** Its tools are not known yet: any of them can be called. */\n    [tool: string]: (input?: any) => any;\n"
+	}
+	return types, g.about(d) + "  " + property(d.Name) + ": {\n" + functions + "  };\n"
+}
+
+// about is what a plugin or a server says of itself, as a comment.
 func (g *generator) about(d wire.Domain) string {
 	for _, f := range d.Functions {
 		id, err := catalog.ParseID(f.ID)
@@ -34,6 +71,16 @@ func (g *generator) about(d wire.Domain) string {
 // domain writes a plugin's functions and, in a namespace of the same name, the
 // types they take and give.
 func (g *generator) domain(d wire.Domain) (types, functions string) {
+	types, functions = g.functions(d, d.Name)
+	if types != "" {
+		types = "  namespace " + d.Name + " {\n" + types + "  }\n"
+	}
+	return types, functions
+}
+
+// functions writes functions, and the types that they take and give, which are called by
+// the name of their namespace.
+func (g *generator) functions(d wire.Domain, namespaceName string) (types, functions string) {
 	n := &namespace{taken: map[string]bool{}}
 	var b strings.Builder
 	for _, f := range d.Functions {
@@ -46,8 +93,8 @@ func (g *generator) domain(d wire.Domain) (types, functions string) {
 			continue
 		}
 		base := catalog.Identifier(catalog.Pascal(f.Name))
-		in, optional := n.input(op.Input, base+"Input", d.Name)
-		out := n.root(op.Output, base+"Output", d.Name)
+		in, optional := n.input(op.Input, base+"Input", namespaceName)
+		out := n.root(op.Output, base+"Output", namespaceName)
 		mark := ""
 		if optional {
 			mark = "?"
@@ -55,10 +102,7 @@ func (g *generator) domain(d wire.Domain) (types, functions string) {
 		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
 		b.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
 	}
-	if len(n.types) > 0 {
-		types = "  namespace " + d.Name + " {\n" + strings.Join(n.types, "") + "  }\n"
-	}
-	return types, b.String()
+	return strings.Join(n.types, ""), b.String()
 }
 
 // hints name the annotations that hold of an operation, as MCP calls them

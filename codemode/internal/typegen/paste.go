@@ -1,9 +1,11 @@
 package typegen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -83,6 +85,13 @@ func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
 			types, functions := newGenerator(v).domain(d)
 			name := d.Name + "Functions"
 			return "declare namespace SDK {\n" + types + "  interface " + name + " {\n" + functions + "  }\n  var " + d.Name + ": " + name + ";\n}\n", true
+		}
+	}
+	for _, d := range bind.Bind(v).Upstreams {
+		if id.Kind == catalog.KindUpstream && id.Owner == d.Name {
+			d.Functions = slices.DeleteFunc(slices.Clone(d.Functions), func(f wire.Function) bool { return f.ID != id.String() })
+			types, member := newGenerator(v).server(d)
+			return "declare namespace SDK {" + serversNamespace(types, member, "var Servers") + "}\n", true
 		}
 	}
 	return "", false

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -56,6 +57,7 @@ func namespaceSDK(v *catalog.View, brief bool) string {
 	}
 	b.WriteString("  }\n")
 	b.WriteString(g.domains())
+	b.WriteString(g.servers())
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -119,6 +121,9 @@ func Overview(v *catalog.View, budget int) (text string, more []string) {
 	var domains, entities []string
 	for _, d := range bind.Bind(v).Domains {
 		domains = append(domains, d.Name)
+	}
+	for _, d := range bind.Bind(v).Upstreams {
+		domains = append(domains, strings.TrimPrefix(catalog.SDKServer(d.Name), "SDK."))
 	}
 	for _, r := range v.Resources() {
 		entities = append(entities, r.Name)
@@ -201,14 +206,22 @@ func summary(v *catalog.View) string {
 		b.WriteByte('\n')
 	}
 	for _, d := range bind.Bind(v).Domains {
-		b.WriteString("SDK." + d.Name + ": ")
-		for i, f := range d.Functions {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(f.Name)
-		}
-		b.WriteByte('\n')
+		b.WriteString("SDK." + d.Name + ": " + functionNames(d) + "\n")
+	}
+	for _, d := range bind.Bind(v).Upstreams {
+		b.WriteString(catalog.SDKServer(d.Name) + ": " + functionNames(d) + "\n")
 	}
 	return b.String()
+}
+
+// functionNames are those of a domain in one line.
+func functionNames(d wire.Domain) string {
+	if d.Any != "" {
+		return "(its tools are not known yet)"
+	}
+	names := make([]string, len(d.Functions))
+	for i, f := range d.Functions {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
 }

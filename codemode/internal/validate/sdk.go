@@ -20,7 +20,8 @@ const (
 	sdk                  // SDK
 	entities             // SDK.Entities
 	entity               // SDK.Entities.<Name>
-	domain               // SDK.<Domain>
+	domain               // SDK.<Domain>, or SDK.Servers.<id>
+	servers              // SDK.Servers
 	output               // SDK.Out
 	method               // SDK.Entities.<Name>.<method>
 	loader               // what gives a module, as the compiler makes it
@@ -37,7 +38,9 @@ type value struct {
 	entity *wire.Entity
 	domain *wire.Domain
 	method string // of a tool the operation
-	server *wire.Server
+	// upstream says that the domain is one of SDK.Servers.
+	upstream bool
+	server   *wire.Server
 	// id is the catalog ID that a tool, or a function of a domain, calls.
 	id string
 	// literal is what a name was declared with, where nothing else is known.
@@ -46,8 +49,8 @@ type value struct {
 
 var outMembers = []string{"answer", "info", "warn", "error", "progress"}
 
-// sdkMembers are there in every run. SDK.Servers is not: this build has no
-// upstream servers, and a domain of that name cannot be.
+// sdkMembers are there in every run. SDK.Servers is not: not every app has upstream
+// servers.
 var sdkMembers = []string{"Entities", "Out", "args", "run"}
 
 // inherited are members that every object has.
@@ -81,15 +84,9 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 	case server:
 		got, subject, miss = c.exported(owner.server, name, at)
 	case domain:
-		subject = owner.domain.Name + "." + name
-		names := functionNames(owner.domain)
-		if i := slices.Index(names, name); i >= 0 {
-			got = value{kind: method, id: owner.domain.Functions[i].ID}
-		} else {
-			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK."+owner.domain.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
-			}
-		}
+		got, subject, miss = c.domainFunction(owner, name, at)
+	case servers:
+		got, subject, miss = c.upstream(name, at)
 	case page:
 		subject, miss = c.pageMember(owner, name, at, test)
 		test = test && subject != ""
@@ -117,6 +114,39 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 	return got
 }
 
+// domainFunction returns what a function of a domain, or of an upstream server, is.
+func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, string, func()) {
+	d, path := owner.domain, "SDK."+owner.domain.Name
+	if owner.upstream {
+		path = catalog.SDKServer(d.Name)
+	}
+	names := functionNames(d)
+	if i := slices.Index(names, name); i >= 0 {
+		return value{kind: method, id: d.Functions[i].ID}, path + "." + name, nil
+	}
+	if d.Any != "" {
+		return value{}, path + "." + name, nil
+	}
+	return value{}, path + "." + name, func() {
+		c.fail(at, path+"."+name, UnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+	}
+}
+
+// upstream returns what a member of SDK.Servers is.
+func (c *checker) upstream(name string, at file.Idx) (value, string, func()) {
+	var known []string
+	for i := range c.bindings.Upstreams {
+		d := &c.bindings.Upstreams[i]
+		if d.Name == name {
+			return value{kind: domain, domain: d, upstream: true}, "Servers." + name, nil
+		}
+		known = append(known, d.Name)
+	}
+	return value{}, "Servers." + name, func() {
+		c.fail(at, "Servers."+name, UnknownServer, "there is no server "+quote(name)+fault.DidYouMean(name, known), has(known))
+	}
+}
+
 func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 	subject := "SDK." + name
 	switch name {
@@ -124,6 +154,9 @@ func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 		return value{kind: entities}, subject, nil
 	case "Out":
 		return value{kind: output}, subject, nil
+	}
+	if name == "Servers" && len(c.bindings.Upstreams) > 0 {
+		return value{kind: servers}, subject, nil
 	}
 	if slices.Contains(sdkMembers, name) {
 		return value{}, subject, nil
@@ -135,6 +168,9 @@ func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 			return value{kind: domain, domain: d}, subject, nil
 		}
 		known = append(known, d.Name)
+	}
+	if len(c.bindings.Upstreams) > 0 {
+		known = append(known, "Servers")
 	}
 	return value{}, subject, func() {
 		below := c.below(name)

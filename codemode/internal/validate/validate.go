@@ -24,6 +24,7 @@ const (
 	Parse               = "parse"
 	UnknownEntity       = "unknown_entity"
 	UnknownDomain       = "unknown_domain"
+	UnknownServer       = "unknown_server"
 	UnknownMethod       = "unknown_method"
 	UnknownSet          = string(fault.UnknownSet) // the one name that both lists have
 	UnknownField        = "unknown_field"

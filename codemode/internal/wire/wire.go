@@ -90,7 +90,9 @@ type Bindings struct {
 	Version  string   `json:"version"` // of the View
 	Entities []Entity `json:"entities"`
 	Domains  []Domain `json:"domains"` // plugins: SDK.<Name>.<fn>
-	Servers  []Server `json:"servers,omitempty"`
+	// Upstreams are other MCP servers: SDK.Servers.<Name>.<fn>.
+	Upstreams []Domain `json:"upstreams,omitempty"`
+	Servers   []Server `json:"servers,omitempty"`
 
 	encoded []byte // of what Encoded gave; nil: it is made when it is needed
 }
@@ -143,10 +145,13 @@ type Entity struct {
 	Searchable bool `json:"searchable,omitempty"`
 }
 
-// Domain is SDK.<Name> with its functions.
+// Domain is SDK.<Name>, or SDK.Servers.<Name>, with its functions.
 type Domain struct {
 	Name      string     `json:"name"`
 	Functions []Function `json:"functions"`
+	// Any is the catalog ID of the operation that any name calls which is not among
+	// Functions, with {tool, input}; "" for none.
+	Any string `json:"any,omitempty"`
 }
 
 // Function is one callable; ID is the catalog ID it calls.

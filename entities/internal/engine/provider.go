@@ -20,6 +20,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/driven"
 	"github.com/koan-go/koan/entities/internal/ledger"
@@ -69,10 +70,16 @@ var (
 )
 
 // Provide makes the provider of an app's entities; app is what the generated
-// ent.Entities returns. A nil app is a programmer's mistake and panics.
+// ent.Entities returns. A nil app is a programmer's mistake and panics; the zero one has
+// no entities, and keeps keys, plans and the journal all the same.
 func Provide(app *shim.App, o Options) *Provider {
 	if app == nil {
 		panic("entities: Provide needs the result of ent.Entities()")
+	}
+	if app.Graph == nil {
+		empty := *app
+		empty.Graph = &descriptor.Graph{}
+		app = &empty
 	}
 	p := &Provider{app: app, opts: o}
 	p.engine = newEngine(app, o)

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -116,7 +117,7 @@ func (c *Config) set(key string, raw any, place string) Problems {
 	s, ok := c.settings[key]
 	if !ok || s.Open {
 		if _, open := c.open(key); open {
-			c.free[key] = fmt.Sprint(raw)
+			c.free[key] = plain(raw)
 			c.origin[key] = place
 			return nil
 		}
@@ -135,6 +136,16 @@ func (c *Config) set(key string, raw any, place string) Problems {
 	}
 	c.values[key], c.origin[key] = v, place
 	return nil
+}
+
+// plain is a value below an open prefix as text: a list as JSON.
+func plain(raw any) string {
+	if list, ok := raw.([]any); ok {
+		if text, err := json.Marshal(list); err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(raw)
 }
 
 // open returns the open setting that a key lies below.

@@ -149,7 +149,7 @@ func (c *Config) misspelt(place, key string) Problems {
 }
 
 func envName(key string) string {
-	return "KOAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+	return "KOAN_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
 // near suggests the key of the same section that was most likely meant.

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/framework"
+)
+
+// gateway is the app behind `koan gateway`: it has no entities, and offers code mode over
+// other MCP servers (CONTRACT section 8).
+func gateway() framework.App {
+	return framework.App{
+		Name:        "koan-gateway",
+		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
+		Entities:    &framework.Entities{},
+		Defaults:    map[string]string{"approval.mode": "destructive", "codeMode.faces": "koan,codemode", "exposure": "code"},
+	}
+}
+
+// gatewayCommand hands everything behind `koan gateway` to that app.
+func gatewayCommand(status *int) *cobra.Command {
+	return &cobra.Command{
+		Use:   "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
+		Short: "Serve code mode over the MCP servers that you have",
+		Long: `Serves code mode over other MCP servers: those of a file as Claude, Cursor or VS Code
+write it (--mcp-config), and those of koan.yaml (upstreams.<id>). A model sends one script
+that calls as many of their tools as it needs.
+
+  check     connects each server, and says what is wrong
+  list      shows the servers, and what is known of their tools
+  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay`,
+		Example: `  koan gateway --mcp-config ~/.cursor/mcp.json
+  koan gateway check --mcp-config mcp.json
+  koan gateway run script.js --mcp-config mcp.json`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+				return cmd.Help()
+			}
+			*status = framework.Run(gateway(), gatewayArgs(args))
+			return nil
+		},
+	}
+}
+
+// gatewayArgs is a command line of the gateway as one of its app: without a command it
+// serves.
+func gatewayArgs(args []string) []string {
+	switch {
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
+		return append([]string{"serve"}, args...)
+	case args[0] == "check" || args[0] == "list":
+		return append([]string{"upstream"}, args...)
+	}
+	return args
+}

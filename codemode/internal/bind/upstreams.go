@@ -1,0 +1,39 @@
+package bind
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// upstreams are the members of SDK.Servers, in the order of their ids. Their functions
+// have the names that the server's module exports.
+func upstreams(v *catalog.View) []wire.Domain {
+	var out []wire.Domain
+	for _, op := range v.Script() {
+		if op.ID.Kind != catalog.KindUpstream {
+			continue
+		}
+		i := slices.IndexFunc(out, func(d wire.Domain) bool { return d.Name == op.ID.Owner })
+		if i < 0 {
+			i = len(out)
+			out = append(out, wire.Domain{Name: op.ID.Owner, Functions: []wire.Function{}})
+		}
+		if op.ID.Op == catalog.AnyTool {
+			out[i].Any = op.ID.String()
+			continue
+		}
+		out[i].Functions = append(out[i].Functions, wire.Function{Name: op.ID.Op, ID: op.ID.String()})
+	}
+	for i := range out {
+		functions := out[i].Functions
+		slices.SortStableFunc(functions, func(a, b wire.Function) int { return strings.Compare(a.Name, b.Name) })
+		names := map[string]bool{wire.MetaExport: true}
+		for n := range functions {
+			functions[n].Name = numbered(catalog.Identifier(functions[n].Name), "__", names)
+		}
+	}
+	return out
+}

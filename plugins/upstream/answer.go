@@ -1,0 +1,110 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// answer is what came back of one request, as the server sent it: the client library
+// drops parts of schemas and of errors, and refuses a whole list for one odd tool.
+type answer struct {
+	mu      sync.Mutex
+	result  json.RawMessage
+	refusal *mcp.JSONRPCErrorDetails
+	failure error // why nothing came
+}
+
+type answerKey struct{}
+
+// withAnswer has the next request of the context noted.
+func withAnswer(ctx context.Context) (context.Context, *answer) {
+	a := &answer{}
+	return context.WithValue(ctx, answerKey{}, a), a
+}
+
+func answerOf(ctx context.Context) *answer {
+	a, _ := ctx.Value(answerKey{}).(*answer)
+	return a
+}
+
+func (a *answer) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failure = err
+}
+
+func (a *answer) note(resp *transport.JSONRPCResponse, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.result, a.refusal = nil, nil
+	if resp != nil {
+		a.result, a.refusal = resp.Result, resp.Error
+		return
+	}
+	if a.failure == nil {
+		a.failure = err
+	}
+}
+
+// take returns the server's result or its refusal, or why there is neither.
+func (a *answer) take(err error) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.refusal != nil:
+		return nil, a.refusal, nil
+	case len(a.result) > 0 && !needsInput(a.result):
+		return a.result, nil, nil
+	case a.failure != nil:
+		return nil, nil, a.failure
+	}
+	return nil, nil, err
+}
+
+// needsInput reports whether a result is a question, which the client library could not
+// have answered.
+func needsInput(result json.RawMessage) bool {
+	var r struct {
+		ResultType mcp.ResultType `json:"resultType"`
+	}
+	return json.Unmarshal(result, &r) == nil && r.ResultType == mcp.ResultTypeInputRequired
+}
+
+// recorder is a transport that notes answers.
+type recorder struct{ transport.Interface }
+
+// SendRequest implements transport.Interface.
+func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	resp, err := r.Interface.SendRequest(ctx, req)
+	if a := answerOf(ctx); a != nil {
+		a.note(resp, err)
+	}
+	return resp, err
+}
+
+// SetRequestHandler implements transport.BidirectionalInterface.
+func (r recorder) SetRequestHandler(handler transport.RequestHandler) {
+	if t, ok := r.Interface.(transport.BidirectionalInterface); ok {
+		t.SetRequestHandler(handler)
+	}
+}
+
+// httpRecorder is the same over HTTP, where the client library sets more.
+type httpRecorder struct{ recorder }
+
+// SetProtocolVersion implements transport.HTTPConnection.
+func (r httpRecorder) SetProtocolVersion(version string) {
+	if t, ok := r.Interface.(transport.HTTPConnection); ok {
+		t.SetProtocolVersion(version)
+	}
+}
+
+// RequiresLegacyProtocol reports whether the transport cannot speak 2026-07-28.
+func (r httpRecorder) RequiresLegacyProtocol() bool {
+	t, ok := r.Interface.(interface{ RequiresLegacyProtocol() bool })
+	return ok && t.RequiresLegacyProtocol()
+}

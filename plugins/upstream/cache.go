@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// listing is a server's tools as it listed them.
+type listing struct {
+	Format int               `json:"format"`
+	About  about             `json:"about"`
+	Tools  []json.RawMessage `json:"tools"`
+	At     time.Time         `json:"at"`
+}
+
+// listingFormat is raised when older files cannot be read any more.
+const listingFormat = 1
+
+func (l *listing) equal(other *listing) bool {
+	return l.About.Name == other.About.Name && l.About.Version == other.About.Version && l.About.Description == other.About.Description &&
+		slices.EqualFunc(l.Tools, other.Tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// cache keeps listings on the disk, so that a start waits for no server.
+type cache struct{ dir string } // "" keeps nothing
+
+// maxListing bounds a file, in bytes.
+const maxListing = 64 << 20
+
+// path is the file of a server. Another command or address is another server.
+func (c *cache) path(cfg *Config) string {
+	what, _ := json.Marshal([]any{cfg.Command, cfg.URL, cfg.Transport, cfg.Dir}) // texts always encode
+	sum := sha256.Sum256(what)
+	return filepath.Join(c.dir, cfg.ID+"-"+hex.EncodeToString(sum[:8])+".json")
+}
+
+// read returns what is kept of a server, nil for nothing.
+func (c *cache) read(cfg *Config) (*listing, error) {
+	if c.dir == "" {
+		return nil, nil
+	}
+	path := c.path(cfg)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxListing {
+		return nil, errors.New(path + " is too large")
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var l listing
+	if err := json.Unmarshal(raw, &l); err != nil || l.Format != listingFormat {
+		return nil, err
+	}
+	return &l, nil
+}
+
+// write keeps a listing. A reader sees the old one or the new one.
+func (c *cache) write(cfg *Config, l *listing) error {
+	if c.dir == "" {
+		return nil
+	}
+	kept := *l
+	kept.Format = listingFormat
+	raw, err := json.Marshal(&kept)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(c.dir, ".listing-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(raw)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), c.path(cfg))
+	}
+	return err
+}

@@ -1,0 +1,319 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/schema"
+)
+
+// request is one call of a tool.
+type request struct {
+	tool    string
+	input   json.RawMessage
+	output  json.RawMessage // schema of the structured output, nil for none
+	effects catalog.Effects
+	call    catalog.Call
+}
+
+// repeats reports whether a second call would have its effect again.
+func (r *request) repeats() bool { return !r.effects.ReadOnly && !r.effects.Idempotent }
+
+// call calls a tool. Its errors are faults: the tool's own failure is upstream_error, a
+// server that is not there service_unavailable, one that went away in the middle
+// outcome_unknown where a second call would do twice what the first one did
+// (CONTRACT section 8).
+func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, s.late(r))
+	defer cancel()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	release, err := hold(ctx, len(r.input))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	for again := false; ; again = true {
+		conn, err := s.acquire(ctx)
+		if err != nil {
+			return nil, s.ended(outer, ctx, err)
+		}
+		raw, refusal, err := conn.call(ctx, r.tool, r.input, r.call.Progress)
+		switch {
+		case errors.Is(err, transport.ErrSessionTerminated) && !again:
+			s.drop(conn) // a server that does not know the session has done nothing
+			continue
+		case err != nil:
+			return nil, s.ended(outer, ctx, s.failed(conn, r, err))
+		case refusal != nil:
+			return nil, s.refused(conn, r, refusal)
+		}
+		free, err := hold(ctx, len(raw))
+		if err != nil {
+			return nil, err
+		}
+		defer free()
+		return s.result(conn, r, raw)
+	}
+}
+
+// hold counts bytes of a call against its run.
+func hold(ctx context.Context, n int) (release func(), err error) {
+	attempt, _, ok := run.Current(ctx)
+	if !ok {
+		return func() {}, nil
+	}
+	if err := attempt.Hold(n); err != nil {
+		return nil, err
+	}
+	return func() { attempt.Release(n) }, nil
+}
+
+// ended is a failure as the caller sees it: the end of its own context comes first.
+func (s *server) ended(outer, ctx context.Context, err error) error {
+	switch {
+	case outer.Err() != nil:
+		return context.Cause(outer)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// late is the fault of a call whose time is over.
+func (s *server) late(r *request) *fault.Fault {
+	f := fault.Newf(fault.ToolTimeout, "%s of the server %s did not answer in %s", r.tool, s.cfg.ID, s.cfg.Timeout).
+		WithDetails(map[string]any{"timeoutMs": s.cfg.Timeout.Milliseconds(), "upstream": s.cfg.ID})
+	if r.repeats() {
+		f = f.WithRetry(fault.Never).WithHint("It may have taken effect: check outside before calling again. upstreams.%s.timeoutMs is the limit.", s.cfg.ID)
+	}
+	return f
+}
+
+// failed is the fault of a call that got no answer.
+func (s *server) failed(conn *connection, r *request, err error) error {
+	var status *statusError
+	switch {
+	case errors.As(err, &status):
+		return s.refusedByStatus(r, status)
+	case errors.Is(err, errMessageTooLong):
+		s.drop(conn)
+		return s.broken(r, errMessageTooLong.Error())
+	case neverSent(err):
+		s.drop(conn)
+		return s.unavailable(err)
+	}
+	if conn.lost() || isCut(err) {
+		s.drop(conn)
+		if r.repeats() {
+			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(err.Error(), 500)).Because(err)
+		}
+		return s.unavailable(err)
+	}
+	return s.broken(r, cut(err.Error(), 500))
+}
+
+// neverSent reports whether an error says that the request did not reach the server.
+func neverSent(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+}
+
+// isCut reports whether an error says that a connection ended.
+func isCut(err error) bool {
+	return errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "no response received") || strings.Contains(err.Error(), "stream ended")
+}
+
+// broken is the fault of a server that does not keep to the protocol, or to its word.
+func (s *server) broken(r *request, why string) *fault.Fault {
+	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, why)
+	if r.repeats() {
+		f = f.WithRetry(fault.Never).WithHint("The call may have taken effect: check outside before calling again.")
+	}
+	return f
+}
+
+// refusedByStatus is the fault of a call that an HTTP status answered.
+func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
+	switch {
+	case e.status == http.StatusUnauthorized:
+		return fault.Newf(fault.Unauthorized, "the server %s does not accept the credentials, or has none: %v", s.cfg.ID, e).
+			WithHint("Set upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", s.cfg.ID).Because(e)
+	case e.status == http.StatusForbidden:
+		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).Because(e)
+	case e.status == http.StatusTooManyRequests:
+		f := fault.Newf(fault.RateLimited, "the server %s takes no more calls now: %v", s.cfg.ID, e).Because(e)
+		if e.retryAfter > 0 {
+			f = f.WithRetry(fault.Safe).WithHint("Try again in %s.", e.retryAfter).WithDetails(map[string]any{"retryAfterMs": e.retryAfter.Milliseconds()})
+		}
+		return f
+	case e.status == http.StatusServiceUnavailable:
+		return s.unavailable(e)
+	case r.repeats():
+		return fault.Newf(fault.OutcomeUnknown, "the server %s failed in the middle of %s: %v", s.cfg.ID, r.tool, e).Because(e)
+	}
+	return s.unavailable(e)
+}
+
+// Bounds of what a fault says of a server's answer, in bytes.
+const (
+	maxFaultText    = 2 << 10
+	maxFaultContent = 16 << 10
+)
+
+// refused is the fault of a call that the server answered with an error of the protocol.
+func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetails) *fault.Fault {
+	text := plainText(conn.secrets.redact(e.Message), maxFaultText)
+	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool, "rpcCode": e.Code}
+	if raw, err := json.Marshal(e.Data); err == nil && e.Data != nil && len(raw) <= maxFaultContent {
+		details["data"] = json.RawMessage(conn.secrets.redact(string(raw)))
+	}
+	f := fault.Newf(fault.UpstreamError, "the server %s refused %s: %s", s.cfg.ID, r.tool, text).WithDetails(details)
+	switch e.Code {
+	case mcp.METHOD_NOT_FOUND, mcp.INVALID_PARAMS:
+		return f.WithRetry(fault.Fix).WithHint("Correct the call: the message is the server's own.")
+	}
+	return f.WithHint("The message is the server's own.")
+}
+
+// callResult is the result of tools/call.
+type callResult struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+}
+
+// block is one block of content.
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// result is what a script gets of a call (CONTRACT section 8): the structured content if
+// there is any, else the one text, as JSON if it is that; several blocks are a list. An
+// output that has pictures or sound comes whole, with its data in base64.
+func (s *server) result(conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
+	var res callResult
+	if err := json.Unmarshal(raw, &res); err != nil {
+		return nil, s.broken(r, "its result cannot be read: "+plainText(err.Error(), 300))
+	}
+	if res.IsError {
+		return nil, s.toolError(conn, r, &res)
+	}
+	structured := len(res.Structured) > 0 && string(res.Structured) != "null"
+	if r.output != nil {
+		if !structured {
+			return nil, s.broken(r, "it declares a schema of its output, and its result has no structuredContent")
+		}
+		if err := s.checkOutput(r, res.Structured); err != nil {
+			return nil, err
+		}
+	}
+	if structured {
+		return res.Structured, nil
+	}
+	return unwrap(raw, res.Content)
+}
+
+// checkOutput checks a structured output against the tool's own schema.
+func (s *server) checkOutput(r *request, out json.RawMessage) error {
+	var cache schema.Cache
+	wrong, err := cache.Violations(r.output, out)
+	if err != nil {
+		return s.broken(r, "its output cannot be checked: "+plainText(err.Error(), 300))
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	f := fault.Invalid(wrong...)
+	text := f.Message
+	if f.Path != "" {
+		text = f.Path + ": " + text
+	}
+	return s.broken(r, "its output does not fit its own schema: "+cut(text, maxFaultText)).WithDetails(f.Details)
+}
+
+// unwrap returns the value of a content without structure.
+func unwrap(raw json.RawMessage, content []json.RawMessage) (json.RawMessage, error) {
+	values := make([]json.RawMessage, 0, len(content))
+	for _, c := range content {
+		var b block
+		if err := json.Unmarshal(c, &b); err != nil {
+			return raw, nil
+		}
+		switch b.Type {
+		case "text":
+			values = append(values, textValue(b.Text))
+		case "image", "audio":
+			return raw, nil
+		default:
+			values = append(values, c)
+		}
+	}
+	switch len(values) {
+	case 0:
+		return json.RawMessage("null"), nil
+	case 1:
+		return values[0], nil
+	}
+	out, err := json.Marshal(values)
+	return out, err
+}
+
+// textValue is a text as a value: parsed, if it is a JSON object or list.
+func textValue(text string) json.RawMessage {
+	trimmed := bytes.TrimSpace([]byte(text))
+	if len(trimmed) > 0 && json.Valid(trimmed) {
+		return trimmed
+	}
+	out, _ := json.Marshal(strings.ToValidUTF8(text, "\uFFFD")) // a text always encodes
+	return out
+}
+
+// toolError is the fault of a call that the tool itself failed, with its own words.
+func (s *server) toolError(conn *connection, r *request, res *callResult) *fault.Fault {
+	var texts []string
+	for _, c := range res.Content {
+		var b block
+		if json.Unmarshal(c, &b) == nil && b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	text := plainText(conn.secrets.redact(strings.Join(texts, " ")), maxFaultText)
+	if text == "" {
+		text = "it gave no reason"
+	}
+	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool}
+	for name, value := range map[string]any{"content": res.Content, "structuredContent": res.Structured} {
+		encoded, err := json.Marshal(value)
+		if err != nil || len(encoded) > maxFaultContent || string(encoded) == "null" {
+			continue
+		}
+		if clean := conn.secrets.redact(string(encoded)); json.Valid([]byte(clean)) {
+			details[name] = json.RawMessage(clean)
+		}
+	}
+	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, text).
+		WithDetails(details).WithHint("The message is the server's own: correct the call, or do without it.")
+	return f.WithRetry(fault.Fix)
+}

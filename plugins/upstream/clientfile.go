@@ -1,0 +1,140 @@
+package upstream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// maxClientFile bounds a client's file, in bytes.
+const maxClientFile = 1 << 20
+
+// clientServer is a server as Claude, Cursor and VS Code describe it in their files.
+type clientServer struct {
+	Type      string            `json:"type"`
+	Transport string            `json:"transport"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Env       map[string]any    `json:"env"`
+	Dir       string            `json:"cwd"`
+	URL       string            `json:"url"`
+	ServerURL string            `json:"serverUrl"`
+	Headers   map[string]string `json:"headers"`
+	Disabled  bool              `json:"disabled"`
+	Timeout   json.Number       `json:"timeout"` // milliseconds
+}
+
+// readClientFile reads the servers of a file with `mcpServers`, or `servers`.
+func readClientFile(path string) ([]Config, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxClientFile {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxClientFile)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseClientFile(path, raw)
+}
+
+func parseClientFile(path string, raw []byte) ([]Config, error) {
+	var file struct {
+		MCPServers map[string]json.RawMessage `json:"mcpServers"`
+		Servers    map[string]json.RawMessage `json:"servers"`
+	}
+	plain, err := hujson.Standardize(raw) // VS Code allows comments
+	if err == nil {
+		err = json.Unmarshal(plain, &file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all := file.MCPServers
+	if all == nil {
+		all = file.Servers
+	}
+	if all == nil {
+		return nil, fmt.Errorf("%s: it has neither `mcpServers` nor `servers`", path)
+	}
+	var out []Config
+	var problems []error
+	names := map[string]string{} // by id
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		place := path + ": " + name
+		var s clientServer
+		if err := json.Unmarshal(all[name], &s); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", place, err))
+			continue
+		}
+		if s.Disabled {
+			continue
+		}
+		c, err := s.config(name, place)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if other, twice := names[c.ID]; twice {
+			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s", path, other, name, c.ID))
+		}
+		names[c.ID] = name
+		out = append(out, c)
+	}
+	return out, errors.Join(problems...)
+}
+
+// config is the same in our terms.
+func (s *clientServer) config(name, place string) (Config, error) {
+	c := Config{ID: serverID(name), Place: place, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
+	if c.URL == "" {
+		c.URL = s.ServerURL
+	}
+	if s.Command != "" {
+		c.Command = append([]string{s.Command}, s.Args...)
+	}
+	for name, v := range s.Env {
+		switch v := v.(type) {
+		case string:
+			c.Env = with(c.Env, name, v)
+		case float64, bool:
+			c.Env = with(c.Env, name, fmt.Sprint(v))
+		default:
+			return c, fmt.Errorf("%s: env.%s must be a text", place, name)
+		}
+	}
+	for _, kind := range []string{s.Type, s.Transport} {
+		switch strings.ToLower(kind) {
+		case "", "stdio", "http", "streamable-http", "streamablehttp":
+		case "sse":
+			c.Transport = "sse"
+		default:
+			return c, fmt.Errorf("%s: the type %.40q is unknown; want stdio, http or sse", place, kind)
+		}
+	}
+	if s.Timeout != "" {
+		timeout, err := milliseconds(s.Timeout.String())
+		if err != nil {
+			return c, fmt.Errorf("%s: timeout %w", place, err)
+		}
+		c.Timeout = timeout
+	}
+	return c, nil
+}
+
+// serverID makes an id out of any name.
+func serverID(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, name)
+}

@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// Checks connect each server, and say what is wrong with it.
+func (p *Provider) Checks(ctx context.Context) []catalog.Check {
+	return inspect(ctx, p.servers)
+}
+
+// inspect connects servers, all at the same time.
+func inspect(ctx context.Context, servers []*server) []catalog.Check {
+	out := make([]catalog.Check, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() { out[i] = s.check(ctx) })
+	}
+	all.Wait()
+	return out
+}
+
+// check connects a server.
+func (s *server) check(ctx context.Context) catalog.Check {
+	c := catalog.Check{Name: "upstream " + s.cfg.ID}
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		s.mu.Lock()
+		failure := s.failure
+		s.mu.Unlock()
+		if failure == nil {
+			failure = err
+		}
+		c.Detail = failure.Error()
+		c.Hint = s.advice()
+		return c
+	}
+	o := s.current()
+	c.OK = true
+	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(len(o.operations), "tool"), conn.about.Protocol)
+	if len(o.skipped) > 0 {
+		c.OK = false
+		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
+		c.Hint = "Report it to the server's author."
+	}
+	return c
+}
+
+func (s *server) advice() string {
+	if len(s.cfg.Command) > 0 {
+		return "Run the command in a terminal: " + strings.Join(s.cfg.Command, " ")
+	}
+	return "Check the url and the headers of " + s.cfg.Place + "."
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Commands are `upstream list` and `upstream check`.
+func (p *Provider) Commands() []*catalog.Command {
+	return []*catalog.Command{{
+		Name: "upstream", Short: "Show the other MCP servers that scripts reach",
+		Sub: []*catalog.Command{
+			{
+				Name: "list", Short: "Show the configured servers, and what is known of their tools",
+				Long: "Shows the configured servers and the tools that they listed last. It connects none of them.", Run: listServers,
+			},
+			{
+				Name: "check", Short: "Connect each server, and say what is wrong", Example: "upstream check",
+				Long: "Connects each configured server and lists its tools. The status is 1 where one of them cannot be used.", Run: checkServers,
+			},
+		},
+	}}
+}
+
+// standing are the configured servers outside of a running app.
+func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
+	configs, err := configured(host.Settings())
+	if err != nil {
+		return nil, err
+	}
+	kept := &cache{dir: cacheDir(host)}
+	var out []*server
+	for _, c := range configs {
+		s := newServer(ctx, c, host, kept, func() {})
+		if l, err := kept.read(&c); err == nil && l != nil {
+			s.take(l, false)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
+	servers, err := standing(ctx, host)
+	if err != nil {
+		return err
+	}
+	if len(servers) == 0 {
+		in.Err.Printf("No servers are configured: see upstreams.<id>.command, upstreams.<id>.url and --mcp-config.\n")
+		return nil
+	}
+	rows := [][]catalog.Cell{{{Text: "SERVER"}, {Text: "REACHED BY"}, {Text: "TOOLS"}, {Text: "SEEN"}}}
+	for _, s := range servers {
+		by := s.cfg.URL
+		if len(s.cfg.Command) > 0 {
+			by = strings.Join(s.cfg.Command, " ")
+		}
+		tools, seen := "not known yet", "never"
+		if s.listing != nil {
+			tools, seen = strconv.Itoa(len(s.offer.operations)), s.listing.At.Format("2006-01-02 15:04")
+		}
+		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}})
+	}
+	in.Out.Table(rows)
+	return nil
+}
+
+func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
+	servers, err := standing(ctx, host)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		var all sync.WaitGroup
+		for _, s := range servers {
+			all.Go(s.close)
+		}
+		all.Wait()
+	}()
+	checks := inspect(ctx, servers)
+	rows := [][]catalog.Cell{}
+	for i, c := range checks {
+		state := catalog.Cell{Text: "ok", Mood: catalog.Good}
+		if !c.OK {
+			state = catalog.Cell{Text: "failed", Mood: catalog.Bad}
+		}
+		rows = append(rows, []catalog.Cell{state, {Text: servers[i].cfg.ID}, {Text: c.Detail}})
+		if c.Hint != "" {
+			rows = append(rows, []catalog.Cell{{}, {}, {Text: c.Hint, Mood: catalog.Faint}})
+		}
+	}
+	in.Out.Table(rows)
+	if slices.ContainsFunc(checks, func(c catalog.Check) bool { return !c.OK }) {
+		return errors.New("not every server can be used")
+	}
+	return nil
+}

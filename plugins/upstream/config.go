@@ -1,0 +1,306 @@
+package upstream
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Config describes one server (CONTRACT section 8). Either Command or URL is set.
+// Its texts may hold references such as ${env:TOKEN}, which are replaced when the server
+// is connected, so that a secret is in nothing that is printed or kept.
+type Config struct {
+	ID        string
+	Command   []string // of a server over stdio
+	Env       map[string]string
+	Dir       string // working directory
+	URL       string // of a server over HTTP
+	Transport string // "" is stdio or Streamable HTTP; "sse" is the older HTTP transport
+	Headers   map[string]string
+	Allow     []string // patterns of the tools to offer; empty: all
+	Deny      []string // patterns of those to leave out
+	Trust     bool     // what the server's annotations say of effects is believed
+	// Effects are effects by pattern of the tool's name, each some of read, write,
+	// destructive and idempotent. They are always believed.
+	Effects     map[string]string
+	Timeout     time.Duration // of one call
+	Start       time.Duration // of a connection, with the list of tools
+	MaxParallel int           // calls in flight
+	Place       string        // where it was configured, for messages
+}
+
+// What holds where nothing is configured.
+const (
+	defaultTimeout     = time.Minute
+	defaultStart       = 10 * time.Second
+	defaultMaxParallel = 8
+)
+
+// option is one key of a server's configuration.
+type option struct {
+	group bool // keys of the user's own stand below it
+	set   func(c *Config, name, value string) error
+}
+
+var options = map[string]option{
+	"command":     {set: func(c *Config, _, v string) (err error) { c.Command, err = words(v); return err }},
+	"env":         {group: true, set: func(c *Config, name, v string) error { c.Env = with(c.Env, name, v); return nil }},
+	"cwd":         {set: func(c *Config, _, v string) error { c.Dir = v; return nil }},
+	"url":         {set: func(c *Config, _, v string) error { c.URL = v; return nil }},
+	"transport":   {set: setTransport},
+	"headers":     {group: true, set: func(c *Config, name, v string) error { c.Headers = with(c.Headers, name, v); return nil }},
+	"tools.allow": {set: func(c *Config, _, v string) (err error) { c.Allow, err = texts(v); return err }},
+	"tools.deny":  {set: func(c *Config, _, v string) (err error) { c.Deny, err = texts(v); return err }},
+	"trust": {set: func(c *Config, _, v string) (err error) {
+		if c.Trust, err = strconv.ParseBool(v); err != nil {
+			return errors.New("must be true or false")
+		}
+		return nil
+	}},
+	"effects":   {group: true, set: setEffects},
+	"timeoutMs": {set: func(c *Config, _, v string) (err error) { c.Timeout, err = milliseconds(v); return err }},
+	"startMs":   {set: func(c *Config, _, v string) (err error) { c.Start, err = milliseconds(v); return err }},
+	"maxParallel": {set: func(c *Config, _, v string) (err error) {
+		if c.MaxParallel, err = strconv.Atoi(v); err != nil || c.MaxParallel < 1 || c.MaxParallel > 1000 {
+			return errors.New("must be a whole number from 1 to 1000")
+		}
+		return nil
+	}},
+}
+
+func with(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	return m
+}
+
+// words reads a command: a list, or one text whose words are separated by blanks.
+func words(v string) ([]string, error) {
+	if out, err := texts(v); err != nil || strings.HasPrefix(strings.TrimSpace(v), "[") {
+		return out, err
+	}
+	return strings.Fields(v), nil
+}
+
+// texts reads a list of texts in YAML or JSON; a single one may stand by itself.
+func texts(v string) ([]string, error) {
+	if !strings.HasPrefix(strings.TrimSpace(v), "[") {
+		return []string{v}, nil
+	}
+	var out []string
+	if err := yaml.Unmarshal([]byte(v), &out); err != nil {
+		return nil, errors.New("must be a list of texts, such as [a, b]")
+	}
+	return out, nil
+}
+
+func milliseconds(v string) (time.Duration, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 86_400_000 {
+		return 0, errors.New("must be a whole number from 1 to 86400000 (ms)")
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}
+
+func setTransport(c *Config, _, v string) error {
+	if v != "" && v != "http" && v != "sse" {
+		return errors.New("must be http or sse")
+	}
+	if v == "sse" {
+		c.Transport = v
+	}
+	return nil
+}
+
+func setEffects(c *Config, pattern, v string) error {
+	if _, err := parseEffects(v); err != nil {
+		return err
+	}
+	c.Effects = with(c.Effects, pattern, v)
+	return nil
+}
+
+// parseEffects reads effects, as "read" or "[write, idempotent]".
+func parseEffects(v string) (catalog.Effects, error) {
+	e := catalog.Effects{Outside: true}
+	for _, word := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+		switch word {
+		case "read":
+			e.ReadOnly, e.Idempotent = true, true
+		case "write":
+		case "destructive":
+			e.Destructive = true
+		case "idempotent":
+			e.Idempotent = true
+		default:
+			return e, fmt.Errorf("must be some of read, write, destructive and idempotent, not %q", word)
+		}
+	}
+	if e.ReadOnly && e.Destructive {
+		return e, errors.New("cannot be both read and destructive")
+	}
+	return e, nil
+}
+
+// parseKeys reads the keys below "upstreams", which are relative to it. The error says
+// everything that is wrong.
+func parseKeys(values map[string]string) ([]Config, error) {
+	servers := map[string]*Config{}
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		id, rest, ok := strings.Cut(key, ".")
+		place := settingsKey + "." + id
+		if !ok {
+			problems = append(problems, fmt.Errorf("%s: want keys of a server below it, such as %s.url", place, place))
+			continue
+		}
+		c := servers[id]
+		if c == nil {
+			c = &Config{ID: id, Place: place}
+			servers[id] = c
+		}
+		if err := c.set(rest, values[key]); err != nil {
+			problems = append(problems, fmt.Errorf("%s.%s %w", place, rest, err))
+		}
+	}
+	var out []Config
+	for _, id := range slices.Sorted(maps.Keys(servers)) {
+		out = append(out, *servers[id])
+	}
+	return out, errors.Join(problems...)
+}
+
+// reached reports whether a configuration says how the server is reached.
+func (c *Config) reached() bool { return len(c.Command) > 0 || c.URL != "" }
+
+// join puts the servers of the keys and those of a client's file together. A server of the
+// keys that does not say how it is reached adds to the one of that name in the file.
+func join(keys, file []Config) ([]Config, error) {
+	out := slices.Clone(file)
+	var problems []error
+	for _, c := range keys {
+		i := slices.IndexFunc(out, func(other Config) bool { return other.ID == c.ID })
+		switch {
+		case i < 0:
+			out = append(out, c)
+		case c.reached():
+			problems = append(problems, fmt.Errorf("two servers are called %q: %s and %s", c.ID, out[i].Place, c.Place))
+		default:
+			c.Command, c.URL, c.Transport, c.Dir = out[i].Command, out[i].URL, cmp.Or(c.Transport, out[i].Transport), cmp.Or(c.Dir, out[i].Dir)
+			c.Env, c.Headers = merged(out[i].Env, c.Env), merged(out[i].Headers, c.Headers)
+			c.Timeout, c.Place = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place
+			out[i] = c
+		}
+	}
+	for i := range out {
+		if err := out[i].complete(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return out, errors.Join(problems...)
+}
+
+// merged are the members of both; those of the second win.
+func merged(a, b map[string]string) map[string]string {
+	if len(a) == 0 {
+		return b
+	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// set takes one key. The case of letters does not count, since the environment has none.
+func (c *Config) set(key, value string) error {
+	for name, o := range options {
+		if !o.group && strings.EqualFold(key, name) {
+			return o.set(c, "", value)
+		}
+		prefix := name + "."
+		if o.group && len(key) > len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
+			return o.set(c, key[len(prefix):], value)
+		}
+	}
+	return fmt.Errorf("is no key of a server%s", fault.DidYouMean(key, slices.Sorted(maps.Keys(options))))
+}
+
+// complete fills in defaults, and says what does not go together.
+func (c *Config) complete() error {
+	c.Timeout, c.Start = cmp.Or(c.Timeout, defaultTimeout), cmp.Or(c.Start, defaultStart)
+	c.MaxParallel = cmp.Or(c.MaxParallel, defaultMaxParallel)
+	var problems []error
+	problem := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{c.Place}, args...)...))
+	}
+	if !(catalog.ID{Kind: catalog.KindUpstream, Owner: c.ID, Op: "x"}).Valid() {
+		problem("a server's name has letters, digits, - and _ alone")
+	}
+	switch {
+	case len(c.Command) > 0 && c.URL != "":
+		problem("has both a command and a url: give one of them")
+	case len(c.Command) == 0 && c.URL == "":
+		problem("has neither a command nor a url")
+	case c.URL != "":
+		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			if !strings.Contains(c.URL, "${") {
+				problem("the url must be one of http or https, such as https://example.org/mcp")
+			}
+		}
+	case c.Transport != "":
+		problem("a transport goes with a url")
+	}
+	if c.Dir != "" && !filepath.IsAbs(c.Dir) && !strings.Contains(c.Dir, "${") {
+		dir, err := filepath.Abs(c.Dir)
+		if err != nil {
+			problem("cwd: %v", err)
+		}
+		c.Dir = dir
+	}
+	return errors.Join(problems...)
+}
+
+// offers reports whether a tool is to be offered.
+func (c *Config) offers(tool string) bool {
+	matches := func(pattern string) bool { return matchName(pattern, tool) }
+	return (len(c.Allow) == 0 || slices.ContainsFunc(c.Allow, matches)) && !slices.ContainsFunc(c.Deny, matches)
+}
+
+// effectsOf returns the configured effects of a tool: those of the longest pattern that
+// fits.
+func (c *Config) effectsOf(tool string) (e catalog.Effects, ok bool) {
+	best := ""
+	for pattern := range c.Effects {
+		if matchName(pattern, tool) && (!ok || len(pattern) > len(best) || len(pattern) == len(best) && pattern < best) {
+			best, ok = pattern, true
+		}
+	}
+	if ok {
+		e, _ = parseEffects(c.Effects[best])
+	}
+	return e, ok
+}
+
+// matchName reports whether a pattern, in which * stands for any text, fits a name.
+func matchName(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	ok, err := regexp.MatchString("^(?s:"+strings.Join(parts, ".*")+")$", name)
+	return err == nil && ok
+}

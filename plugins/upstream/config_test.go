@@ -1,0 +1,164 @@
+package upstream
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// parsed is what keys alone configure.
+func parsed(keys map[string]string) ([]Config, error) {
+	out, err := parseKeys(keys)
+	joined, more := join(out, nil)
+	return joined, errors.Join(err, more)
+}
+
+func TestKeysDescribeServers(t *testing.T) {
+	got, err := parsed(map[string]string{
+		"github.command": `["npx","-y","server github"]`, "github.env.TOKEN": "${env:TOKEN}", "github.cwd": "/srv", "github.maxparallel": "3",
+		"linear.url": "https://mcp.linear.app/mcp", "linear.headers.Authorization": "Bearer ${env:LINEAR}", "linear.tools.allow": "[issue_*, team_list]", "linear.tools.deny": "issue_delete",
+		"linear.trust": "true", "linear.effects.list_*": "read", "linear.timeoutMs": "500", "linear.transport": "sse",
+	})
+	require.NoError(t, err)
+	require.Equal(t, []Config{
+		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", MaxParallel: 3, Timeout: time.Minute, Start: 10 * time.Second, Place: "upstreams.github"},
+		{
+			ID: "linear", URL: "https://mcp.linear.app/mcp", Transport: "sse", Headers: map[string]string{"Authorization": "Bearer ${env:LINEAR}"}, Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"},
+			Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, Start: 10 * time.Second, MaxParallel: 8, Place: "upstreams.linear",
+		},
+	}, got)
+}
+
+func TestKeysNameEveryProblem(t *testing.T) {
+	_, err := parsed(map[string]string{
+		"a.comand": "x", "a.url": "ftp://x", "b.command": "x", "b.url": "https://x", "c.timeoutMs": "soon", "d": "x", "e.url": "https://x", "e.effects.x": "loud", "f b.command": "x", "g.command": "x", "g.transport": "sse",
+	})
+	for _, want := range []string{
+		`upstreams.a.comand is no key of a server; did you mean "command"?`, "upstreams.a: the url must be one of http or https", "upstreams.b: has both a command and a url",
+		"upstreams.c.timeoutMs must be a whole number", "upstreams.c: has neither a command nor a url", "upstreams.d: want keys of a server below it",
+		`upstreams.e.effects.x must be some of read, write, destructive and idempotent, not "loud"`, "upstreams.f b: a server's name has letters", "upstreams.g: a transport goes with a url",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestClientFiles(t *testing.T) {
+	got, err := parseClientFile("mcp.json", []byte(`{
+		// as VS Code writes it
+		"servers": {
+			"my server": {"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"A": "b", "N": 5}, "cwd": "/srv"},
+			"remote": {"type": "http", "url": "https://example.org/mcp", "headers": {"X-Key": "${KEY:-none}"}, "timeout": 5000},
+			"old": {"type": "sse", "url": "https://example.org/sse"},
+			"off": {"command": "x", "disabled": true},
+		},
+	}`))
+	require.NoError(t, err)
+	require.Len(t, got, 3)
+	require.Equal(t, "my-server", got[0].ID)
+	require.Equal(t, []string{"npx", "-y", "x"}, got[0].Command)
+	require.Equal(t, map[string]string{"A": "b", "N": "5"}, got[0].Env)
+	require.Equal(t, "sse", got[1].Transport)
+	require.Equal(t, 5*time.Second, got[2].Timeout)
+
+	for text, problem := range map[string]string{
+		`{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
+		`{"mcpServers": {"a": {"command": "x", "env": {"A": []}}}}`: "env.A must be a text", `{"mcpServers": {"a": {"command": "x", "type": "carrier pigeon"}}}`: `the type "carrier pigeon" is unknown`,
+	} {
+		_, err := parseClientFile("mcp.json", []byte(text))
+		require.ErrorContains(t, err, problem, text)
+	}
+}
+
+func TestKeysAddToAClientFile(t *testing.T) {
+	file := []Config{{ID: "a", Command: []string{"x"}, Env: map[string]string{"A": "1"}, Place: "mcp.json: a"}}
+	keys, err := parseKeys(map[string]string{"a.effects.list_*": "read", "a.env.B": "2", "b.url": "https://b"})
+	require.NoError(t, err)
+	got, err := join(keys, file)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, []string{"x"}, got[0].Command)
+	require.Equal(t, map[string]string{"A": "1", "B": "2"}, got[0].Env)
+	require.Equal(t, map[string]string{"list_*": "read"}, got[0].Effects)
+
+	keys, err = parseKeys(map[string]string{"a.url": "https://a"})
+	require.NoError(t, err)
+	_, err = join(keys, file)
+	require.ErrorContains(t, err, `two servers are called "a": mcp.json: a and upstreams.a`)
+	_, err = join(nil, []Config{{ID: "c", Place: "mcp.json: c"}})
+	require.ErrorContains(t, err, "mcp.json: c: has neither a command nor a url")
+}
+
+func TestReferencesAreReplacedAndRedacted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte("from-a-file\n"), 0o600))
+	t.Setenv("KOAN_TEST_TOKEN", "hunter2-hunter2")
+	c := Config{URL: "https://example.org", Headers: map[string]string{"Authorization": "Bearer ${env:KOAN_TEST_TOKEN}", "A": "${file:" + file + "}", "B": "${KOAN_TEST_TOKEN}", "C": "${KOAN_TEST_NONE:-plain}"}}
+	r, err := c.resolve()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Authorization": "Bearer hunter2-hunter2", "A": "from-a-file", "B": "hunter2-hunter2", "C": "plain"}, r.headers)
+	require.Equal(t, "the token [redacted] and [redacted]", r.secrets.redact("the token hunter2-hunter2 and from-a-file"))
+
+	for _, ref := range []string{"${env:KOAN_TEST_NONE}", "${KOAN_TEST_NONE}", "${input:key}", "${file:/does/not/exist}", "${file:/dev/zero}"} {
+		c := Config{URL: ref}
+		_, err := c.resolve()
+		require.ErrorContains(t, err, ref)
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	c := Config{Effects: map[string]string{"*": "destructive", "list_*": "read", "list_and_delete": "[write, idempotent]"}}
+	for tool, want := range map[string][3]bool{"drop": {false, true, false}, "list_x": {true, false, true}, "list_and_delete": {false, false, true}} {
+		e, ok := c.effectsOf(tool)
+		require.True(t, ok)
+		require.Equal(t, want, [3]bool{e.ReadOnly, e.Destructive, e.Idempotent}, tool)
+		require.True(t, e.Outside)
+	}
+	require.True(t, matchName("a.*b", "a.xx/b"))
+	require.False(t, matchName("a.*b", "axb"))
+}
+
+func FuzzClientFile(f *testing.F) {
+	for _, s := range []string{`{"mcpServers":{"a":{"command":"x","args":["y"]}}}`, `{"servers":{"a":{"url":"https://x",},},} // c`, `{"mcpServers":{"a":{"timeout":1e400}}}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := parseClientFile("f", raw)
+		if err != nil {
+			return
+		}
+		for _, c := range got {
+			require.True(t, len(c.Command) == 0 || c.Command[0] != "")
+		}
+	})
+}
+
+func FuzzResult(f *testing.F) {
+	for _, s := range []string{`{"content":[{"type":"text","text":"1"}]}`, `{"structuredContent":5}`, `{"isError":true,"content":[{}]}`, `{"content":[1]}`, `{"content":[{"type":"image"}]}`} {
+		f.Add([]byte(s))
+	}
+	s := &server{cfg: Config{ID: "x"}}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		out, err := s.result(&connection{}, &request{tool: "t"}, raw)
+		if err == nil {
+			require.True(t, json.Valid(out), "%s", out)
+		}
+	})
+}
+
+func FuzzListing(f *testing.F) {
+	for _, s := range []string{`{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"é::"}`, `{"name":"a","inputSchema":{"$ref":"#/x"}}`, `{"name":"::"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s := &server{cfg: Config{ID: "x"}}
+		for _, op := range newOffer(s, &listing{Tools: []json.RawMessage{raw, raw}}).operations {
+			require.True(t, op.ID.Valid(), "%q", op.ID.Op)
+			require.True(t, json.Valid(op.Input))
+		}
+	})
+}

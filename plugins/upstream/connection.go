@@ -1,0 +1,220 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// connection is one session with a server.
+type connection struct {
+	client  *client.Client
+	process *process // nil over HTTP
+	about   about
+	secrets secrets
+
+	mu       sync.Mutex
+	progress map[string]func(done, total float64, message string) // by token
+	tokens   int
+}
+
+// about is what a server says of itself.
+type about struct {
+	Name        string `json:"name"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+	Protocol    string `json:"protocol"`
+	lists       bool   // it says when its list of tools changes
+}
+
+// probe bounds the question by which servers of 2026-07-28 are told from older ones, which
+// may not answer it.
+const probe = 2 * time.Second
+
+// connect opens a session, within ctx; life is that of the session. changed is called
+// from another goroutine when the server says that its list of tools has changed.
+func connect(ctx, life context.Context, c *Config, version string, changed func()) (*connection, error) {
+	r, err := c.resolve()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := open(ctx, life, c, r, version, false, changed)
+	if err == nil && conn.process == nil && c.Transport == "" && conn.about.lists && !mcp.IsModernProtocol(conn.about.Protocol) {
+		// Servers before 2026-07-28 send notifications over a second connection, which
+		// the client library opens at the start or never.
+		conn.close()
+		conn, err = open(ctx, life, c, r, version, true, changed)
+	}
+	if err != nil {
+		return nil, &explained{text: r.secrets.redact(err.Error()), err: err}
+	}
+	return conn, nil
+}
+
+func open(ctx, life context.Context, c *Config, r *resolved, version string, listen bool, changed func()) (*connection, error) {
+	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}}
+	t, err := conn.dial(c, r, listen)
+	if err != nil {
+		return nil, err
+	}
+	conn.client = client.NewClient(t, client.WithDiscoverTimeout(probe))
+	conn.client.OnNotification(func(n mcp.JSONRPCNotification) { conn.notified(n, changed) })
+	if err := conn.client.Start(life); err != nil {
+		conn.close()
+		return nil, err
+	}
+	var req mcp.InitializeRequest
+	req.Params.ClientInfo = mcp.Implementation{Name: "koan", Version: version}
+	result, err := conn.client.Initialize(ctx, req)
+	if err != nil {
+		err = conn.why(ctx, err)
+		conn.close()
+		return nil, err
+	}
+	conn.about = about{
+		Name: plainText(result.ServerInfo.Name, 100), Version: plainText(result.ServerInfo.Version, 50), Protocol: conn.client.ProtocolVersion(),
+		Description: plainText(firstSentence(result.Instructions), 300), lists: result.Capabilities.Tools != nil && result.Capabilities.Tools.ListChanged,
+	}
+	if conn.about.lists && mcp.IsModernProtocol(conn.about.Protocol) {
+		_, _ = conn.client.ListenAsync(life, mcp.SubscriptionFilter{ToolsListChanged: true}, nil) // a server that refuses is asked at the next connection
+	}
+	return conn, nil
+}
+
+// dial makes the transport.
+func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Interface, error) {
+	if len(c.Command) > 0 {
+		p, err := startProcess(r)
+		if err != nil {
+			return nil, err
+		}
+		conn.process = p
+		return recorder{p.transport()}, nil
+	}
+	httpClient := newHTTPClient(r.headers)
+	if c.Transport == "sse" {
+		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient))
+		return recorder{t}, err
+	}
+	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient)}
+	if listen {
+		//lint:ignore SA1019 servers before 2026-07-28 have no other way to send notifications
+		opts = append(opts, transport.WithContinuousListening())
+	}
+	t, err := transport.NewStreamableHTTP(r.url, opts...)
+	return httpRecorder{recorder{t}}, err
+}
+
+// notified takes a notification. It must not wait: the client library reads nothing else
+// meanwhile.
+func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
+	switch n.Method {
+	case string(mcp.MethodNotificationToolsListChanged):
+		go changed()
+	case "notifications/progress":
+		fields := n.Params.AdditionalFields
+		token, _ := fields["progressToken"].(string)
+		done, _ := fields["progress"].(float64)
+		total, _ := fields["total"].(float64)
+		message, _ := fields["message"].(string)
+		conn.mu.Lock()
+		report := conn.progress[token]
+		conn.mu.Unlock()
+		if report != nil {
+			report(done, total, plainText(conn.secrets.redact(message), 300))
+		}
+	}
+}
+
+// call calls a tool. It returns what the server sent, or its refusal.
+func (conn *connection) call(ctx context.Context, tool string, input json.RawMessage, report func(done, total float64, message string)) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+	conn.mu.Lock()
+	conn.tokens++
+	token := fmt.Sprintf("call-%d", conn.tokens)
+	conn.progress[token] = report
+	conn.mu.Unlock()
+	defer func() {
+		conn.mu.Lock()
+		delete(conn.progress, token)
+		conn.mu.Unlock()
+	}()
+	var req mcp.CallToolRequest
+	req.Params.Name, req.Params.Arguments = tool, input
+	req.Params.Meta = &mcp.Meta{ProgressToken: token}
+	ctx, a := withAnswer(ctx)
+	_, err := conn.client.CallTool(ctx, req)
+	result, refusal, err := a.take(err)
+	if err != nil {
+		err = conn.why(ctx, err)
+	}
+	return result, refusal, err
+}
+
+// Bounds of a list of tools.
+const (
+	maxPages = 200
+	maxTools = 5000
+)
+
+// tools lists the server's tools, each as the server describes it.
+func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	var req mcp.ListToolsRequest
+	for range maxPages {
+		listed, a := withAnswer(ctx)
+		_, err := conn.client.ListToolsByPage(listed, req)
+		raw, refusal, err := a.take(err)
+		switch {
+		case refusal != nil && refusal.Code == mcp.METHOD_NOT_FOUND:
+			return out, nil // it has none
+		case refusal != nil:
+			return nil, fmt.Errorf("it refused to list its tools: %s", plainText(refusal.Message, 300))
+		case err != nil:
+			return nil, conn.why(ctx, err)
+		}
+		var page struct {
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor string            `json:"nextCursor"`
+		}
+		if err := json.Unmarshal(raw, &page); err != nil {
+			return nil, fmt.Errorf("its list of tools cannot be read: %w", err)
+		}
+		out = append(out, page.Tools...)
+		if page.NextCursor == "" || len(out) > maxTools {
+			break
+		}
+		req.Params.Cursor = mcp.Cursor(page.NextCursor)
+	}
+	if len(out) > maxTools {
+		out = out[:maxTools]
+	}
+	return out, nil
+}
+
+// why says more of a failure where the process knows it.
+func (conn *connection) why(ctx context.Context, err error) error {
+	if conn.process == nil || ctx.Err() != nil {
+		return err
+	}
+	err = conn.process.why(err)
+	return &explained{text: conn.secrets.redact(err.Error()), err: err}
+}
+
+// lost reports whether the session is known to have ended.
+func (conn *connection) lost() bool { return conn.process != nil && conn.process.out.failure() != nil }
+
+// close ends the session.
+func (conn *connection) close() {
+	if conn.client != nil {
+		_ = conn.client.Close()
+	}
+	if conn.process != nil {
+		conn.process.terminate()
+	}
+}

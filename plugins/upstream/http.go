@@ -1,0 +1,122 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// statusError is an answer by which a server refuses a request over HTTP.
+type statusError struct {
+	status     int
+	retryAfter time.Duration // 0 is unknown
+	body       string        // its beginning
+}
+
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("it answered with HTTP status %d", e.status)
+	if name := http.StatusText(e.status); name != "" {
+		text += " (" + name + ")"
+	}
+	if e.body != "" {
+		text += ": " + e.body
+	}
+	return text
+}
+
+// roundTripper adds the configured headers, turns refusals
+// into errors that say what they are, and bounds what comes back.
+type roundTripper struct {
+	headers map[string]string
+	next    http.RoundTripper
+}
+
+func newHTTPClient(headers map[string]string) *http.Client {
+	next := http.DefaultTransport.(*http.Transport).Clone()
+	next.MaxResponseHeaderBytes = 64 << 10
+	return &http.Client{
+		Transport: &roundTripper{headers: headers, next: next},
+		// The headers are for the server that is configured, and nobody else.
+		CheckRedirect: func(to *http.Request, via []*http.Request) error {
+			if first := via[0].URL; to.URL.Scheme != first.Scheme || to.URL.Host != first.Host {
+				return fmt.Errorf("it redirects to another server, %s", to.URL.Host)
+			}
+			if len(via) >= 5 {
+				return errors.New("it redirects in circles")
+			}
+			return nil
+		},
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, value := range t.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	switch s := resp.StatusCode; {
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= http.StatusInternalServerError:
+		defer resp.Body.Close()
+		const most = 2 << 10
+		raw, _ := io.ReadAll(io.LimitReader(resp.Body, most))
+		return nil, &statusError{status: s, retryAfter: retryAfter(resp.Header.Get("Retry-After")), body: plainText(string(raw), 300)}
+	}
+	resp.Body = bounded(req.Context(), resp)
+	return resp, nil
+}
+
+// retryAfter reads seconds or a date.
+func retryAfter(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n < 1<<31 {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at).Round(time.Second))
+	}
+	return 0
+}
+
+// body is a response's body that can be closed and is bounded.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+// bounded bounds a body as a whole, and a stream of events line by line.
+func bounded(ctx context.Context, resp *http.Response) io.ReadCloser {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		return body{&limitedBody{ctx, &lineReader{from: resp.Body, done: make(chan struct{})}}, resp.Body}
+	}
+	return body{&limitedBody{ctx, http.MaxBytesReader(nil, resp.Body, maxMessage)}, resp.Body}
+}
+
+// limitedBody remembers in the answer of a call that it was too long: the client library passes
+// such errors over.
+type limitedBody struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (l *limitedBody) Read(b []byte) (int, error) {
+	got, err := l.from.Read(b)
+	var tooLong *http.MaxBytesError
+	lines, _ := l.from.(*lineReader)
+	if errors.As(err, &tooLong) || err != nil && lines != nil && errors.Is(lines.err, errMessageTooLong) {
+		err = errMessageTooLong
+		if a := answerOf(l.ctx); a != nil {
+			a.fail(err)
+		}
+	}
+	return got, err
+}

@@ -1,0 +1,279 @@
+package upstream_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// row is a server that misbehaves, and what a script sees of a call.
+type row struct {
+	id, mode string
+	url      string // of one over HTTP
+	settings map[string]string
+	code     fault.Code // "" for a call that succeeds
+	retry    fault.Retry
+	says     string // part of the message
+	result   string // JSON
+}
+
+func settingsOf(t *testing.T, rows []row) []koantest.Setting {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command, err := json.Marshal([]string{self})
+	require.NoError(t, err)
+	var out []koantest.Setting
+	for _, r := range rows {
+		key := "upstreams." + r.id + "."
+		if r.url != "" {
+			out = append(out, koantest.Setting{Key: key + "url", Value: r.url})
+		} else {
+			out = append(out, koantest.Setting{Key: key + "command", Value: string(command)}, koantest.Setting{Key: key + "env." + modeVariable, Value: r.mode})
+		}
+		for name, value := range r.settings {
+			out = append(out, koantest.Setting{Key: key + name, Value: value})
+		}
+	}
+	return out
+}
+
+// refusing is a server over HTTP whose calls all end in a status.
+func refusing(t *testing.T, status int, header http.Header) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m message
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		switch m.Method {
+		case "initialize":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"refusing","version":"1"}}}`, m.ID)
+		case "tools/list":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, oneTool)
+		case "tools/call":
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			w.WriteHeader(status)
+			fmt.Fprint(w, "go away")
+		case "notifications/initialized":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	return s.URL
+}
+
+func matrix(t *testing.T) []row {
+	short := map[string]string{"timeoutMs": "700"}
+	return []row{
+		{id: "absent", settings: map[string]string{"command": "[/does/not/exist]"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "the server absent cannot be reached"},
+		{id: "slow", mode: "starts slowly", settings: map[string]string{"startMs": "700"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "it did not start in 700ms"},
+		{id: "mortal", mode: "dies in the middle of a call", code: fault.OutcomeUnknown, retry: fault.Never, says: "out of ideas"},
+		{id: "reader", mode: "dies in the middle of a call", settings: map[string]string{"effects.w*": "read"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "exit status 3"},
+		{id: "departing", mode: "dies after a call", result: `"done"`},
+		{id: "hanging", mode: "hangs", settings: short, code: fault.ToolTimeout, retry: fault.Never, says: "work of the server hanging did not answer in 700ms"},
+		{id: "large", mode: "sends too much", code: fault.UpstreamError, retry: fault.Never, says: "more than 16777216 bytes"},
+		{id: "garbled", mode: "sends broken JSON first", result: `"done"`},
+		{id: "confused", mode: "answers somebody else", settings: short, code: fault.ToolTimeout, says: "confused"},
+		{id: "twice", mode: "answers twice", result: `"done"`},
+		{id: "wrong", mode: "does not keep to its output schema", code: fault.UpstreamError, retry: fault.Never, says: "does not fit its own schema: /n: must be integer, not string"},
+		{id: "bare", mode: "leaves out its structured content", code: fault.UpstreamError, says: "has no structuredContent"},
+		{id: "failing", mode: "fails with structure", settings: map[string]string{"env.TOKEN": "sk-test-1234567890"}, code: fault.UpstreamError, retry: fault.Fix, says: "the printer is on fire"},
+		{id: "strict", mode: "refuses the input", code: fault.UpstreamError, retry: fault.Fix, says: "a must be positive"},
+		{id: "odd-result", mode: "sends a result that is none", code: fault.UpstreamError, says: "its result cannot be read"},
+		{id: "unknown", mode: "sends unknown content", result: `[{"type":"hologram","data":1},{"a":1}]`},
+		{id: "picture", mode: "sends a picture", result: `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`},
+		{id: "progress", mode: "reports progress", result: `"done"`},
+		{id: "pages", mode: "pages forever", result: `"done"`},
+		{id: "hostile", mode: "says hostile things", result: `"done"`},
+		{id: "schemas", mode: "has odd schemas", result: `"done"`},
+		{id: "closed", url: closedPort(t), code: fault.ServiceUnavailable, retry: fault.Safe, says: "connection refused"},
+		{id: "unauthorized", url: refusing(t, http.StatusUnauthorized, nil), code: fault.Unauthorized, says: "401"},
+		{id: "forbidden", url: refusing(t, http.StatusForbidden, nil), code: fault.Forbidden, says: "403"},
+		{id: "busy", url: refusing(t, http.StatusTooManyRequests, http.Header{"Retry-After": {"7"}}), code: fault.RateLimited, says: "429"},
+		{id: "crashing", url: refusing(t, http.StatusInternalServerError, nil), code: fault.OutcomeUnknown, says: "500"},
+	}
+}
+
+// One run calls all of them at once: what one server does touches none of the others.
+func TestMisbehavingServers(t *testing.T) {
+	rows := matrix(t)
+	kit := koantest.New(t, framework.App{Name: "matrix"}, settingsOf(t, rows)...)
+	var ids []string
+	for _, r := range rows {
+		ids = append(ids, r.id)
+	}
+	var seen map[string]struct {
+		Result json.RawMessage
+		Fault  *fault.Fault
+	}
+	// The first run finds no tools yet, so that its calls wait for them.
+	kit.Run(`
+		const out = {};
+		for (const id of SDK.args) {
+			try { out[id] = { result: SDK.Servers[id].work({}) } }
+			catch (e) { out[id] = { fault: { code: e.code, message: e.message, hint: e.hint, retry: e.retry, details: e.details } } }
+		}
+		out`, koantest.Input{Args: ids}).ResultInto(&seen)
+	for _, r := range rows {
+		t.Run(r.id, func(t *testing.T) {
+			got := seen[r.id]
+			if r.code == "" {
+				require.Nil(t, got.Fault)
+				require.JSONEq(t, r.result, string(got.Result))
+				return
+			}
+			require.NotNil(t, got.Fault, "it succeeded: %s", got.Result)
+			require.Equal(t, r.code, got.Fault.Code, got.Fault.Message)
+			require.Contains(t, got.Fault.Message, r.says)
+			require.NotEmpty(t, got.Fault.Hint)
+			if r.retry != "" {
+				require.Equal(t, r.retry, got.Fault.Retry)
+			}
+		})
+	}
+	require.Contains(t, seen["busy"].Fault.Hint, "7s")
+	details, err := json.Marshal(seen["failing"].Fault.Details)
+	require.NoError(t, err)
+	require.Contains(t, string(details), `"structuredContent":{"reason":"fire"}`)
+}
+
+const (
+	patience = 20 * time.Second
+	tick     = 20 * time.Millisecond
+)
+
+func strange(t *testing.T, mode string, settings map[string]string) *koantest.Kit {
+	t.Helper()
+	kit := koantest.New(t, framework.App{Name: "strange"}, settingsOf(t, []row{{id: "x", mode: mode, settings: settings}})...)
+	kit.Try(`SDK.Servers.x.work({})`, koantest.Input{}) // its tools are known afterwards
+	return kit
+}
+
+func TestServerIsConnectedAgain(t *testing.T) {
+	kit := strange(t, "dies after a call", map[string]string{"effects.work": "read"})
+	for range 3 {
+		require.Eventually(t, func() bool { // a call that reaches a dying server can be made again
+			got := kit.Try(`SDK.Servers.x.work({})`, koantest.Input{})
+			require.True(t, got.Success || got.Error.Code == fault.ServiceUnavailable && got.Error.Retry == fault.Safe, "%v", got.Error)
+			return got.Success
+		}, patience, tick)
+	}
+}
+
+func TestToolListChangesForTheNextRun(t *testing.T) {
+	kit := strange(t, "changes its list", nil)
+	require.Eventually(t, func() bool {
+		var names []string
+		kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
+		return len(names) == 2
+	}, patience, tick)
+	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.later({})`, koantest.Input{}).Result))
+}
+
+func TestThousandToolsAreListedByPages(t *testing.T) {
+	kit := strange(t, "has a thousand tools", nil)
+	var n int
+	kit.Run(`Object.keys(SDK.Servers.x).length`, koantest.Input{}).ResultInto(&n)
+	require.Equal(t, 1000, n)
+	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.tool_999({n: 1})`, koantest.Input{}).Result))
+	require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x.tool_999({n: "one"})`, koantest.Input{}).Error.Code)
+}
+
+func TestOddNamesBecomeIdentifiers(t *testing.T) {
+	kit := strange(t, "has odd names", nil)
+	var names []string
+	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
+	require.ElementsMatch(t, []string{"_1st", "_", "a__b", "a__b__2", "class_", strings.Repeat("long_", 25) + "xyz", "gr__e", "with_blank", "work"}, names)
+	for _, name := range names {
+		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x[SDK.args]({})`, koantest.Input{Args: name}).Result), name)
+	}
+	require.JSONEq(t, `"done"`, string(kit.Run("import { class_ } from '@codemode/servers/x';\nglobalThis.result = await class_({});", koantest.Input{}).Result))
+}
+
+func TestToolsAreAllowedAndDenied(t *testing.T) {
+	kit := strange(t, "has a thousand tools", map[string]string{"tools.allow": "[tool_1*]", "tools.deny": "[tool_1, tool_19*]"})
+	var names []string
+	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
+	require.Len(t, names, 99, "tool_10 to tool_18 and tool_100 to tool_189")
+	require.Equal(t, fault.JavaScriptError, kit.Try(`SDK.Servers.x.tool_2({})`, koantest.Input{}).Error.Code)
+}
+
+func TestEffectsAreWhatIsConfigured(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode     string
+		settings map[string]string
+		dry      fault.Code
+	}{
+		"a stranger's word counts for nothing": {"says hostile things", nil, fault.DryRunBlocked},
+		"a trusted server is believed":         {"says hostile things", map[string]string{"trust": "true"}, ""},
+		"patterns come first":                  {"", map[string]string{"effects.w*": "read", "effects.*": "destructive"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit := strange(t, c.mode+" ", c.settings)
+			if c.mode != "" {
+				kit = strange(t, c.mode, c.settings)
+			}
+			got := kit.Try(`SDK.Servers.x.work({})`, koantest.Input{DryRun: true})
+			if c.dry == "" {
+				require.True(t, got.Success, got.Error)
+				return
+			}
+			require.Equal(t, c.dry, got.Error.Code)
+		})
+	}
+}
+
+// A session that the server has forgotten is opened again, and nothing is called twice.
+func TestForgottenSessionIsOpenedAgain(t *testing.T) {
+	var sessions, calls atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m message
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions.Add(1)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"forgetful","version":"1"}}}`, m.ID)
+		case m.Method == "tools/list":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, oneTool)
+		case m.Method == "tools/call" && calls.Load() == 1 && r.Header.Get("Mcp-Session-Id") == "1":
+			w.WriteHeader(http.StatusNotFound)
+		case m.Method == "tools/call":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"structuredContent":{"call":%d}}}`, m.ID, calls.Add(1))
+		case m.Method == "notifications/initialized":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+		}
+	}))
+	t.Cleanup(s.Close)
+	kit := koantest.New(t, framework.App{Name: "forgetful"}, koantest.Setting{Key: "upstreams.x.url", Value: s.URL})
+	for n := 1; n <= 3; n++ {
+		require.JSONEq(t, fmt.Sprintf(`{"call":%d}`, n), string(kit.Run(`SDK.Servers.x.work({})`, koantest.Input{}).Result))
+	}
+	require.EqualValues(t, 2, sessions.Load())
+}

@@ -1,0 +1,211 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+)
+
+// maxMessage bounds one message of a server, in bytes.
+const maxMessage = 16 << 20
+
+// errMessageTooLong ends a connection, since nobody can tell which call such a message was
+// meant for.
+var errMessageTooLong = fmt.Errorf("it sent a message of more than %d bytes", maxMessage)
+
+// inherited are the variables of our environment that a server gets: what programs need to
+// start, and nothing that is secret. All others are configured.
+var inherited = []string{
+	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
+	"APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERNAME", "USERPROFILE", "PATHEXT", "HOMEDRIVE", "HOMEPATH", "COMSPEC",
+}
+
+// process is a server that runs as a child and speaks over its standard input and output.
+type process struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *lineReader
+	says  *tail
+	ended chan struct{} // closed when it has been reaped
+	once  sync.Once
+}
+
+// startProcess starts a server.
+func startProcess(r *resolved) (*process, error) {
+	cmd := exec.Command(r.command[0], r.command[1:]...)
+	cmd.Dir = r.dir
+	for _, name := range inherited {
+		if v, ok := os.LookupEnv(name); ok && !strings.HasPrefix(v, "()") { // a function of the shell
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	for name, v := range r.env {
+		cmd.Env = append(cmd.Env, name+"="+v)
+	}
+	slices.Sort(cmd.Env)
+	ownGroup(cmd)
+	p := &process{cmd: cmd, says: &tail{}, ended: make(chan struct{})}
+	cmd.Stderr = p.says
+	cmd.WaitDelay = time.Second // for children of its own that keep its standard error
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, &lineReader{from: out, done: make(chan struct{})}
+	go func() {
+		<-p.out.done // Wait must not close the pipe while it is read
+		p.terminate()
+	}()
+	return p, nil
+}
+
+// transport is the process as the client library wants it.
+func (p *process) transport() transport.Interface {
+	return transport.NewIO(p.out, p.in, io.NopCloser(strings.NewReader("")))
+}
+
+// terminate ends the process: it closes its input, waits a moment, asks, and kills.
+func (p *process) terminate() {
+	p.once.Do(func() {
+		const politely, firmly = 2 * time.Second, 2 * time.Second
+		_ = p.in.Close()
+		go func() {
+			_ = p.cmd.Wait()
+			close(p.ended)
+		}()
+		select {
+		case <-p.ended:
+		case <-time.After(politely):
+			signalGroup(p.cmd.Process, false)
+			select {
+			case <-p.ended:
+			case <-time.After(firmly):
+				signalGroup(p.cmd.Process, true)
+			}
+		}
+	})
+	<-p.ended
+}
+
+// lineReader bounds the lines of a stream. done is closed when nothing more can be read.
+type lineReader struct {
+	from io.Reader
+	line int
+	done chan struct{}
+	once sync.Once
+	err  error
+}
+
+func (l *lineReader) Read(b []byte) (int, error) {
+	if l.err != nil {
+		return 0, io.EOF
+	}
+	n, err := l.from.Read(b)
+	for _, c := range b[:n] {
+		if l.line++; c == '\n' {
+			l.line = 0
+		}
+	}
+	if l.line > maxMessage {
+		n, err = 0, errMessageTooLong
+	}
+	if err == nil {
+		return n, nil
+	}
+	l.err = err
+	l.once.Do(func() { close(l.done) })
+	return n, io.EOF // the client library would log another one
+}
+
+// tail keeps the end of what a server writes to its standard error.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	const most = 4 << 10
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if over := len(t.text) - most; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(b), nil
+}
+
+// last returns the last line that says something.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	return plainText(lines[len(lines)-1], 300)
+}
+
+// why adds to a failure what the process wrote last, and how it ended.
+func (p *process) why(err error) error {
+	select {
+	case <-p.ended:
+	case <-time.After(100 * time.Millisecond): // it may be about to end
+	}
+	if errors.Is(p.out.failure(), errMessageTooLong) {
+		return errMessageTooLong
+	}
+	text := ""
+	select {
+	case <-p.ended:
+		text = "it ended with " + p.cmd.ProcessState.String()
+	default:
+	}
+	if last := p.says.last(); last != "" {
+		if text != "" {
+			text += "; "
+		}
+		text += "its last words: " + last
+	}
+	switch {
+	case text == "":
+		return err
+	case errors.Is(err, transport.ErrTransportClosed), errors.Is(err, context.Canceled):
+		return &explained{text: text, err: err}
+	}
+	return &explained{text: err.Error() + "; " + text, err: err}
+}
+
+// explained is an error in other words.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+
+func (e *explained) Unwrap() error { return e.err }
+
+// failure is why reading ended, nil while it goes on.
+func (l *lineReader) failure() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}

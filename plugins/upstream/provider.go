@@ -1,0 +1,154 @@
+// Package upstream makes other MCP servers into providers (CONTRACT section 8, DESIGN
+// section 8): their tools are operations that scripts call, like all others.
+//
+// What belongs here: connecting to servers, listing and calling their tools, and what a
+// failure of theirs means. What must never: trust. A server's word about itself, its
+// schemas, its texts and its results are data from a stranger, which is bounded and checked.
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+const (
+	settingsKey   = "upstreams"
+	clientFileKey = "mcp-config"
+)
+
+// Provider is the catalog's provider of the tools of other servers.
+type Provider struct {
+	host    catalog.Host
+	servers []*server
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	offered bool // Start has returned: changes are to be reported
+}
+
+var (
+	_ catalog.Provider     = (*Provider)(nil)
+	_ catalog.Configurable = (*Provider)(nil)
+	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Commander    = (*Provider)(nil)
+)
+
+// Provide makes the provider. It has the servers of the keys upstreams.<id> and of the
+// file of mcp-config.
+func Provide() *Provider { return &Provider{} }
+
+// Name is "upstreams".
+func (*Provider) Name() string { return settingsKey }
+
+// Settings are the servers, and a client's file that has more.
+func (*Provider) Settings() []catalog.Setting {
+	return []catalog.Setting{
+		{Key: settingsKey, Open: true, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
+		{Key: clientFileKey, Default: "", Help: "a file of Claude, Cursor or VS Code with `mcpServers` to offer, too"},
+	}
+}
+
+// configured reads the configuration. The error says everything that is wrong.
+func configured(v catalog.Values) ([]Config, error) {
+	keys, err := parseKeys(v.Under(settingsKey))
+	if err != nil {
+		return nil, err
+	}
+	var file []Config
+	if path := v.String(clientFileKey); path != "" {
+		if file, err = readClientFile(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", clientFileKey, err)
+		}
+	}
+	return join(keys, file)
+}
+
+// Start reads the configuration and what is known of the servers from earlier. It waits
+// for none of them: those whose tools were never seen are connected meanwhile.
+func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
+	p.host = host
+	configs, err := configured(host.Settings())
+	if err != nil {
+		return err
+	}
+	kept := &cache{dir: cacheDir(host)}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel = cancel
+	for _, c := range configs {
+		s := newServer(life, c, host, kept, p.changed)
+		l, err := kept.read(&c)
+		if err != nil {
+			host.Log().Warn("what is kept of an upstream server cannot be read", "upstream", c.ID, "error", err)
+		}
+		if l != nil {
+			s.take(l, false)
+		} else {
+			go s.discover()
+		}
+		p.servers = append(p.servers, s)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offered = true
+	return nil
+}
+
+// cacheDir is where listings are kept, "" for nowhere.
+func cacheDir(host catalog.Host) string {
+	if host.Testing() {
+		return ""
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		host.Log().Warn("there is no folder to keep the tools of upstream servers in", "error", err)
+		return ""
+	}
+	return filepath.Join(dir, "koan", host.App(), "upstreams")
+}
+
+func (p *Provider) changed() {
+	p.mu.Lock()
+	offered := p.offered
+	p.mu.Unlock()
+	if offered {
+		p.host.Changed()
+	}
+}
+
+// Offer returns the tools of all servers, as they were listed last.
+func (p *Provider) Offer() catalog.Offer {
+	var o catalog.Offer
+	for _, s := range p.servers {
+		known := s.current()
+		if known == nil {
+			o.Operations = append(o.Operations, s.lateOperation())
+			o.Owners = append(o.Owners, &catalog.Owner{Kind: catalog.KindUpstream, Name: s.cfg.ID, Description: "The MCP server " + s.cfg.ID + ", whose tools are not known yet."})
+			continue
+		}
+		o.Operations = append(o.Operations, known.operations...)
+		o.Owners = append(o.Owners, known.owner)
+	}
+	return o
+}
+
+// Stop ends all connections.
+func (p *Provider) Stop(context.Context) error {
+	if p.cancel == nil {
+		return nil
+	}
+	p.mu.Lock()
+	p.offered = false
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range p.servers {
+		all.Go(s.close)
+	}
+	p.cancel()
+	all.Wait()
+	return nil
+}

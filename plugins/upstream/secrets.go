@@ -1,0 +1,126 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// reference is ${env:NAME}, ${file:PATH}, or ${NAME} and ${NAME:-default} as in
+// clients' own files.
+var reference = regexp.MustCompile(`\$\{([^{}]*)\}`)
+
+// variable is the name of an environment variable.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// maxSecretFile bounds a file that a reference names, in bytes.
+const maxSecretFile = 64 << 10
+
+// secrets are the values that references stood for, so that they can be taken out of what
+// a server says.
+type secrets struct{ values []string }
+
+// expand replaces the references of a text. The error names those that stand for nothing.
+func (s *secrets) expand(text string) (string, error) {
+	var problems []error
+	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+		value, err := resolve(ref[2 : len(ref)-1])
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", ref, err))
+		}
+		s.add(value)
+		return value
+	})
+	return out, errors.Join(problems...)
+}
+
+func resolve(ref string) (string, error) {
+	kind, rest, ok := strings.Cut(ref, ":")
+	switch {
+	case ok && kind == "env":
+		return environment(rest)
+	case ok && kind == "file":
+		info, err := os.Stat(rest)
+		if err != nil {
+			return "", err
+		}
+		if !info.Mode().IsRegular() || info.Size() > maxSecretFile {
+			return "", fmt.Errorf("the file is not a regular one of at most %d bytes", maxSecretFile)
+		}
+		raw, err := os.ReadFile(rest)
+		return strings.TrimRight(string(raw), "\r\n"), err
+	case ok && strings.HasPrefix(rest, "-") && variable.MatchString(kind):
+		if v, err := environment(kind); err == nil && v != "" {
+			return v, nil
+		}
+		return rest[1:], nil
+	case !ok && variable.MatchString(ref):
+		return environment(ref)
+	}
+	return "", errors.New("only ${env:NAME} and ${file:PATH} can be used here")
+}
+
+func environment(name string) (string, error) {
+	if v, ok := os.LookupEnv(name); ok {
+		return v, nil
+	}
+	return "", errors.New("the environment has no such variable")
+}
+
+// add remembers a value that must not be shown. Short ones would take words apart that
+// have nothing to do with them.
+func (s *secrets) add(value string) {
+	const least = 6
+	if len(value) >= least && !slices.Contains(s.values, value) {
+		s.values = append(s.values, value)
+	}
+}
+
+// redact takes the values out of a text.
+func (s *secrets) redact(text string) string {
+	for _, v := range s.values {
+		text = strings.ReplaceAll(text, v, "[redacted]")
+	}
+	return text
+}
+
+// resolved is a server's configuration with its references replaced.
+type resolved struct {
+	command []string
+	env     map[string]string
+	dir     string
+	url     string
+	headers map[string]string
+	secrets secrets
+}
+
+// resolve replaces all references of a configuration.
+func (c *Config) resolve() (*resolved, error) {
+	r := &resolved{env: map[string]string{}, headers: map[string]string{}}
+	var problems []error
+	expand := func(text string) string {
+		out, err := r.secrets.expand(text)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		return out
+	}
+	for _, word := range c.Command {
+		r.command = append(r.command, expand(word))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		r.env[name] = expand(c.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		r.headers[name] = expand(c.Headers[name])
+		if strings.EqualFold(name, "Authorization") { // also one that was written out
+			r.secrets.add(r.headers[name])
+		}
+	}
+	r.dir, r.url = expand(c.Dir), expand(c.URL)
+	return r, errors.Join(problems...)
+}

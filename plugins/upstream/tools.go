@@ -1,0 +1,190 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/schema"
+)
+
+// tool is a tool as a server lists it.
+type tool struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  *annotations    `json:"annotations"`
+}
+
+// annotations are what a server says of a tool's effects (MCP, ToolAnnotations). What is
+// left out has the value that the protocol gives it.
+type annotations struct {
+	Title       string `json:"title"`
+	ReadOnly    *bool  `json:"readOnlyHint"`
+	Destructive *bool  `json:"destructiveHint"`
+	Idempotent  *bool  `json:"idempotentHint"`
+	OpenWorld   *bool  `json:"openWorldHint"`
+}
+
+// offer is a listing as operations.
+type offer struct {
+	operations []*catalog.Operation
+	owner      *catalog.Owner
+	skipped    []string // tools that cannot be offered, with the reasons
+}
+
+// Bounds of what a server says of a tool, in bytes.
+const (
+	maxDescription = 2 << 10
+	maxSchema      = 256 << 10
+)
+
+// anyObject is the schema of a tool whose own cannot be used.
+const anyObject = `{"type":"object","description":%s}`
+
+// newOffer makes operations of a listing. One tool that cannot be offered costs none of
+// the others.
+func newOffer(s *server, l *listing) *offer {
+	o := &offer{owner: &catalog.Owner{
+		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
+		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
+	}}
+	taken := map[string]bool{lateCall: true}
+	for n, raw := range l.Tools {
+		var t tool
+		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
+			o.skipped = append(o.skipped, fmt.Sprintf("tool %d of its list has no name, or cannot be read", n+1))
+			continue
+		}
+		if s.cfg.offers(t.Name) {
+			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken)))
+		}
+	}
+	return o
+}
+
+// operationName makes the last part of an operation's id of a tool's name: the name itself
+// where an id can hold it. Equal ones are numbered.
+func operationName(name string, taken map[string]bool) string {
+	const most = 200
+	base := strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, strings.ReplaceAll(name, "::", "__"))
+	if strings.HasPrefix(base, ":") {
+		base = "_" + base[1:]
+	}
+	if len(base) > most {
+		base = base[:most]
+	}
+	out := base
+	for n := 2; taken[out]; n++ {
+		out = fmt.Sprintf("%s__%d", base, n)
+	}
+	taken[out] = true
+	return out
+}
+
+// operation makes one tool callable.
+func (s *server) operation(t *tool, name string) *catalog.Operation {
+	title := t.Title
+	if title == "" && t.Annotations != nil {
+		title = t.Annotations.Title
+	}
+	input, output := usableInput(t.InputSchema), usableOutput(t.OutputSchema)
+	op := &catalog.Operation{
+		ID:    catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
+		Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription),
+		Input: input, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
+		Proven: true, // it is checked here, where a mismatch is the server's failure
+	}
+	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+		return s.call(ctx, &request{tool: t.Name, input: c.Input(), output: output, effects: op.Effects, call: c})
+	}
+	return op
+}
+
+// effects are those of a tool: as they are configured, or as a trusted server says, else
+// the worst.
+func (s *server) effects(t *tool) catalog.Effects {
+	if e, ok := s.cfg.effectsOf(t.Name); ok {
+		return e
+	}
+	if !s.cfg.Trust {
+		return catalog.Effects{Outside: true, Destructive: true}
+	}
+	a := t.Annotations
+	if a == nil {
+		a = &annotations{}
+	}
+	says := func(hint *bool, otherwise bool) bool {
+		if hint == nil {
+			return otherwise
+		}
+		return *hint
+	}
+	e := catalog.Effects{Outside: true, ReadOnly: says(a.ReadOnly, false)}
+	e.Destructive = !e.ReadOnly && says(a.Destructive, true)
+	e.Idempotent = e.ReadOnly || says(a.Idempotent, false)
+	return e
+}
+
+// usableInput is a tool's schema, or one that takes any object and says why.
+func usableInput(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	if why := unusable(raw); why != "" {
+		return describedAny("its schema cannot be used: " + why)
+	}
+	return raw
+}
+
+// usableOutput is a tool's schema of its structured output, nil where it has none that can
+// be used.
+func usableOutput(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" || unusable(raw) != "" {
+		return nil
+	}
+	return raw
+}
+
+// anything is a schema, or the one that all values fit.
+func anything(schema json.RawMessage) json.RawMessage {
+	if schema == nil {
+		return json.RawMessage("{}")
+	}
+	return schema
+}
+
+func describedAny(why string) json.RawMessage {
+	text, _ := json.Marshal(cut(why, 300)) // a text always encodes
+	return fmt.Appendf(nil, anyObject, text)
+}
+
+// unusable says why a schema cannot be used, "" for one that can.
+func unusable(raw json.RawMessage) string {
+	if len(raw) > maxSchema {
+		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return "it is not an object"
+	}
+	var cache schema.Cache
+	if err := cache.Compile(raw); err != nil {
+		return plainText(ownName.ReplaceAllString(err.Error(), "it"), 200)
+	}
+	return ""
+}
+
+// ownName is how the validator calls a schema that has no name.
+var ownName = regexp.MustCompile(`"file://[^"]*/schema\.json#?"`)
