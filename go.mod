@@ -19,7 +19,7 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
-	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff, in cmd/koan only
+	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not

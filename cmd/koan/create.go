@@ -34,6 +34,7 @@ type names struct {
 
 var (
 	notInName   = regexp.MustCompile(`[^a-z0-9-]+`)
+	plainWord   = regexp.MustCompile(`^[\pL\pN%+,./:=@_-]+$`)
 	moduleShape = regexp.MustCompile(`^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$`)
 )
 
@@ -69,8 +70,16 @@ func create(o options, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "  %s\n", filepath.Join(o.dir, filepath.FromSlash(f.path)))
 	}
-	fmt.Fprintf(out, "\n%s is ready. Next:\n  cd %s\n  make test     # generates code from ent/schema, then runs the test of a script\n  make serve    # MCP over stdio, for your client\n", n.Name, o.dir)
+	fmt.Fprintf(out, "\n%s is ready. Next:\n  cd %s\n  make test     # generates code from ent/schema, then runs the test of a script\n  make serve    # MCP over stdio, for your client\n", n.Name, shellQuoted(o.dir))
 	return nil
+}
+
+// shellQuoted returns a word as a shell reads it.
+func shellQuoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // appName returns the name of an app in a folder, "" where the folder's own has none:

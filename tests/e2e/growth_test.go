@@ -90,43 +90,6 @@ func (g *grows) fill(sets int) {
 	p.close()
 }
 
-func TestAppGrows(t *testing.T) {
-	t.Parallel()
-	if pgtest.ForEach(t, TestAppGrows) {
-		return
-	}
-	g := newGrows(t, "versioned")
-	r := g.exec(1, "run", "-")
-	require.Equal(t, 1, r.status)
-	require.Contains(t, r.stderr, "there are no migrations in")
-	require.Contains(t, r.stderr, "growth migrate plan NAME")
-	for _, wrong := range [][]string{{"migrate"}, {"migrate", "nothing"}, {"migrate", "plan"}, {"migrate", "plan", "A b"}, {"migrate", "apply", "--nothing"}, {"migrate", "status", "x"}} {
-		require.Equal(t, 2, g.exec(1, wrong...).status, "%v", wrong)
-	}
-	for _, help := range [][]string{{"migrate", "--help"}, {"migrate", "plan", "--help"}, {"migrate", "apply", "--help"}, {"migrate", "status", "--help"}, {"migrate", "hash", "--help"}} {
-		require.NotEmpty(t, g.does(1, help...).stdout)
-	}
-	require.Contains(t, g.does(1, "migrate", "plan", "init").stdout, "_init.sql")
-	require.Equal(t, "kept", g.script(1, `SDK.Entities.Note.upsert({ id: "a", title: "kept" }).title`))
-	time.Sleep(1100 * time.Millisecond)
-	g.does(2, "migrate", "plan", "grow")
-	r = g.exec(2, "doctor")
-	require.Equal(t, 1, r.status)
-	require.Contains(t, r.stdout, "Run `growth migrate apply`.")
-	r = g.exec(2, "migrate", "status")
-	require.Equal(t, 1, r.status)
-	require.NotContains(t, r.stdout, "\x1b", "plain in a pipe")
-	require.Contains(t, r.stdout, "SET      STATE")
-	require.Contains(t, r.stdout, "default  behind")
-	require.Equal(t, 1, g.exec(2, "migrate", "apply", "--set", "nowhere").status)
-	g.does(2, "migrate", "apply")
-	require.Contains(t, g.does(2, "doctor").stdout, "migrations versioned; 1 of 1 set checked, all current")
-	require.Equal(t, false, g.script(2, `SDK.Entities.Note.getById("a").pinned`))
-	r = g.exec(1, "run", "-")
-	require.Equal(t, 1, r.status)
-	require.Contains(t, r.stderr, "run the build that the files belong to")
-}
-
 // Two processes migrate the same sets at once, others use them meanwhile.
 func TestProcessesMigrateAtOnce(t *testing.T) {
 	t.Parallel()

@@ -14,13 +14,45 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/tests/pgtest"
 )
 
-var (
-	runIDs   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-	traceIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
-)
+var runIDs = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// runLine is the line of `APP run` (CONTRACT section 7).
+type runLine struct {
+	RunID         string  `json:"run_id"`
+	TraceID       string  `json:"trace_id"`
+	ToolName      string  `json:"tool_name"`
+	ToolVersion   string  `json:"tool_version"`
+	InputDigest   string  `json:"input_digest"`
+	OutputDigest  string  `json:"output_digest"`
+	SandboxImage  *string `json:"sandbox_image"`
+	DurationMs    int     `json:"duration_ms"`
+	ApprovalState string  `json:"approval_state"`
+	PlanID        string  `json:"plan_id"`
+	Result        struct {
+		OK      bool             `json:"ok"`
+		Data    any              `json:"data"`
+		Answer  any              `json:"answer"`
+		Changes []map[string]any `json:"changes"`
+		Metrics map[string]any   `json:"metrics"`
+		Error   struct {
+			Type, Message, Code, Path, Hint string
+			Details                         any
+			Retryable                       bool
+			Line, Column                    int
+		} `json:"error"`
+	} `json:"result"`
+}
+
+func oneLine(t *testing.T, r result) runLine {
+	t.Helper()
+	require.Equal(t, 1, strings.Count(r.stdout, "\n"), "exactly one line: %q\n%s", r.stdout, r.stderr)
+	require.LessOrEqual(t, len(r.stdout), 64<<10)
+	var l runLine
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &l))
+	return l
+}
 
 // result is the member of that name, as it stands in the line.
 func (l runLine) raw(t *testing.T, r result, member string) json.RawMessage {
@@ -28,78 +60,6 @@ func (l runLine) raw(t *testing.T, r result, member string) json.RawMessage {
 	var whole struct{ Result map[string]json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &whole))
 	return whole.Result[member]
-}
-
-// TestRunLineOfRefusedRuns goes through the ways to be refused before a run is opened:
-// each has ids, and the journal knows the run by them.
-func TestRunLineOfRefusedRuns(t *testing.T) {
-	t.Parallel()
-	if pgtest.ForEach(t, TestRunLineOfRefusedRuns) {
-		return
-	}
-	a := newApp(t)
-	if pgtest.Here(t) {
-		a = onPostgres(t)
-	}
-	long := "// " + strings.Repeat("x", 60_000)
-	cases := []struct {
-		name, code string
-		args       []string
-		want       fault.Code
-		path       string
-		detail     string
-	}{
-		{"empty", " ", nil, fault.InvalidCode, "/code", ""},
-		{"too long", long, nil, fault.CodeTooLong, "/code", "50000"},
-		{"syntax error", "let x = ;", nil, fault.SyntaxError, "", ""},
-		{"unknown set", "1", []string{"--set", "nope"}, fault.UnknownSet, "/set", ""},
-		{"one wrong input", "1", []string{"--include", "moods"}, fault.InvalidPayload, "/include/0", "/include/0"},
-		{"several wrong inputs", "1", []string{"--include", "moods", "--limits", `{"timeoutMs":"x"}`}, fault.InvalidPayload, "", "/limits/timeoutMs"},
-		{"wrong only", "1", []string{"--only", "Nobody"}, fault.InvalidPayload, "/only/0", "/only/0"},
-		{"code mode disabled", "1", []string{"--codeMode.enabled=false"}, fault.CodeModeDisabled, "", ""},
-		{"hidden by the mode", "1", []string{"--exposure", "tools"}, fault.ToolNotFound, "", ""},
-		{"quota", "for (;;) SDK.Entities.Todo.count()", []string{"--codeMode.maxSdkCalls", "2"}, fault.SDKCallsExceeded, "", "2"},
-		{"approval with atomic false", "SDK.Entities.Todo.new()", []string{"--approval", "always", "--atomic=false"}, fault.ApprovalRequired, "/atomic", ""},
-		{"approval required", "SDK.Entities.Todo.upsert({title: 'x'})", []string{"--approval", "always"}, fault.ApprovalRequired, "", "planId"},
-		{"missing plan", "", []string{"--plan-id", "019e1c1a-0000-7000-8000-000000000000"}, fault.NotFound, "/planId", ""},
-		{"plan and code", "1", []string{"--plan-id", "019e1c1a-0000-7000-8000-000000000000"}, fault.InvalidPayload, "/code", "/code"},
-		{"uncaught fault", "SDK.Entities.Todo.patch('x', {compelted: 1})", nil, fault.InvalidPayload, "/changes/compelted", ""},
-	}
-	seen := map[string][2]string{}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			args := append([]string{"run", "-"}, c.args...)
-			if c.code == "" {
-				args = append([]string{"run"}, c.args...)
-			}
-			r := a.exec(c.code, args...)
-			require.Equal(t, 1, r.status, r.stderr)
-			l := oneLine(t, r)
-			require.Regexp(t, runIDs, l.RunID)
-			require.Regexp(t, traceIDs, l.TraceID)
-			require.NotContains(t, seen, l.RunID)
-			seen[l.RunID] = [2]string{string(c.want), l.TraceID}
-			e := l.Result.Error
-			require.Equal(t, string(c.want), e.Code, r.stdout)
-			require.NotEmpty(t, e.Hint)
-			require.NotEmpty(t, e.Type)
-			require.Equal(t, c.path, e.Path)
-			require.Contains(t, fmt.Sprint(e.Details), c.detail)
-			require.Equal(t, run.Digest([]byte(c.code)), l.InputDigest)
-			require.Equal(t, float64(l.DurationMs), l.Result.Metrics["duration_ms"])
-			require.Equal(t, run.Digest(canonical(t, l.raw(t, r, "error"))), l.OutputDigest)
-		})
-	}
-	r := a.exec(`SDK.Entities.KoanRun.all({ fields: ["outcome", "traceId"] })`, "run", "-", "--journal.expose=true")
-	require.Zero(t, r.status, r.stdout)
-	journal := map[string][2]string{}
-	for _, row := range oneLine(t, r).Result.Data.([]any) {
-		row := row.(map[string]any)
-		journal[row["id"].(string)] = [2]string{row["outcome"].(string), row["traceId"].(string)}
-	}
-	for id, ended := range seen {
-		require.Equal(t, ended, journal[id], "the journal has the run %s", id)
-	}
 }
 
 // TestRefusedCallsCarryTheirRunID is the same over MCP: the id leads to the report.
@@ -129,29 +89,6 @@ func canonical(t *testing.T, raw json.RawMessage) []byte {
 	enc.SetEscapeHTML(false)
 	require.NoError(t, enc.Encode(v))
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
-}
-
-func TestRunLineOutputDigest(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	cases := map[string]struct{ code, canonical string }{
-		"answer":    {"SDK.Out.answer(7); ({a: 1})", `{"answer":7,"data":{"a":1}}`},
-		"other":     {"SDK.Out.answer(8); ({a: 1})", `{"answer":8,"data":{"a":1}}`},
-		"no answer": {"({b: 1, a: [2, 1.5, 1e21]})", `{"answer":null,"data":{"a":[2,1.5,1e+21],"b":1}}`},
-		"nothing":   {"", `{"answer":null,"data":null}`},
-		"texts":     {`({"<&>": "\u2028\u0001\n\"\\é", "\ufb33": 1, "\u{1F600}": 2})`, `{"answer":null,"data":{"<&>":"` + "\u2028" + `\u0001\n\"\\é","` + "\U0001F600" + `":2,"` + "\ufb33" + `":1}}`},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			code := c.code + ";"
-			r := a.exec(code, "run", "-")
-			require.Zero(t, r.status, r.stdout)
-			l := oneLine(t, r)
-			require.Equal(t, run.Digest([]byte(c.canonical)), l.OutputDigest, r.stdout)
-			require.NotNil(t, l.raw(t, r, "answer"), "null where there is none")
-			require.NotNil(t, l.raw(t, r, "data"))
-		})
-	}
 }
 
 // TestRunLineIsBounded is about results at the edge of 64 KiB: what the script gives is
@@ -223,61 +160,6 @@ func TestRunHasAFlagForEveryInput(t *testing.T) {
 
 func kebab(camel string) string {
 	return strings.ToLower(regexp.MustCompile(`[A-Z]`).ReplaceAllString(camel, "-$0"))
-}
-
-// TestRunFlagsReachTheScript sees what each flag does.
-func TestRunFlagsReachTheScript(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	ok := func(code string, args ...string) runLine {
-		r := a.exec(code, append([]string{"run", "-"}, args...)...)
-		require.Zero(t, r.status, r.stdout)
-		return oneLine(t, r)
-	}
-	require.Equal(t, 5.0, ok("function main() { return 5 }", "--entry-function", "main").Result.Data)
-	require.Equal(t, 6.0, ok("const n: number = 6; n", "--language", "typescript").Result.Data)
-	left := a.exec("SDK.Entities.Label.count()", "run", "-", "--only", "Todo")
-	require.Contains(t, oneLine(t, left).Result.Error.Message, "there is no entity `Label`")
-	a.exec("SDK.Entities.Todo.upsert({title: 'kept'}); throw 1", "run", "-", "--atomic=false")
-	require.Equal(t, 2.0, ok("SDK.Entities.Todo.count()").Result.Data)
-	limited := a.exec("SDK.Entities.Todo.count(); SDK.Entities.Todo.count()", "run", "-", "--limits", `{"maxToolCalls": 1}`)
-	require.Equal(t, string(fault.SDKCallsExceeded), oneLine(t, limited).Result.Error.Code)
-	ok("1", "--correlation-id", "batch 7")
-	rows := ok(`SDK.Entities.KoanRun.collection({filter: {correlationId: "batch 7"}}).items.length`, "--journal.expose=true")
-	require.Equal(t, 1.0, rows.Result.Data)
-}
-
-// TestRunOfAPlan shows and applies a plan in place of a script: the digest is that of
-// the plan's script.
-func TestRunOfAPlan(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	code := "SDK.Entities.Todo.upsert({title: 'planned'}).title"
-	made := oneLine(t, a.exec(code, "run", "-", "--approval", "always"))
-	require.NotEmpty(t, made.PlanID)
-	shown := oneLine(t, a.exec("", "run", "--plan-id", made.PlanID, "--dry-run"))
-	require.True(t, shown.Result.OK)
-	require.Equal(t, []string{made.PlanID, made.RunID, "REQUIRED"}, []string{shown.PlanID, shown.RunID, shown.ApprovalState})
-	waiting := oneLine(t, a.exec("", "run", "--plan-id", made.PlanID))
-	require.Equal(t, string(fault.ApprovalRequired), waiting.Result.Error.Code, "who makes a plan does not approve it")
-	require.Zero(t, a.exec("", "approve", made.PlanID, "--yes").status)
-	applied := oneLine(t, a.exec("", "run", "--plan-id", made.PlanID))
-	require.Equal(t, "planned", applied.Result.Data)
-	require.Equal(t, []string{made.RunID, made.InputDigest, "APPROVED"}, []string{applied.RunID, applied.InputDigest, applied.ApprovalState})
-}
-
-// TestRunWithoutADatabase has a line too: whoever reads standard output is told.
-func TestRunWithoutADatabase(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	r := a.exec("1", "run", "-", "--database", "postgres://koan:hunter2hunter2@127.0.0.1:1/koan")
-	require.Equal(t, 1, r.status)
-	l := oneLine(t, r)
-	require.Regexp(t, runIDs, l.RunID)
-	require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code)
-	require.True(t, l.Result.Error.Retryable)
-	require.NotContains(t, r.stdout+r.stderr, "hunter2")
-	require.Contains(t, r.stderr, "hint: ")
 }
 
 func TestRunThatIsInterrupted(t *testing.T) {

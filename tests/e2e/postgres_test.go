@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -98,15 +97,4 @@ if (SDK.args.fail) throw new Error("no");
 	require.Zero(t, r.status, r.stdout+r.stderr)
 	require.Regexp(t, `PostgreSQL \d+`, r.stdout)
 	require.Contains(t, r.stdout, "2 sets: archive, default")
-}
-
-// A server that is not there is said at the start, without the password.
-func TestNoServer(t *testing.T) {
-	a := newApp(t)
-	a.env = append(a.env, "KOAN_DATABASE=postgres://me:secret@/data?host=/nowhere")
-	r := a.exec("1", "run", "-")
-	require.NotZero(t, r.status)
-	require.Contains(t, r.stderr, "PostgreSQL at /nowhere/data cannot be reached")
-	require.NotContains(t, r.stdout+r.stderr, "secret")
-	require.NotContains(t, strings.ToLower(r.stderr), "panic")
 }

@@ -42,7 +42,7 @@ func TestReadme(t *testing.T) {
 		typed++
 	}
 	require.GreaterOrEqual(t, typed, 8)
-	checkNewApp(t, filepath.Join(root, "bin", "koan"), root, home)
+	checkNewApp(t, root, home)
 }
 
 // block is a fenced block of the README.

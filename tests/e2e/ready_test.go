@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // ready waits until /readyz answers with a status, and with words.
@@ -100,78 +96,6 @@ func TestDoctorFailsWithoutRequiredPlugins(t *testing.T) {
 	require.Zero(t, r.status, r.stdout)
 }
 
-// TestFileOfASetThatIsNone: a file that was cut off, or is another program's, is never
-// filled anew. Callers, the log and doctor say so.
-func TestFileOfASetThatIsNone(t *testing.T) {
-	t.Parallel()
-	other := filepath.Join(t.TempDir(), "other.db")
-	foreign := func(statements string) []byte {
-		require.NoError(t, os.RemoveAll(other))
-		db, err := sql.Open("sqlite3", other)
-		require.NoError(t, err)
-		_, err = db.Exec(statements)
-		require.NoError(t, errors.Join(err, db.Close()))
-		raw, err := os.ReadFile(other)
-		require.NoError(t, err)
-		return raw
-	}
-	for name, c := range map[string]struct {
-		file []byte
-		want string
-	}{
-		"empty":               {nil, "is empty"},
-		"cut off":             {[]byte("SQLite format 3\x00"), "is not a SQLite database"},
-		"garbage":             {[]byte(strings.Repeat("garbage ", 100)), "is not a SQLite database"},
-		"another program's":   {foreign("CREATE TABLE songs (id INTEGER PRIMARY KEY)"), "belongs to another program"},
-		"another application": {foreign("PRAGMA application_id = 7; CREATE TABLE todos (id TEXT PRIMARY KEY)"), "belongs to another program: its application_id is 0x7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := newApp(t)
-			path := filepath.Join(a.data, "default.db")
-			require.NoError(t, os.WriteFile(path, c.file, 0o600))
-			for _, code := range []string{"SDK.Entities.Todo.count()", "SDK.Entities.Todo.upsert({title: 'x'})"} {
-				r := a.exec(code, "run", "-")
-				l := oneLine(t, r)
-				require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code, r.stdout)
-				require.Contains(t, l.Result.Error.Message, `the file of the set "default" `+c.want)
-				require.Contains(t, l.Result.Error.Hint, "default.db")
-				require.Contains(t, r.stderr, path, "the operator's line names the file")
-			}
-			r := a.exec("", "doctor")
-			require.Equal(t, 1, r.status)
-			require.Contains(t, r.stdout, c.want)
-			require.NotZero(t, a.exec("", "migrate", "apply").status)
-			raw, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.Equal(t, string(c.file), string(raw), "nothing has touched it")
-
-			require.NoError(t, os.Remove(path))
-			require.Equal(t, 1.0, oneLine(t, a.exec("SDK.Entities.Todo.count()", "run", "-")).Result.Data, "a file that never was is a new set")
-		})
-	}
-}
-
-// TestLogWithoutItsFile: SQLite would play the log of a file that is gone into the next
-// one at its place, and damage that.
-func TestLogWithoutItsFile(t *testing.T) {
-	t.Parallel()
-	for name, owner := range map[string]string{"default.db": `the set "default"`, "koan.ledger": "the ledger"} {
-		t.Run(name, func(t *testing.T) {
-			a := newApp(t)
-			log := filepath.Join(a.data, name+"-wal")
-			require.NoError(t, os.WriteFile(log, []byte(strings.Repeat("frames ", 1000)), 0o600))
-			for range 2 {
-				l := oneLine(t, a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k"))
-				require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code)
-				require.Contains(t, l.Result.Error.Message, "the file of "+owner+" is missing, but its log is there")
-				require.Contains(t, l.Result.Error.Hint, name+"-wal")
-			}
-			require.NoError(t, os.Remove(log))
-			require.True(t, oneLine(t, a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k")).Result.OK)
-		})
-	}
-}
-
 // TestSetsFileThatIsTakenAway: what is written to a file that is gone, or has been
 // replaced, would be acknowledged and lost.
 func TestSetsFileThatIsTakenAway(t *testing.T) {
@@ -199,20 +123,4 @@ func TestSetsFileThatIsTakenAway(t *testing.T) {
 	_, out := w.call("todo.count", `{}`)
 	require.EqualValues(t, 2, out["count"], "the first todo and the app's own")
 	w.ready(http.StatusOK, "ready")
-}
-
-// TestLedgerThatWasCutOff is not made anew either: what it knew of keys would be lost
-// without a word.
-func TestLedgerThatWasCutOff(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	require.NoError(t, os.WriteFile(filepath.Join(a.data, "koan.ledger"), nil, 0o600))
-	r := a.exec("SDK.Entities.Todo.upsert({title: 'x'})", "run", "-", "--idempotency-key", "k")
-	l := oneLine(t, r)
-	require.Equal(t, string(fault.ServiceUnavailable), l.Result.Error.Code, r.stdout)
-	require.Contains(t, r.stderr+r.stdout, "the file of the ledger is empty")
-	info, err := os.Stat(filepath.Join(a.data, "koan.ledger"))
-	require.NoError(t, err)
-	require.Zero(t, info.Size())
-	require.Contains(t, a.exec("", "doctor").stdout, "is empty")
 }

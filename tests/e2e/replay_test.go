@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"database/sql"
 	"encoding/json"
 	"maps"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -139,55 +136,6 @@ func TestReplayAgainstTheData(t *testing.T) {
 	id, _ = a.ran(`SDK.Entities.Todo.upsert({ title: "kept" }); 1`)
 	got = a.replays(id, 1, "--data")
 	require.Contains(t, got.Difference.Now, "conflict", "what it made is there by now")
-}
-
-// A build of another version says that it is one.
-func TestReplayByAnotherVersion(t *testing.T) {
-	a := newApp(t)
-	id, _ := a.ran(`SDK.Entities.Todo.count()`)
-	a.env = append(a.env, asVersion+"=1.2.4")
-	got := a.replays(id, 0)
-	require.Equal(t, "1.2.3", got.Recorded.ToolVersion)
-	require.Equal(t, "1.2.4", got.Now.ToolVersion)
-	require.Contains(t, strings.Join(got.Notes, "\n"), "made by version 1.2.3, and this is 1.2.4")
-}
-
-func TestReplayOfWhatIsNotKept(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	nothing := func(id, why string, args ...string) {
-		t.Helper()
-		r := a.exec("", append([]string{"replay", id}, args...)...)
-		require.Equal(t, 2, r.status, "%s%s", r.stdout, r.stderr)
-		require.Empty(t, r.stdout)
-		require.Contains(t, r.stderr, why)
-	}
-	nothing("x", "is not kept for a replay")
-	nothing("'; DROP TABLE koan_tapes", "is not kept for a replay")
-	nothing("", "is not kept for a replay")
-	require.Equal(t, 2, a.exec("", "replay").status)
-	require.Equal(t, 2, a.exec("", "replay", "a", "b").status)
-	none, _ := a.ran("1", "--replay.keep=none")
-	nothing(none, "replay.keep is `scripts`")
-	fine, _ := a.ran("1", "--replay.keep=failed")
-	nothing(fine, "is not kept")
-	bad, _ := a.ran("throw 1", "--replay.keep=failed")
-	a.replays(bad, 0)
-	large, _ := a.ran("const a = SDK.Entities.Todo.collection(); 'x'.repeat(5000)", "--replay.maxRunBytes=2000")
-	nothing(large, "replay.maxRunBytes")
-	broken, _ := a.ran("1")
-	a.damage(broken)
-	nothing(broken, "cannot be read by this build")
-}
-
-// damage spoils what is kept of a run.
-func (a *app) damage(id string) {
-	a.t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(a.data, "koan.ledger"))
-	require.NoError(a.t, err)
-	defer db.Close()
-	_, err = db.Exec("UPDATE koan_tapes SET body = substr(body, 1, length(body) / 2) WHERE run = ?", id)
-	require.NoError(a.t, err)
 }
 
 // A single call's replay against the data is the call, made again.
