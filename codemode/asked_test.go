@@ -57,7 +57,7 @@ SDK.Entities.Note.upsert({id: "b", text: seen});
 seen`
 
 // While a person is asked the script does not run: it begins anew with the answer.
-func TestAScriptWaitsForAPersonWithoutAWorker(t *testing.T) {
+func TestWaitingScriptHoldsNoWorker(t *testing.T) {
 	h := curious(t)
 	u := &user{takes: time.Second}
 	r := h.call(ask.With(t.Context(), u), "execute", in{"code": asks})
@@ -69,7 +69,7 @@ func TestAScriptWaitsForAPersonWithoutAWorker(t *testing.T) {
 }
 
 // No script goes on after a question that the next call brings the answer to.
-func TestAScriptEndsUntilItsClientCallsAgain(t *testing.T) {
+func TestQuestionForNextCallEndsScript(t *testing.T) {
 	h := curious(t)
 	r := h.call(ask.With(t.Context(), &user{again: true}), "execute", in{"code": asks})
 	require.Equal(t, fault.InputRequired, fault.CodeOf(r.err))

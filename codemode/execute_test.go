@@ -25,7 +25,7 @@ console.log("hello");
 SDK.Out.answer({ids: SDK.Entities.Note.collection().items.map(n => n.id)});
 "the result"`
 
-func TestExecuteCommitsAndTells(t *testing.T) {
+func TestExecuteCommits(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.run(twice, in{"include": []string{"changes", "calls"}, "correlationId": "c-7"})
 	require.NoError(t, r.err)
@@ -96,7 +96,7 @@ func TestResultsNameTheirRun(t *testing.T) {
 	require.NotEmpty(t, strings.Trim(string(m.request(t.Context(), `{"code":1}`).raw["runId"]), `"`))
 }
 
-func TestDryRunShowsAndKeepsNothing(t *testing.T) {
+func TestDryRunShowsChanges(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.run(twice, in{"dryRun": true})
 	require.NoError(t, r.err)
@@ -107,7 +107,7 @@ func TestDryRunShowsAndKeepsNothing(t *testing.T) {
 	require.Equal(t, "[]", string(h.run("1", in{"dryRun": true}).raw["changes"]))
 }
 
-func TestFailureKeepsNothingAndTellsEverything(t *testing.T) {
+func TestFailureRollsBack(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.run("SDK.Mail.send({to: 'me'});\nSDK.Entities.Note.upsert({id: '2', text: 'x'});\nconsole.warn('so far');\n  throw new TypeError('no');")
 	f := r.fails(t, fault.JavaScriptError)
@@ -203,7 +203,7 @@ func (r *reply) errUnless(changed map[string]any) error {
 	return r.err
 }
 
-func TestEveryProblemOfAnInputIsTold(t *testing.T) {
+func TestAllInputProblemsAreReported(t *testing.T) {
 	h := newHouse(t, nil)
 	f := h.call(context.Background(), "execute", `{"cod":"1","dryRun":1,"limits":[]}`).fails(t, fault.InvalidPayload)
 	details := f.Details.([]fault.Detail)

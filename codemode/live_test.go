@@ -10,7 +10,7 @@ import (
 
 // What a script logs is heard while it runs, once though there are two attempts, and
 // without secrets; the result has it as well.
-func TestLogsAreHeardWhileTheScriptRuns(t *testing.T) {
+func TestLogsAreStreamed(t *testing.T) {
 	h := newHouse(t, map[string]any{"codeMode.maxLogEntries": 4})
 	type line struct {
 		level slog.Level

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestThePromptForScripts(t *testing.T) {
+func TestScriptPrompt(t *testing.T) {
 	h := newHouse(t, nil)
 	p := h.view.Prompt("write-koan-script")
 	require.NotNil(t, p)

@@ -153,7 +153,7 @@ func TestDocuments(t *testing.T) {
 	require.ErrorContains(t, err, `did you mean "Note"?`)
 }
 
-func TestWhatIsNotBuiltRefusesToStart(t *testing.T) {
+func TestUnsupportedOptionsFailStart(t *testing.T) {
 	for name, changed := range map[string]map[string]any{
 		"runtime": {"codeMode.runtime": "v8"},
 		"face":    {"codeMode.faces": []string{"koan", "gateway"}},
@@ -167,7 +167,7 @@ func TestWhatIsNotBuiltRefusesToStart(t *testing.T) {
 	require.ErrorContains(t, err, "v8")
 }
 
-func TestSwitchedOff(t *testing.T) {
+func TestCodeModeDisabled(t *testing.T) {
 	h := newHouse(t, map[string]any{"codeMode.enabled": false})
 	for _, op := range []string{"execute", "validate", "search"} {
 		require.False(t, h.view.Listed(catalog.CodeID("koan", op)))

@@ -77,7 +77,7 @@ func app(life *[]string, parts ...*part) framework.App {
 	return a
 }
 
-func TestLifeOfAnApp(t *testing.T) {
+func TestAppLifecycle(t *testing.T) {
 	var life []string
 	one, two := &part{name: "one", kind: catalog.KindPlugin}, &part{name: "two", kind: catalog.KindPlugin}
 	i, err := framework.New(t.Context(), app(&life, one, two), framework.Options{Log: quiet(), Config: config.Source{Flags: map[string]string{"one.loud": "true"}}})
@@ -117,14 +117,14 @@ func TestAppOfAnInstanceCanBeExtended(t *testing.T) {
 	require.NotNil(t, second.Snapshot().Operation(catalog.PluginID("two", "echo")))
 }
 
-func TestAFailingStartStopsWhatHadStarted(t *testing.T) {
+func TestFailedStartStopsStartedProviders(t *testing.T) {
 	var life []string
 	_, err := framework.New(t.Context(), app(&life, &part{name: "one", kind: catalog.KindPlugin}, &part{name: "two", kind: catalog.KindPlugin, fails: true}), framework.Options{Log: quiet()})
 	require.ErrorContains(t, err, "two: no luck")
 	require.Equal(t, []string{"start one", "start two", "stop one"}, life)
 }
 
-func TestTwoProvidersWithTheSameOperation(t *testing.T) {
+func TestDuplicateOperationFailsStart(t *testing.T) {
 	var life []string
 	a, b := &part{name: "one", kind: catalog.KindPlugin}, &same{part{name: "other", kind: catalog.KindPlugin}}
 	x := app(&life, a)

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
-func TestReplicasNeedASecretThatTheyShare(t *testing.T) {
+func TestReplicasNeedSharedSecret(t *testing.T) {
 	start := func(flags map[string]string) error {
 		app, err := framework.New(t.Context(), framework.App{Name: "many"}, framework.Options{Config: config.Source{Flags: flags}})
 		if err == nil {

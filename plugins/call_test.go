@@ -113,9 +113,9 @@ func TestOutputMustFitItsSchema(t *testing.T) {
 	}
 }
 
-// TestEndsOfCalls: how a call ends is said alike by its fault, the journal and the log,
+// TestCallOutcomes: how a call ends is said alike by its fault, the journal and the log,
 // which holds nothing that is nobody's defect.
-func TestEndsOfCalls(t *testing.T) {
+func TestCallOutcomes(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	errByClient := errors.New("the client went away")
 	timeUp := fault.New(fault.ToolTimeout, "time is up")

@@ -95,9 +95,9 @@ func (f *followed) check(name string) catalog.Check {
 	return catalog.Check{}
 }
 
-// TestFolderIsFollowed: plugins come, change and go while the app runs, and a run keeps
+// TestFolderChanges: plugins come, change and go while the app runs, and a run keeps
 // the process that it began with.
-func TestFolderIsFollowed(t *testing.T) {
+func TestFolderChanges(t *testing.T) {
 	f := follow(t, pluginsDir(t), nil)
 	require.False(t, f.offers("say"))
 
@@ -138,8 +138,8 @@ func TestFolderIsFollowed(t *testing.T) {
 	require.Empty(t, f.check("plugin shift").Name)
 }
 
-// TestChangedFileThatDoesNotStart leaves the earlier process in place, and says so.
-func TestChangedFileThatDoesNotStart(t *testing.T) {
+// TestReplacementThatDoesNotStart leaves the earlier process in place, and says so.
+func TestReplacementThatDoesNotStart(t *testing.T) {
 	dir := pluginsDir(t)
 	put(t, dir, "v1")
 	f := follow(t, dir, nil)
@@ -156,9 +156,9 @@ func TestChangedFileThatDoesNotStart(t *testing.T) {
 	require.True(t, f.check("plugin shift").OK, f.check("plugin shift").Detail)
 }
 
-// TestReplacedPluginIsNotStartedAnew: the earlier process of a run that still needs it
+// TestReplacedPluginIsNotRestarted: the earlier process of a run that still needs it
 // died, and its file is another plugin's now.
-func TestReplacedPluginIsNotStartedAnew(t *testing.T) {
+func TestReplacedPluginIsNotRestarted(t *testing.T) {
 	dir := pluginsDir(t)
 	put(t, dir, "v1")
 	f := follow(t, dir, nil)
@@ -181,7 +181,7 @@ func TestReplacedPluginIsNotStartedAnew(t *testing.T) {
 	f.eventually(func() bool { return strings.Contains(call().Error(), "replaced or removed") }, "it says why")
 }
 
-func TestReloadOfSettings(t *testing.T) {
+func TestReloadSettings(t *testing.T) {
 	f := follow(t, pluginsDir(t, "echo"), values{"plugins.echo.greeting": "moin"})
 	b := f.bench
 	reload := func(more values) error {

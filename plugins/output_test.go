@@ -11,7 +11,7 @@ import (
 )
 
 // A plugin's parts make up the output that the first one announced, or none.
-func TestPartsOfAnOutput(t *testing.T) {
+func TestJoinOutputParts(t *testing.T) {
 	type part struct {
 		size int64
 		data string

@@ -17,8 +17,8 @@ func written(stderr string) string {
 	return log.String()
 }
 
-// TestLogOfAPlugin: entries keep level and values, and what is none is a text.
-func TestLogOfAPlugin(t *testing.T) {
+// TestPluginLog: entries keep level and values, and what is none is a text.
+func TestPluginLog(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
 		"entry":             {`{"@timestamp":"2026-01-02T03:04:05.678Z","@level":"warn","@message":"low","left":3}`, `level=WARN msg=low left=3`},
 		"error":             {`{"@level":"error","@message":"no"}`, `level=ERROR msg=no`},
@@ -48,9 +48,9 @@ func TestHandshakeIsTheFirstLine(t *testing.T) {
 	require.Contains(t, log.String(), "msg=last stream=stdout")
 }
 
-// FuzzLogOfAPlugin: whatever a plugin writes there, the app goes on, and the log has no
+// FuzzPluginLog: whatever a plugin writes there, the app goes on, and the log has no
 // more of it than it takes.
-func FuzzLogOfAPlugin(f *testing.F) {
+func FuzzPluginLog(f *testing.F) {
 	for _, line := range []string{`{"@message":5}`, `{"@level":[],"@message":"x"}`, "panic: x", strings.Repeat("x\n", 2*burstLines), "{}", "\x00\xff\n{"} {
 		f.Add(line)
 	}

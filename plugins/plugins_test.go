@@ -172,7 +172,7 @@ func TestTimeAndCancel(t *testing.T) {
 	require.Equal(t, before.Pid, after.Pid, "slowness is no reason to restart")
 }
 
-func TestDeathInTheMiddleOfACall(t *testing.T) {
+func TestPluginDiesDuringCall(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	for round := range 3 {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestDeathInTheMiddleOfACall(t *testing.T) {
 	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, "3 restarts")
 }
 
-func TestDeathOfItsOwn(t *testing.T) {
+func TestPluginExitsByItself(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	_, err := b.say(echoIn{Do: "die"})
 	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
@@ -207,7 +207,7 @@ func TestDeathOfItsOwn(t *testing.T) {
 
 // A dying process still takes a call for a moment: then that call tells, and the
 // next one works.
-func TestDeathBetweenCalls(t *testing.T) {
+func TestPluginDiesBetweenCalls(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestDeathBetweenCalls(t *testing.T) {
 	require.NotEqual(t, out.Pid, again.Pid)
 }
 
-func TestPluginThatCannotComeBack(t *testing.T) {
+func TestPluginThatCannotRestart(t *testing.T) {
 	dir := pluginsDir(t, "echo")
 	b := start(t, dir, nil)
 	b.provider.opts.Patience = 300 * time.Millisecond
@@ -239,8 +239,8 @@ func TestPluginThatCannotComeBack(t *testing.T) {
 	require.Eventually(t, func() bool { return !b.provider.Checks(t.Context())[1].OK }, 5*time.Second, 10*time.Millisecond)
 }
 
-// TestCallersSeeNoPathsOfAPluginThatDoesNotStart: the log and doctor have them.
-func TestCallersSeeNoPathsOfAPluginThatDoesNotStart(t *testing.T) {
+// TestStartFailureHidesPathsFromCallers: the log and doctor have them.
+func TestStartFailureHidesPathsFromCallers(t *testing.T) {
 	dir := pluginsDir(t, "echo")
 	b := start(t, dir, nil)
 	b.provider.opts.Patience = 300 * time.Millisecond
@@ -260,7 +260,7 @@ func TestCallersSeeNoPathsOfAPluginThatDoesNotStart(t *testing.T) {
 	require.Contains(t, b.host.log.String(), gone)
 }
 
-func TestPluginsThatDoNotStart(t *testing.T) {
+func TestPluginStartFailures(t *testing.T) {
 	dir := pluginsDir(t, "echo", "future", "silent", "wrong-domain")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho hello\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "garbage"), []byte("\x00\x01\x02"), 0o755))
@@ -299,7 +299,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 	}
 }
 
-func TestPluginThatStartsLater(t *testing.T) {
+func TestSlowPluginStart(t *testing.T) {
 	dir := pluginsDir(t, "flaky")
 	b := start(t, dir, nil)
 	require.Empty(t, b.provider.Offer().Operations)
@@ -350,7 +350,7 @@ func TestNoDefaultFolder(t *testing.T) {
 	require.NoError(t, b.provider.Stop(t.Context()))
 }
 
-func TestStopLeavesNothing(t *testing.T) {
+func TestStopLeavesNoProcess(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -370,7 +370,7 @@ func TestStopLeavesNothing(t *testing.T) {
 }
 
 // A stopped process does not answer, but it can be killed.
-func TestStopOfAFrozenPlugin(t *testing.T) {
+func TestStopFrozenPlugin(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChildrenOfAPluginEndWithIt, however it ends, and whether or not they have left its
+// TestPluginChildrenDieWithIt, however it ends, and whether or not they have left its
 // process group. They hold the pipes to the app, too.
-func TestChildrenOfAPluginEndWithIt(t *testing.T) {
+func TestPluginChildrenDieWithIt(t *testing.T) {
 	for _, how := range []string{"killed", "stopped"} {
 		t.Run(how, func(t *testing.T) {
 			b := start(t, pluginsDir(t, "parent"), nil)

@@ -27,9 +27,9 @@ func (b *bench) parent(fn string, in parentIn) (out parentOut) {
 	return out
 }
 
-// TestOutputOfAPluginIsBounded: whatever it prints, it is not held up, and the log has
+// TestPluginOutputIsBounded: whatever it prints, it is not held up, and the log has
 // the first of it and how much it has not.
-func TestOutputOfAPluginIsBounded(t *testing.T) {
+func TestPluginOutputIsBounded(t *testing.T) {
 	b := start(t, pluginsDir(t, "parent"), nil)
 	const flood = 20_000
 	before := len(b.host.log.String())
@@ -52,7 +52,7 @@ func TestOutputOfAPluginIsBounded(t *testing.T) {
 	require.Less(t, strings.Count(log, "flood "), 2*burstLines)
 }
 
-func TestStopOfAPluginThatNeverStarts(t *testing.T) {
+func TestStopPluginThatNeverStarts(t *testing.T) {
 	dir := pluginsDir(t, "hung")
 	p := Provide(Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

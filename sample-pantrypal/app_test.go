@@ -113,7 +113,7 @@ func value[T any](k kitchen, code string) T {
 	return out
 }
 
-func TestAnEmptyFolderSeedsItselfOnce(t *testing.T) {
+func TestEmptyDatabaseIsSeededOnce(t *testing.T) {
 	database := koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}
 	counts := `({products: SDK.Entities.Product.count(), recipes: SDK.Entities.Recipe.count(), items: SDK.Entities.PantryItem.count(),
 		elsewhere: SDK.Entities.Product.count({}, "lake-house")})`
@@ -132,7 +132,7 @@ func TestAnEmptyFolderSeedsItselfOnce(t *testing.T) {
 	})
 }
 
-func TestTheDiaryIsWrittenInTheScriptsTransaction(t *testing.T) {
+func TestDiaryIsWrittenInTransaction(t *testing.T) {
 	k := open(t)
 	code := `
 		const item = SDK.Entities.PantryItem.upsert({name: "Quark", quantity: 500, unit: "g"});
@@ -146,7 +146,7 @@ func TestTheDiaryIsWrittenInTheScriptsTransaction(t *testing.T) {
 	require.Zero(t, value[int](k, `SDK.Entities.PantryEvent.count({itemName: "Ghost"})`))
 }
 
-func TestAgentsOnlyReadProductsAndTheDiary(t *testing.T) {
+func TestProductsAndDiaryAreReadOnly(t *testing.T) {
 	k := open(t)
 	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Product", "PantryEvent"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
 	_, err := k.Call("koan::Product.upsert", map[string]any{"model": map[string]any{"name": "X"}})
@@ -215,7 +215,7 @@ func TestScriptsAreValid(t *testing.T) {
 
 // Each tool's example runs, also behind those of the others: somebody tries one after
 // the other.
-func TestExamplesRunOneAfterTheOther(t *testing.T) {
+func TestExamplesRunInOrder(t *testing.T) {
 	k := open(t)
 	ran := 0
 	for _, op := range k.Instance().Snapshot().Operations() {
@@ -230,7 +230,7 @@ func TestExamplesRunOneAfterTheOther(t *testing.T) {
 }
 
 // A search finds an entity by what people call a field of it.
-func TestSearchFindsAFieldByOtherWords(t *testing.T) {
+func TestSearchFindsFieldBySynonym(t *testing.T) {
 	k := open(t)
 	for _, query := range []string{"expiring items", "expiry date", "when does it expire", "best before"} {
 		out, err := k.Call("code::koan.search", map[string]any{"query": query})

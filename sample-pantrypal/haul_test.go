@@ -58,7 +58,7 @@ func (k kitchen) haul(photo string) (haul, *koantest.Result) {
 
 func days(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 
-func TestHaulOfTheSamplePhoto(t *testing.T) {
+func TestHaul(t *testing.T) {
 	k := open(t)
 	h, r := k.haul(k.sample("haul.png"))
 	fresh, more, dinners := h.names()
@@ -110,7 +110,7 @@ func TestHaulOfTheSamplePhoto(t *testing.T) {
 	require.Contains(t, string(stored["meals"]), `"`+dinners[0]+`","dinner","planned"`)
 }
 
-func TestTheSamePhotoTwiceAddsNothingTwice(t *testing.T) {
+func TestHaulIsIdempotent(t *testing.T) {
 	k := open(t)
 	k.haul(k.sample("haul.png"))
 	before := value[float64](k, `SDK.Entities.PantryItem.all().reduce((n, i) => n + i.quantity, 0)`)
@@ -122,7 +122,7 @@ func TestTheSamePhotoTwiceAddsNothingTwice(t *testing.T) {
 	require.Equal(t, before, value[float64](k, `SDK.Entities.PantryItem.all().reduce((n, i) => n + i.quantity, 0)`))
 }
 
-func TestTheSamePhotoFromTwoClientsAtOnce(t *testing.T) {
+func TestConcurrentHaulsOfOnePhoto(t *testing.T) {
 	k := open(t)
 	photo := k.sample("haul.png")
 	answers := make(chan haul, 2)
@@ -148,7 +148,7 @@ func TestTheSamePhotoFromTwoClientsAtOnce(t *testing.T) {
 	require.Equal(t, []int{1, 1, 13}, value[[]int](k, `[SDK.Entities.PantryPhoto.count(), SDK.Entities.MealPlan.count(), SDK.Entities.PantryItem.all({filter: {name: "Eggs"}})[0].quantity]`))
 }
 
-func TestAnotherPhotoOfTheSameProductsAddsToTheItems(t *testing.T) {
+func TestHaulAddsToExistingItems(t *testing.T) {
 	k := open(t)
 	k.haul(k.photo("monday.png", gtins(7)...))
 	h, _ := k.haul(k.photo("tuesday.png", gtins(7, 12)...))
@@ -159,7 +159,7 @@ func TestAnotherPhotoOfTheSameProductsAddsToTheItems(t *testing.T) {
 	require.Equal(t, 1, value[int](k, `SDK.Entities.PantryItem.count({name: "Spinach"})`))
 }
 
-func TestTwoPackagesOnOnePhoto(t *testing.T) {
+func TestHaulCountsPackages(t *testing.T) {
 	k := open(t)
 	h, _ := k.haul(k.photo("two.png", gtins(12, 12)...))
 	require.Len(t, h.NewItems, 1)
@@ -167,7 +167,7 @@ func TestTwoPackagesOnOnePhoto(t *testing.T) {
 	require.Equal(t, 2, value[int](k, `SDK.Entities.Detection.all({with: "pantryItem"}).filter(d => d.pantryItem.name === "Chickpeas").length`))
 }
 
-func TestPhotoWithoutCodes(t *testing.T) {
+func TestHaulWithoutCodes(t *testing.T) {
 	k := open(t)
 	h, r := k.haul(k.sample("empty.png"))
 	require.Contains(t, h.Summary, "no barcode")
@@ -176,7 +176,7 @@ func TestPhotoWithoutCodes(t *testing.T) {
 	require.Equal(t, "no_codes", value[string](k, `SDK.Entities.PantryPhoto.firstPage(1).items[0].status`))
 }
 
-func TestPhotoWithUnknownCodesOnly(t *testing.T) {
+func TestHaulWithUnknownCodes(t *testing.T) {
 	k := open(t)
 	h, _ := k.haul(k.photo("unknown.png", append(gtins(98, 99), "20000004")...))
 	require.Len(t, h.Unmatched, 3)
@@ -186,7 +186,7 @@ func TestPhotoWithUnknownCodesOnly(t *testing.T) {
 	require.Equal(t, 3, value[int](k, `SDK.Entities.Detection.count({status: "unmatched"})`))
 }
 
-func TestBrokenMissingAndForgottenPhotos(t *testing.T) {
+func TestHaulRejectsBadPhotos(t *testing.T) {
 	k := open(t)
 	cases := map[string]struct {
 		args any
@@ -212,7 +212,7 @@ func TestBrokenMissingAndForgottenPhotos(t *testing.T) {
 	require.Zero(t, value[int](k, `SDK.Entities.PantryPhoto.count()`))
 }
 
-func TestWhatTheHouseholdMustNotEat(t *testing.T) {
+func TestDinnersRespectAllergies(t *testing.T) {
 	harm := map[string][]string{
 		"eggs":   {"Spinach and Feta Frittata", "Shakshuka", "Egg Fried Rice", "Spaghetti Carbonara", "Tofu Noodles with Broccoli"},
 		"gluten": {"Spaghetti with Fresh Tomato Sauce", "Pasta with Chickpeas and Tomatoes", "Spaghetti Carbonara", "Egg Fried Rice"},
@@ -241,7 +241,7 @@ func TestWhatTheHouseholdMustNotEat(t *testing.T) {
 	})
 }
 
-func TestDinnersFitTimeAndTable(t *testing.T) {
+func TestDinnersFitTimeAndServings(t *testing.T) {
 	k := open(t)
 	k.Run(`SDK.Entities.HouseholdProfile.patch(SDK.Entities.HouseholdProfile.firstPage(1).items[0].id, {weekdayMinutes: 25, weekendMinutes: 25, size: 5})`, koantest.Input{})
 	h, _ := k.haul(k.sample("haul.png"))
@@ -260,7 +260,7 @@ func TestDinnersFitTimeAndTable(t *testing.T) {
 	require.Equal(t, 1, value[int](k, `SDK.Entities.MealPlan.count()`), "no plan without dinners")
 }
 
-func TestUnitsAndDatesAreHonest(t *testing.T) {
+func TestUnitsAndDates(t *testing.T) {
 	cases := map[string]struct {
 		pantry string // what is there of spinach before; one package holds 250 g and keeps 5 days
 		check  func(t *testing.T, h haul)
@@ -298,7 +298,7 @@ func TestUnitsAndDatesAreHonest(t *testing.T) {
 	}
 }
 
-func TestNoEggIsPlannedTwice(t *testing.T) {
+func TestIngredientsArePlannedOnce(t *testing.T) {
 	k := open(t)
 	k.Run(`const all = SDK.Entities.PantryItem; all.deleteMany(all.all().map(i => i.id));
 		all.upsertMany([{name: "Eggs", quantity: 7}, {name: "Spinach", quantity: 1, unit: "kg"}, {name: "Feta", quantity: 1, unit: "kg"},
@@ -319,7 +319,7 @@ func TestNoEggIsPlannedTwice(t *testing.T) {
 	require.Equal(t, 1, short, "six eggs for one, two for the other, seven in the house: %v", h.Dinners)
 }
 
-func TestAnotherHouseholdIsEmpty(t *testing.T) {
+func TestOtherSetIsEmpty(t *testing.T) {
 	k := open(t)
 	photo := k.sample("haul.png")
 	r := k.Run(script(t, "grocery-haul.js"), koantest.Input{Args: map[string]any{"photo": photo}, Set: "lake-house"})
@@ -331,7 +331,7 @@ func TestAnotherHouseholdIsEmpty(t *testing.T) {
 	require.Zero(t, value[int](k, `SDK.Entities.PantryPhoto.count()`), "nothing reaches the other set")
 }
 
-func TestDryHaulChangesNothing(t *testing.T) {
+func TestHaulDryRun(t *testing.T) {
 	k := open(t)
 	photo := k.sample("haul.png")
 	r := k.Run(script(t, "grocery-haul.js"), koantest.Input{Args: map[string]any{"photo": photo}, DryRun: true})

@@ -36,7 +36,7 @@ func (f *fake) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMess
 
 const form = `{"type":"object","properties":{"ok":{"type":"boolean"},"size":{"type":"string","enum":["s","m"]}},"required":["ok"]}`
 
-func TestAFormIsReadAsItsSchemaSays(t *testing.T) {
+func TestReadForm(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"action":"accept","content":{"ok":true}}`:             "",
 		`{"action":"decline"}`:                                  "",
@@ -61,7 +61,7 @@ func TestAFormIsReadAsItsSchemaSays(t *testing.T) {
 	}
 }
 
-func TestWhoCannotBeAskedIsNot(t *testing.T) {
+func TestUnsupportedQuestions(t *testing.T) {
 	_, err := ask.Text(t.Context(), "q", "Hello?", 10)
 	q, unable := ask.IsUnable(err)
 	require.True(t, unable, "nobody is there")
@@ -76,7 +76,7 @@ func TestWhoCannotBeAskedIsNot(t *testing.T) {
 	require.Empty(t, c.asked, "not even what it can be asked")
 }
 
-func TestAPendingQuestionSurvivesFaults(t *testing.T) {
+func TestPendingSurvivesFaults(t *testing.T) {
 	_, err := ask.Text(ask.Scoped(ask.With(t.Context(), &fake{}), "3:"), "q", "Hello?", 10)
 	f := fault.From(err)
 	require.Equal(t, fault.InputRequired, f.Code)
@@ -89,14 +89,14 @@ func TestAPendingQuestionSurvivesFaults(t *testing.T) {
 	require.Nil(t, ask.Waits(fault.New(fault.InputRequired, "")))
 }
 
-func TestMistakesOfProgrammersPanic(t *testing.T) {
+func TestProgrammingErrorsPanic(t *testing.T) {
 	ctx := ask.With(t.Context(), &fake{})
 	require.Panics(t, func() { _, _ = ask.All(ctx, ask.RootsQuestion("")) })
 	require.Panics(t, func() { _, _ = ask.All(ctx, ask.TextQuestion("a", "", 1), ask.TextQuestion("a", "", 1)) })
 	require.Panics(t, func() { _, _ = ask.All(ctx, ask.Question{Key: "a", Method: "tools/call"}) })
 }
 
-func TestTextsAndRootsAreRead(t *testing.T) {
+func TestReadTextAndRoots(t *testing.T) {
 	c := &fake{answers: map[string]string{"one": `{"role":"assistant","content":{"type":"text","text":"Paris"}}`}}
 	text, err := ask.Text(ask.With(t.Context(), c), "one", "Capital?", 10)
 	require.NoError(t, err)

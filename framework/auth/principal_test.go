@@ -22,7 +22,7 @@ func TestRights(t *testing.T) {
 	require.False(t, auth.Principal{}.MayName("default"))
 }
 
-func TestKeyIsOfTheRightsOnly(t *testing.T) {
+func TestKeyDependsOnRightsOnly(t *testing.T) {
 	a := auth.Principal{Subject: "a", Scopes: []string{"x", "y"}, Sets: []string{"s"}}
 	b := auth.Principal{Subject: "b", Scopes: []string{"y", "x"}, Sets: []string{"s"}}
 	c := auth.Principal{Subject: "a", Scopes: []string{"x"}, Sets: []string{"s", "y"}}

@@ -90,7 +90,7 @@ func op(id catalog.ID, change ...func(*catalog.Operation)) *catalog.Operation {
 	return o
 }
 
-func TestSnapshotRefusesWhatIsWrong(t *testing.T) {
+func TestSnapshotRejectsInvalidOffers(t *testing.T) {
 	a := op(catalog.EntityID("Todo", "upsert"))
 	noHandler := op(catalog.EntityID("Todo", "patch"), func(o *catalog.Operation) { o.Handler = nil })
 	badID := op(catalog.ID{Kind: "x", Owner: "y", Op: "z"})
@@ -117,7 +117,7 @@ func TestToolNamesAreUniqueAndShort(t *testing.T) {
 	require.True(t, seen["todo-item.upsert"] && seen["todo-item.upsert-2"])
 }
 
-func TestVersionIsOfTheContent(t *testing.T) {
+func TestVersionDependsOnContent(t *testing.T) {
 	make := func(summary string) string {
 		s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{op(catalog.EntityID("Todo", "upsert"), func(o *catalog.Operation) { o.Summary = summary })}})
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func shop(t *testing.T) *catalog.Snapshot {
 	return s
 }
 
-func TestViewHidesWhatTheCallerMayNotSee(t *testing.T) {
+func TestViewHidesForbidden(t *testing.T) {
 	s := shop(t)
 	reader := auth.Principal{Scopes: []string{"todo.read"}, Sets: []string{"default", "tenant-a"}}
 	v := s.View(reader, exposure.Full, true)
@@ -206,7 +206,7 @@ func TestViewsAreBounded(t *testing.T) {
 	require.Equal(t, version, view(0).Version(), "made again, it is the same")
 }
 
-func TestScopesOfWhatChangesSomething(t *testing.T) {
+func TestWriteScopes(t *testing.T) {
 	reads := func(o *catalog.Operation) { o.Effects.ReadOnly = true }
 	scoped := func(o *catalog.Operation) { o.Scopes = []string{"own"} }
 	for _, c := range []struct {
@@ -260,7 +260,7 @@ func TestViewFollowsTheMode(t *testing.T) {
 }
 
 // What a script may reach belongs to what may be relied on of the tool that runs it.
-func TestEffectsOfAScriptAreThoseOfItsCalls(t *testing.T) {
+func TestScriptEffectsAreThoseOfItsCalls(t *testing.T) {
 	outside := op(catalog.PluginID("Mail", "send"), func(o *catalog.Operation) { o.Effects.Outside, o.Scopes = true, []string{"mail"} })
 	execute := op(catalog.CodeID("koan", "execute"), func(o *catalog.Operation) { o.Reach, o.Effects.Destructive = catalog.ReachTools, true })
 	check := op(catalog.CodeID("koan", "validate"), func(o *catalog.Operation) { o.Reach, o.Effects.ReadOnly = catalog.ReachTools, true })

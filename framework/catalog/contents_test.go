@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 )
 
-func TestContentsAreWhatTheCallerSees(t *testing.T) {
+func TestContentsFollowRights(t *testing.T) {
 	s := shop(t)
 	type entity struct {
 		Sets, Operations []string

@@ -8,7 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-func TestOfferIsClosedAfterTheLastLease(t *testing.T) {
+func TestOfferClosesAfterLastLease(t *testing.T) {
 	closed := 0
 	s, err := catalog.NewSnapshot(catalog.Offer{Closed: func() { closed++ }}, catalog.Offer{})
 	require.NoError(t, err)

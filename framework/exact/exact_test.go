@@ -20,7 +20,7 @@ func TestMembersHaveExactNames(t *testing.T) {
 	}
 }
 
-func TestOnceFindsNamesThatStandTwice(t *testing.T) {
+func TestOnceFindsDuplicateNames(t *testing.T) {
 	for text, path := range map[string]string{
 		`{"a":1,"b":2,"a":3}`:                  "/a",
 		`{"a":1,"\u0061":3}`:                   "/a",

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestEveryCodeHasAWholeRow(t *testing.T) {
+func TestRegistryIsComplete(t *testing.T) {
 	entries := fault.Entries()
 	require.Len(t, entries, 47)
 	for _, e := range entries {
@@ -55,7 +55,7 @@ func TestFrom(t *testing.T) {
 	require.NotErrorIs(t, nested, fault.New(fault.Conflict, ""))
 }
 
-func TestInvalidNamesEverything(t *testing.T) {
+func TestInvalidListsAllProblems(t *testing.T) {
 	one := fault.Invalid(fault.Detail{Path: "/a", Message: "must be a string"})
 	require.Equal(t, "/a", one.Path)
 	require.Equal(t, "must be a string", one.Message)
@@ -102,7 +102,7 @@ func TestDidYouMean(t *testing.T) {
 
 // What is offered must be what somebody may have meant: a wrong suggestion costs
 // another round.
-func TestNearestOffersWhatWasMeant(t *testing.T) {
+func TestNearestSuggestions(t *testing.T) {
 	entities := []string{"Detection", "HouseholdProfile", "MealPlan", "PantryEvent", "PantryItem", "Product", "Recipe", "RecipeIngredient", "ShoppingItem", "Todo"}
 	methods := []string{"collection", "firstPage", "page", "each", "all", "getById", "findById", "count", "aggregate", "new", "upsert", "upsertMany", "patch", "delete", "deleteMany"}
 	fields := []string{"id", "name", "quantity", "unit", "category", "status", "expiresAt", "addedAt", "dueDate", "isStaple", "listId"}

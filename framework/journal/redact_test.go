@@ -54,7 +54,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-func TestRedactWhatTheAppKnows(t *testing.T) {
+func TestRedactKnownSecrets(t *testing.T) {
 	r, err := journal.NewRedactor([]string{`\bEMP-\d{4}\b`, `ssn (\d{3})-(\d{2})`, `(x)|(y)`})
 	require.NoError(t, err)
 	r.Hide([]string{"pin", "doorCode"})
@@ -94,7 +94,7 @@ func TestRedactJSON(t *testing.T) {
 
 // What is said about a failure may quote the value of a sensitive field; its own members
 // are no such values, whatever fields are called.
-func TestRedactWhatIsTold(t *testing.T) {
+func TestRedactMessages(t *testing.T) {
 	r, err := journal.NewRedactor(nil)
 	require.NoError(t, err)
 	r.Hide([]string{"pin", "code"})

@@ -12,7 +12,7 @@ import (
 
 var errUp = errors.New("time is up")
 
-func TestTheClockEndsTheContext(t *testing.T) {
+func TestDeadlineExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
 		defer stop()
@@ -29,7 +29,7 @@ func TestTheClockEndsTheContext(t *testing.T) {
 	})
 }
 
-func TestPausesPutItOff(t *testing.T) {
+func TestPausePostponesDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, stop := WithTimeout(t.Context(), 3*time.Second, errUp)
 		defer stop()
@@ -59,7 +59,7 @@ func TestPausesPutItOff(t *testing.T) {
 	})
 }
 
-func TestALongerLimitHasAClockOfItsOwn(t *testing.T) {
+func TestNestedLongerDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
 		defer stop()
@@ -73,7 +73,7 @@ func TestALongerLimitHasAClockOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestACancelIsNoTimeout(t *testing.T) {
+func TestCancelIsNotTimeout(t *testing.T) {
 	ctx, stop := WithTimeout(t.Context(), time.Hour, errUp)
 	stop()
 	require.Equal(t, context.Canceled, ctx.Err())

@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestHugeNumbersAreNamedByTheirPlace(t *testing.T) {
+func TestHugeNumbersAreReportedByPath(t *testing.T) {
 	anything := json.RawMessage(`{}`)
 	for text, path := range map[string]string{
 		`1e999`:                   "",

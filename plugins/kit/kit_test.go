@@ -37,7 +37,7 @@ func TestSchema(t *testing.T) {
 		}}`, string(f.input))
 }
 
-func TestCheckNamesEveryMistake(t *testing.T) {
+func TestCheckReportsAllMistakes(t *testing.T) {
 	bad := Func("Bad Name", "", func(context.Context, Call, string) (int, error) { return 0, nil }, Example(func() {}))
 	err := Plugin{Domain: "Über", Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
 	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`} {

@@ -121,8 +121,8 @@ func TestOutputsFitTheirSchema(t *testing.T) {
 	require.Contains(t, string(sent), "9007199254740993")
 }
 
-// TestInputsMayHaveWhatOutputsHave: an output can be sent back as an input.
-func TestInputsMayHaveWhatOutputsHave(t *testing.T) {
+// TestInputAcceptsOutputOfSameType: an output can be sent back as an input.
+func TestInputAcceptsOutputOfSameType(t *testing.T) {
 	raw := json.RawMessage(`{"value":1,"next":{"value":2,"next":null}}`)
 	in, err := schemaOf[node]()
 	require.NoError(t, err)

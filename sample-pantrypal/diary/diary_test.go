@@ -41,7 +41,7 @@ func lines(t *testing.T, c *ent.Client, n int) []line {
 	return out
 }
 
-func TestDiaryOfOneItem(t *testing.T) {
+func TestDiaryFollowsItem(t *testing.T) {
 	steps := map[string]struct {
 		do   func(*ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne
 		want []line
@@ -85,7 +85,7 @@ func TestArrivalsAndDepartures(t *testing.T) {
 	require.Equal(t, 4, c.PantryEvent.Query().Where(pantryevent.ItemID(item.ID)).CountX(ctx), "the diary outlives the item")
 }
 
-func TestBulkChangesAreWrittenItemByItem(t *testing.T) {
+func TestBulkChangesHaveOneEventPerItem(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	c.PantryItem.CreateBulk(
 		c.PantryItem.Create().SetName("Eggs").SetQuantity(6),
@@ -100,7 +100,7 @@ func TestBulkChangesAreWrittenItemByItem(t *testing.T) {
 	require.Len(t, lines(t, c, 0), 6)
 }
 
-func TestEventStandsOrFallsWithItsChange(t *testing.T) {
+func TestEventIsAtomicWithChange(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	tx, err := c.Tx(ctx)
 	require.NoError(t, err)

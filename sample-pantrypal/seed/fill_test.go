@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 )
 
-func TestFillWritesEverythingIntoTheDefaultSet(t *testing.T) {
+func TestFillWritesDefaultSet(t *testing.T) {
 	ctx := t.Context()
 	c := enttest.Open(t, "sqlite3", "file:"+t.TempDir()+"/pantry.db?_fk=1")
 	defer c.Close()

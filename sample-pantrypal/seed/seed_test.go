@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEmbeddedDataIsSound(t *testing.T) {
+func TestEmbeddedDataIsValid(t *testing.T) {
 	d, err := Load()
 	require.NoError(t, err)
 	require.Len(t, d.Products, 60)
@@ -18,7 +18,7 @@ func TestEmbeddedDataIsSound(t *testing.T) {
 }
 
 // The test photo shows these products; a haul has to be worth cooking from.
-func TestPhotoShowsProductsThatRecipesUse(t *testing.T) {
+func TestPhotoProductsAreUsedByRecipes(t *testing.T) {
 	d, err := Load()
 	require.NoError(t, err)
 	for _, n := range []int{3, 7, 12, 18, 25} {
@@ -62,7 +62,7 @@ func TestDecodeIsStrict(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEverythingThatIsWrong(t *testing.T) {
+func TestCheckReportsAllProblems(t *testing.T) {
 	d, err := Load()
 	require.NoError(t, err)
 	d.Products[3].Category = "diary"

@@ -89,7 +89,7 @@ func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(
 // seams are the packages of the kernel that providers build on.
 var seams = []string{"framework/catalog", "framework/run", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact", "framework/schema"}
 
-func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
+func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
 	for _, s := range sources(t) {
 		for _, room := range rooms {
@@ -108,7 +108,7 @@ func TestProvidersKnowTheKernelAndNotEachOther(t *testing.T) {
 }
 
 // Its root, which puts everything together, and koantest alone know the wings.
-func TestTheFrameworkKnowsNobody(t *testing.T) {
+func TestFrameworkImportsNoProvider(t *testing.T) {
 	for _, s := range sources(t) {
 		if !under(s.pkg, "framework") || s.test || s.pkg == "framework" || s.pkg == "framework/koantest" {
 			continue
@@ -132,7 +132,7 @@ var public = map[string]string{
 	"plugins": "package framework", "plugins/kit": "plugins", "plugins/upstream": "package framework",
 }
 
-func TestTheRestIsInternal(t *testing.T) {
+func TestUnusedPackagesAreInternal(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
 		wing := under(s.pkg, "framework") || under(s.pkg, "entities") || under(s.pkg, "codemode") || under(s.pkg, "plugins") && !under(s.pkg, "plugins/vision")
@@ -147,7 +147,7 @@ func TestTheRestIsInternal(t *testing.T) {
 	}
 }
 
-func TestTheGroundFloor(t *testing.T) {
+func TestGroundFloorImports(t *testing.T) {
 	allowed := map[string][]string{
 		"framework/fault":            {},
 		"framework/auth":             {},
@@ -177,7 +177,7 @@ func TestTheGroundFloor(t *testing.T) {
 	}
 }
 
-func TestOnlyAppsKnowTheWhole(t *testing.T) {
+func TestOnlyAppsImportEverything(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || under(s.pkg, "framework") {
 			continue
@@ -188,7 +188,7 @@ func TestOnlyAppsKnowTheWhole(t *testing.T) {
 	}
 }
 
-func TestOneRoomKnowsOpenTelemetry(t *testing.T) {
+func TestOnlyTelemetryImportsOpenTelemetry(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.pkg == "framework/internal/telemetry" {
 			continue
@@ -199,7 +199,7 @@ func TestOneRoomKnowsOpenTelemetry(t *testing.T) {
 	}
 }
 
-func TestAnnotationsAreALeaf(t *testing.T) {
+func TestExposeImports(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -219,7 +219,7 @@ func TestAnnotationsAreALeaf(t *testing.T) {
 	}
 }
 
-func TestTheWorkerIsLight(t *testing.T) {
+func TestWorkerImports(t *testing.T) {
 	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
 		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/builtins") || under(s.pkg, "codemode/internal/script") || under(s.pkg, "codemode/internal/validate") || under(s.pkg, "codemode/internal/wire")) {
@@ -238,7 +238,7 @@ var otherMeanings = map[string][]string{
 	"internal": {"entities/entgen"},
 }
 
-func TestFaultCodesStandInTheRegistryOnly(t *testing.T) {
+func TestFaultCodesAreInRegistryOnly(t *testing.T) {
 	codes := map[string]bool{}
 	for _, e := range fault.Entries() {
 		codes[string(e.Code)] = true
@@ -262,7 +262,7 @@ func TestFaultCodesStandInTheRegistryOnly(t *testing.T) {
 	}
 }
 
-func TestPackagesSayWhatTheyAreFor(t *testing.T) {
+func TestPackagesHaveComments(t *testing.T) {
 	documented := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test || ast.IsGenerated(s.file) || strings.Contains(s.pkg, "/ent/") || strings.HasSuffix(s.pkg, "/ent") {
@@ -275,7 +275,7 @@ func TestPackagesSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-func TestNamesSaySomething(t *testing.T) {
+func TestNoCatchAllNames(t *testing.T) {
 	vague := []string{"util", "utils", "helper", "helpers", "common", "manager", "misc", "types"}
 	for _, s := range sources(t) {
 		name := strings.TrimSuffix(filepath.Base(s.path), ".go")

@@ -53,7 +53,7 @@ func (i *issued) token(client, resource, scope string) string {
 	return out.Token
 }
 
-func TestAnIssuerSaysWhoCalls(t *testing.T) {
+func TestIssuerTokens(t *testing.T) {
 	t.Parallel()
 	id := issuer(t, "0")
 	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url, "--tools.style", "perEntity")
@@ -156,9 +156,9 @@ func TestAnIssuerSaysWhoCalls(t *testing.T) {
 	})
 }
 
-// TestASessionHasTheRightsOfEachRequest: a session of the older era belongs to a
+// TestRightsAreThoseOfEachRequest: a session of the older era belongs to a
 // subject, and what a request may do is what its own token says.
-func TestASessionHasTheRightsOfEachRequest(t *testing.T) {
+func TestRightsAreThoseOfEachRequest(t *testing.T) {
 	t.Parallel()
 	id := issuer(t, "0")
 	s := serve(t, t.TempDir(), "--server.oauth.issuer", id.url, "--tools.style", "perEntity")
@@ -191,9 +191,9 @@ func TestTokensAndAnIssuer(t *testing.T) {
 	require.Equal(t, s.tool("ann", "nothing.count", nil).code, got.code)
 }
 
-// TestAnIssuerThatIsAway: the server starts, says what is missing, and serves as
+// TestIssuerIsUnavailable: the server starts, says what is missing, and serves as
 // soon as the issuer is there; and it follows new keys.
-func TestAnIssuerThatIsAway(t *testing.T) {
+func TestIssuerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	id := issuer(t, "0")
 	u, err := url.Parse(id.url)
@@ -224,7 +224,7 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, s.ask(first, "tools/list", nil).status, "the old ones are gone")
 }
 
-func TestWrongConfigurationOfOAuth(t *testing.T) {
+func TestOAuthConfigurationErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want []string

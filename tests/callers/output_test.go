@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStandardOutputIsForProgramsAlone runs every command, well and badly, and reads
+// TestStdoutIsMachineReadable runs every command, well and badly, and reads
 // its output as a strict program does: protocol for serve, one line of JSON for what
 // gives JSON, and nothing where there is nothing to give. What people read is on
 // standard error.
-func TestStandardOutputIsForProgramsAlone(t *testing.T) {
+func TestStdoutIsMachineReadable(t *testing.T) {
 	t.Parallel()
 	nothing := func(t *testing.T, out string) { require.Empty(t, out) }
 	line := func(t *testing.T, out string) {

@@ -35,9 +35,9 @@ func (s *server) eventually(what func() bool, why string) {
 
 func (s *server) logged(text string) int { return strings.Count(s.stderr.String(), text) }
 
-// TestAChangeOfExposureReachesOpenClients: the official client in the older era,
+// TestExposureChangeReachesOpenClients: the official client in the older era,
 // a subscription in the newer one, and a client on stdio.
-func TestAChangeOfExposureReachesOpenClients(t *testing.T) {
+func TestExposureChangeReachesOpenClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "koan.yaml", "exposure: full\ntools: {style: perEntity}\n")
@@ -223,9 +223,9 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// TestARenewedCertificate: connections from then on get it, and a broken one leaves
+// TestRenewedCertificate: connections from then on get it, and a broken one leaves
 // the old.
-func TestARenewedCertificate(t *testing.T) {
+func TestRenewedCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	renew := func(serial int64) {

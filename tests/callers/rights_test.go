@@ -196,7 +196,7 @@ var refusals = map[string]func(s *server, who, entity, edge, set string) answer{
 // volatile is what differs from one run to the next.
 var volatile = regexp.MustCompile(`"(runId|durationMs|timeMs|wallMs|cpuMs|peakMemoryBytes|executionTimeMs)\\*":\\*("[^"]*"|[0-9.]+)`)
 
-func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
+func TestForbiddenNamesAppearNowhere(t *testing.T) {
 	t.Parallel()
 	s := rights(t)
 	for name, ask := range projections {
@@ -213,9 +213,9 @@ func TestWhatACallerMayNotSeeIsNowhere(t *testing.T) {
 	}
 }
 
-// TestWhatIsInOtherSetsIsNowhere: who may do everything, in other sets than an entity's,
+// TestOtherSetsAppearNowhere: who may do everything, in other sets than an entity's,
 // does not hear of it.
-func TestWhatIsInOtherSetsIsNowhere(t *testing.T) {
+func TestOtherSetsAppearNowhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("far", "'*'", "branch-a")+token("wide", "'*'", "'*'"))
@@ -231,7 +231,7 @@ func TestWhatIsInOtherSetsIsNowhere(t *testing.T) {
 	require.Equal(t, "tool_not_found", s.tool("far", "poll.count", nil).code)
 }
 
-func TestWhatIsHiddenIsAsUnknown(t *testing.T) {
+func TestHiddenLooksUnknown(t *testing.T) {
 	t.Parallel()
 	s := rights(t)
 	for name, ask := range refusals {
@@ -250,8 +250,8 @@ func TestWhatIsHiddenIsAsUnknown(t *testing.T) {
 	}
 }
 
-// TestTwoCallersAtOnce: each sees what is theirs, the same bytes every time.
-func TestTwoCallersAtOnce(t *testing.T) {
+// TestConcurrentCallers: each sees what is theirs, the same bytes every time.
+func TestConcurrentCallers(t *testing.T) {
 	s := rights(t)
 	first := map[string]string{}
 	lists := []string{"tools", "resources", "all declarations", "prompts", "discovery"}
@@ -278,9 +278,9 @@ func TestTwoCallersAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestRulesOfTheSchemaKnowTheCaller: ent's privacy rules get the principal and its
+// TestSchemaRulesSeeCaller: ent's privacy rules get the principal and its
 // scopes by the context, from tools and from scripts.
-func TestRulesOfTheSchemaKnowTheCaller(t *testing.T) {
+func TestSchemaRulesSeeCaller(t *testing.T) {
 	dir := t.TempDir()
 	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("ann", "'entities:write'", "default")+token("bob", "'entities:write'", "default")+token("eve", "'entities:write', 'diary:any'", "default"))
 	s := serve(t, dir, "--server.tokensFile", tokens)
@@ -298,9 +298,9 @@ func TestRulesOfTheSchemaKnowTheCaller(t *testing.T) {
 	}
 }
 
-// TestFieldsBehindScopes: a field that a caller may not read is in no type, result,
+// TestFieldScopes: a field that a caller may not read is in no type, result,
 // filter or sort.
-func TestFieldsBehindScopes(t *testing.T) {
+func TestFieldScopes(t *testing.T) {
 	dir := t.TempDir()
 	tokens := write(t, dir, "tokens.yaml", "tokens:\n"+token("some", "'member:read'", "default")+token("more", "'member:read', 'member:phone'", "default"))
 	s := serve(t, dir, "--server.tokensFile", tokens)

@@ -60,8 +60,8 @@ func TestTokensWithoutScopesChangeNothing(t *testing.T) {
 	require.Equal(t, "tool_not_found", s.tool("other", "member.delete", map[string]any{"id": "m"}).fault())
 }
 
-// TestWhereNobodyIsAskedEverybodyMayWrite: this machine's own address without tokens.
-func TestWhereNobodyIsAskedEverybodyMayWrite(t *testing.T) {
+// TestWritesWithoutAuthentication: this machine's own address without tokens.
+func TestWritesWithoutAuthentication(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir())
 	require.Empty(t, s.tool("", "event.upsert", map[string]any{"model": map[string]any{"id": "x", "title": "x"}}).fault())

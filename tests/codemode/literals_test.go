@@ -46,7 +46,7 @@ func wrongPaths(t *testing.T, f *fault.Fault) []string {
 // Whatever literals a call has: what validate rejects the run rejects too, at the same
 // place, and what runs is valid. With parts that only the run knows, that holds for
 // every value of theirs.
-func TestLiteralsAreRejectedAsTheRunRejectsThem(t *testing.T) {
+func TestValidateRejectsLiteralsLikeRun(t *testing.T) {
 	k := koantest.New(t, fixture.App())
 	rejected, ran := 0, 0
 	for seed := range uint64(1200) {
@@ -81,7 +81,7 @@ func TestLiteralsAreRejectedAsTheRunRejectsThem(t *testing.T) {
 }
 
 // The validators of an ent schema hold their limits in Go, where no declaration shows them.
-func TestLiteralsAreAskedOfEntsValidators(t *testing.T) {
+func TestValidateUsesEntValidators(t *testing.T) {
 	k := koantest.New(t, fixture.App())
 	const todo = `SDK.Entities.Todo.upsert({id: "t", title: "t"}); `
 	for code, path := range map[string]string{

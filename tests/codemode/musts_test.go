@@ -24,8 +24,8 @@ var pending = map[string]bool{"upstream": true}
 
 var name = regexp.MustCompile(`^([a-z0-9/]+)\.(Test\w+)(?:/(.+))?$`)
 
-// TestMusts reads the table.
-func TestMusts(t *testing.T) {
+// TestContractTable reads the table.
+func TestContractTable(t *testing.T) {
 	raw, err := os.ReadFile("musts.md")
 	require.NoError(t, err)
 	rows := 0

@@ -45,7 +45,7 @@ func TestValidateChecksArguments(t *testing.T) {
 }
 
 // What only the run knows, validate leaves alone.
-func TestValidateLeavesAloneWhatTheRunDecides(t *testing.T) {
+func TestValidateSkipsRuntimeDecisions(t *testing.T) {
 	k := koantest.New(t, fixture.App())
 	for name, code := range map[string]string{
 		"argument":                  `SDK.Entities.Todo.collection({filter: SDK.args.filter, pageSize: SDK.args.n})`,

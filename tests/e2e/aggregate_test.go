@@ -9,7 +9,7 @@ import (
 )
 
 // What the database refuses in the middle of a run leaves the run's transaction usable.
-func TestRunGoesOnAfterARefusedAggregate(t *testing.T) {
+func TestRunContinuesAfterRejectedAggregate(t *testing.T) {
 	t.Parallel()
 	for place, a := range map[string]*app{"SQLite": newApp(t), "PostgreSQL": onPostgres(t)} {
 		t.Run(place, func(t *testing.T) {

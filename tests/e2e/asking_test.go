@@ -16,7 +16,7 @@ func curious(t *testing.T) *app {
 	return a
 }
 
-func TestTheOfficialTypeScriptClientIsAsked(t *testing.T) {
+func TestTypeScriptClientIsAsked(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := curious(t).command(t.Context(), "serve", "--server.toolNames", "underscore")

@@ -70,11 +70,11 @@ var ends = []struct {
 	{"an unknown set", `Todo.upsert({ title: "never" }, "nowhere")`, fault.UnknownSet, nil, false},
 }
 
-// TestNothingIsHalfDone ends runs in every way that is not a return, after they
+// TestFailedRunsLeaveNoTrace ends runs in every way that is not a return, after they
 // have written: what was there is there, and nothing else; no receipt, no lock.
-func TestNothingIsHalfDone(t *testing.T) {
+func TestFailedRunsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestNothingIsHalfDone) {
+	if pgtest.ForEach(t, TestFailedRunsLeaveNoTrace) {
 		return
 	}
 	a, place := here(t)
@@ -123,9 +123,9 @@ func stateOf(t *testing.T, place string) (data []string, receipts int) {
 }
 
 // A run that commits call by call says what is there, also when it fails.
-func TestCallByCallSaysSo(t *testing.T) {
+func TestNonAtomicRunReportsCommits(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestCallByCallSaysSo) {
+	if pgtest.ForEach(t, TestNonAtomicRunReportsCommits) {
 		return
 	}
 	a, _ := here(t)
@@ -180,9 +180,9 @@ if (on > 1) SDK.Entities.Todo.patch(SDK.args, { completed: true });`, input{"arg
 
 // A plugin that takes its time in the middle of a run keeps nobody waiting: the
 // run gives its lock back and starts again with the result.
-func TestSlowPluginHoldsNobodyUp(t *testing.T) {
+func TestSlowPluginDoesNotBlockWriters(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestSlowPluginHoldsNobodyUp) {
+	if pgtest.ForEach(t, TestSlowPluginDoesNotBlockWriters) {
 		return
 	}
 	a, _ := here(t)
@@ -216,9 +216,9 @@ SDK.Entities.Todo.upsert({ title: "after the nap" });`})
 }
 
 // A caller over HTTP that hangs up has no run any more.
-func TestHangingUpRollsBack(t *testing.T) {
+func TestDisconnectRollsBack(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestHangingUpRollsBack) {
+	if pgtest.ForEach(t, TestDisconnectRollsBack) {
 		return
 	}
 	a, place := here(t)

@@ -35,7 +35,7 @@ func TestClientsListAndCall(t *testing.T) {
 	}{
 		{"client-legacy", true, true},
 		{"client-modern", true, true},
-		{"sdk", true, false}, // over HTTP: TestTheOfficialTypeScriptClient
+		{"sdk", true, false}, // over HTTP: TestTypeScriptClient
 		{"remote", false, true},
 		{"ai", true, true},
 		{"langchain", true, true},
@@ -109,7 +109,7 @@ func TestListsArePortable(t *testing.T) {
 }
 
 // Texts that clients cut start with what matters.
-func TestTextsSayWhatMattersFirst(t *testing.T) {
+func TestDescriptionsLeadWithEssentials(t *testing.T) {
 	p := servePantry(t, t.TempDir(), "--codeMode.faces", "[koan, codemode]")
 	m := p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
 	var hello struct{ Instructions string }

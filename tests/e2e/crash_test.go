@@ -16,10 +16,10 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// TestKilledInTheMiddle is the short form of TestSoakKilledInTheMiddle.
-func TestKilledInTheMiddle(t *testing.T) {
+// TestKilledServers is the short form of TestSoakKilledServers.
+func TestKilledServers(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestKilledInTheMiddle) {
+	if pgtest.ForEach(t, TestKilledServers) {
 		return
 	}
 	killInTheMiddle(t, 6, 120)

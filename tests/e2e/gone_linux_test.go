@@ -14,9 +14,9 @@ import (
 
 // A server that was killed is known to be gone by the next one on its machine, however
 // long its leases are: its run is marked, and its key is free to be gone on with.
-func TestTheNextStartKnowsWhoIsGone(t *testing.T) {
+func TestNextStartRepairsDeadRuns(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestTheNextStartKnowsWhoIsGone) {
+	if pgtest.ForEach(t, TestNextStartRepairsDeadRuns) {
 		return
 	}
 	a := newApp(t)

@@ -91,9 +91,9 @@ func (g *grows) fill(sets int) {
 }
 
 // Two processes migrate the same sets at once, others use them meanwhile.
-func TestProcessesMigrateAtOnce(t *testing.T) {
+func TestConcurrentMigrations(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestProcessesMigrateAtOnce) {
+	if pgtest.ForEach(t, TestConcurrentMigrations) {
 		return
 	}
 	g := newGrows(t, "auto")
@@ -111,11 +111,11 @@ func TestProcessesMigrateAtOnce(t *testing.T) {
 	require.Equal(t, 0.0, g.script(2, `SDK.Entities.Folder.count({}, { set: "tenant-7" })`))
 }
 
-// TestKilledWhileMigrating kills a migration of many sets: each is whole
+// TestKilledMigrations kills a migration of many sets: each is whole
 // afterwards, old or new, and the next apply brings the rest.
-func TestKilledWhileMigrating(t *testing.T) {
+func TestKilledMigrations(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestKilledWhileMigrating) {
+	if pgtest.ForEach(t, TestKilledMigrations) {
 		return
 	}
 	g := newGrows(t, "versioned")

@@ -103,7 +103,7 @@ func TestHTTPServesManyClientsAtOnce(t *testing.T) {
 	require.EqualValues(t, 80, got["count"])
 }
 
-func TestHTTPKnowsItsCallers(t *testing.T) {
+func TestHTTPAuthentication(t *testing.T) {
 	a := newApp(t)
 	digest := sha256.Sum256([]byte("secret"))
 	tokens := filepath.Join(a.dir, "tokens.yaml")
@@ -121,7 +121,7 @@ func TestHTTPKnowsItsCallers(t *testing.T) {
 	require.NotContains(t, w.stderr.String(), "secret")
 }
 
-func TestHTTPEndsInGoodOrder(t *testing.T) {
+func TestHTTPGracefulShutdown(t *testing.T) {
 	w := newApp(t).web()
 	base := strings.TrimSuffix(w.url, "/mcp")
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -204,9 +204,9 @@ func TestHTTPBoundsItsCallers(t *testing.T) {
 	require.Contains(t, string(body), `"rate_limited"`)
 }
 
-// TestHTTPTellsWhatItsEndCutOff: a call that outlives the patience of a server that
+// TestHTTPShutdownReportsInterruptedCalls: a call that outlives the patience of a server that
 // ends is cancelled, and its client hears so.
-func TestHTTPTellsWhatItsEndCutOff(t *testing.T) {
+func TestHTTPShutdownReportsInterruptedCalls(t *testing.T) {
 	t.Parallel()
 	w := withNap(t).web()
 	done := make(chan map[string]any, 1)

@@ -13,9 +13,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// TestTheInspector runs sessions of the Inspector's command line over both transports.
+// TestInspector runs sessions of the Inspector's command line over both transports.
 // The Inspector's checks of the schemas find nothing.
-func TestTheInspector(t *testing.T) {
+func TestInspector(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := newApp(t).command(t.Context(), "serve")

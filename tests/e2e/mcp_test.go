@@ -193,7 +193,7 @@ func TestBrokenClients(t *testing.T) {
 	require.Equal(t, string(fault.ToolNotFound), codeOf(t, m.Error))
 }
 
-func TestAnswersAreNotLostAtTheEnd(t *testing.T) {
+func TestResponsesAreFlushedAtEnd(t *testing.T) {
 	p := newApp(t).serve()
 	_, answer := p.post("tools/call", map[string]any{"name": "koan.code.execute", "arguments": map[string]any{"code": "for (let i = 0; i < 200; i++) SDK.Entities.Todo.count(); 'done'"}})
 	require.NoError(t, p.in.Close())
@@ -222,9 +222,9 @@ func TestCancelRollsBack(t *testing.T) {
 	}
 }
 
-// TestACancelIsQuick: a run that was cancelled is stopped and rolled back within 50 ms,
+// TestCancelIsPrompt: a run that was cancelled is stopped and rolled back within 50 ms,
 // after which another one has its lock. The best of some tries is not the machine's.
-func TestACancelIsQuick(t *testing.T) {
+func TestCancelIsPrompt(t *testing.T) {
 	p := newApp(t).serve("--sandbox.cpuMs", "60000")
 	best := time.Hour
 	for range 10 {
@@ -241,7 +241,7 @@ func TestACancelIsQuick(t *testing.T) {
 	require.JSONEq(t, `{"count":0}`, string(p.tool("todo.count", map[string]any{"filter": map[string]any{"title": "x"}}).Structured))
 }
 
-func TestClientGoesAwayInTheMiddle(t *testing.T) {
+func TestClientDisconnectsDuringCall(t *testing.T) {
 	a := newApp(t)
 	p := a.serve()
 	_, _ = p.post("tools/call", map[string]any{"name": "koan.code.execute", "arguments": map[string]any{"code": "SDK.Entities.Todo.upsert({title: 'x'}); for (;;);"}})

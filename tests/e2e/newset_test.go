@@ -11,7 +11,7 @@ import (
 
 // Calls about sets that do not exist leave nothing in the data folder; a committed
 // write makes its set.
-func TestSetsComeFromWrites(t *testing.T) {
+func TestOnlyWritesCreateSets(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	p := a.serve()

@@ -8,9 +8,9 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// TestSoakOnceThoughKilled is the long form of TestOnceThoughKilled.
-func TestSoakOnceThoughKilled(t *testing.T) {
-	if pgtest.ForEach(t, TestSoakOnceThoughKilled) {
+// TestSoakOnceWithKilledServers is the long form of TestOnceWithKilledServers.
+func TestSoakOnceWithKilledServers(t *testing.T) {
+	if pgtest.ForEach(t, TestSoakOnceWithKilledServers) {
 		return
 	}
 	onceThoughKilled(t, 100)

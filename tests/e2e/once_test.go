@@ -109,9 +109,9 @@ func (p *peer) once(key, code string, extra input) answer {
 
 const addTodo = `const t = SDK.Entities.Todo.upsert({ title: "once" }); SDK.Out.answer(t.id + " " + Math.random())`
 
-func TestOnceFromTheOutside(t *testing.T) {
+func TestOnce(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestOnceFromTheOutside) {
+	if pgtest.ForEach(t, TestOnce) {
 		return
 	}
 	a, _ := keyed(t)
@@ -163,9 +163,9 @@ func TestOnceFromTheOutside(t *testing.T) {
 	require.EqualValues(t, 2, e.Result)
 }
 
-func TestOnceInTwoProcessesAtOnce(t *testing.T) {
+func TestOnceInTwoProcesses(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestOnceInTwoProcessesAtOnce) {
+	if pgtest.ForEach(t, TestOnceInTwoProcesses) {
 		return
 	}
 	a, letters := keyed(t)
@@ -195,9 +195,9 @@ func TestOnceInTwoProcessesAtOnce(t *testing.T) {
 	require.EqualValues(t, 1, peers[0].execute(`SDK.Entities.Todo.count({ title: "once" })`).Result)
 }
 
-// TestOnceKilledBetweenCommitAndAnswer kills the server when the receipt is in the
+// TestOnceKilledAfterCommit kills the server when the receipt is in the
 // data and nobody has heard of it.
-func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
+func TestOnceKilledAfterCommit(t *testing.T) {
 	t.Parallel()
 	a, letters := keyed(t)
 	a.env = append(a.env, shortLease)
@@ -238,9 +238,9 @@ func TestOnceKilledBetweenCommitAndAnswer(t *testing.T) {
 	t.Fatal("no kill came between a commit and its answer")
 }
 
-func TestOnceThoughKilled(t *testing.T) {
+func TestOnceWithKilledServers(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestOnceThoughKilled) {
+	if pgtest.ForEach(t, TestOnceWithKilledServers) {
 		return
 	}
 	onceThoughKilled(t, 5)

@@ -85,9 +85,9 @@ func demo(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestVersionOfTheBuild: an app that names no version says its build's, everywhere the
+// TestBuildVersion: an app that names no version says its build's, everywhere the
 // same.
-func TestVersionOfTheBuild(t *testing.T) {
+func TestBuildVersion(t *testing.T) {
 	t.Parallel()
 	p := servePantry(t, t.TempDir())
 	about := p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
@@ -235,7 +235,7 @@ func TestPluginIsMissing(t *testing.T) {
 
 // In the sample a person agrees before rows are deleted, unless it is configured
 // otherwise; everything else it does as it is asked.
-func TestPantryAsksBeforeItDeletes(t *testing.T) {
+func TestPantryDeletesNeedApproval(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	run := func(code string, more ...string) runLine {

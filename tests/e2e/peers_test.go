@@ -46,7 +46,7 @@ func asExit(err error, target **exec.ExitError) bool {
 	return ok
 }
 
-func TestTheOfficialTypeScriptClient(t *testing.T) {
+func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := newApp(t).command(t.Context(), "serve")

@@ -11,7 +11,7 @@ import (
 
 // A client that stops reading for good ends the server in order: by an exit
 // status, with its runs rolled back, and not by a signal at the next write.
-func TestAClosedOutputEndsTheServerInOrder(t *testing.T) {
+func TestClosedOutputEndsServer(t *testing.T) {
 	a := newApp(t)
 	cmd := a.command(t.Context(), "serve", "--sandbox.cpuMs", "20000")
 	var errs bytes.Buffer

@@ -17,7 +17,7 @@ var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 // Plans of every kind of call are approved over MCP by who has the scope, and by
 // nobody else.
-func TestWhoMayApproveOverHTTP(t *testing.T) {
+func TestApproversOverHTTP(t *testing.T) {
 	a := newApp(t)
 	token := func(subject string, scopes ...string) string {
 		raw, _ := json.Marshal(scopes)

@@ -87,7 +87,7 @@ func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	require.Contains(t, kept.stdout, `"outcome":"ok","approval":"approved","planId":"`+next+`"`)
 }
 
-func TestTheOfficialTypeScriptClientApproves(t *testing.T) {
+func TestTypeScriptClientApproves(t *testing.T) {
 	t.Parallel()
 	strict := []string{"--approval.mode", "writes", "--server.toolTimeoutMs", "1000", "--sandbox.timeoutMs", "1000"}
 	t.Run("stdio", func(t *testing.T) {
@@ -168,9 +168,9 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 
 // Whoever applies a plan is killed at some moment; the plan is applied once all the
 // same, or said to be unknown where a letter may be on its way.
-func TestAPlanIsAppliedOnceThoughItsApproversAreKilled(t *testing.T) {
+func TestPlanIsAppliedOnceWithKilledApprovers(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestAPlanIsAppliedOnceThoughItsApproversAreKilled) {
+	if pgtest.ForEach(t, TestPlanIsAppliedOnceWithKilledApprovers) {
 		return
 	}
 	a, letters := keyed(t)

@@ -118,8 +118,8 @@ func TestPluginCallThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestPluginCallThatWaitsForAYes: the journal says why the call was not made.
-func TestPluginCallThatWaitsForAYes(t *testing.T) {
+// TestPluginCallNeedsApproval: the journal says why the call was not made.
+func TestPluginCallNeedsApproval(t *testing.T) {
 	t.Parallel()
 	a := withNap(t)
 	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
@@ -147,9 +147,9 @@ func TestCancelledCallOutsideLeavesItsKeyOpen(t *testing.T) {
 	require.Equal(t, string(fault.OutcomeUnknown), failure.Error.Code, failure.Error.Message)
 }
 
-// TestPluginThatComesWhileTheServerRuns is listed and called without a restart, says who
+// TestPluginAddedWhileServing is listed and called without a restart, says who
 // it is, and goes when its file goes.
-func TestPluginThatComesWhileTheServerRuns(t *testing.T) {
+func TestPluginAddedWhileServing(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	dir := t.TempDir()

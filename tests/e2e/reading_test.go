@@ -26,7 +26,7 @@ Todo.upsertMany([
 ]);
 `
 
-func TestAScriptReads(t *testing.T) {
+func TestReadingScript(t *testing.T) {
 	p := newApp(t).serve()
 	e := p.execute(readingStock)
 	require.True(t, e.Success, "%+v", e.Error)
@@ -130,7 +130,7 @@ func TestToolsPageByCursor(t *testing.T) {
 
 // What a script deletes and inserts while it goes through the items moves none of
 // them.
-func TestEachWhileRowsComeAndGo(t *testing.T) {
+func TestEachDuringConcurrentChanges(t *testing.T) {
 	p := newApp(t).serve("--codeMode.maxSdkCalls", "0")
 	e := p.execute(`
 const { Todo } = SDK.Entities;

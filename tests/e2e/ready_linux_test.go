@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReadinessSeesADiskThatTakesNothing: a limit on the size of the process's files
+// TestReadinessWithFullDisk: a limit on the size of the process's files
 // stands for the full disk.
-func TestReadinessSeesADiskThatTakesNothing(t *testing.T) {
+func TestReadinessWithFullDisk(t *testing.T) {
 	t.Parallel()
 	w := newApp(t).web()
 	w.ready(http.StatusOK, "ready")

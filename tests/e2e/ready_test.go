@@ -48,9 +48,9 @@ func (w *web) healthy() {
 	require.Equal(w.t, http.StatusOK, resp.StatusCode)
 }
 
-// TestReadinessSaysWhatIsMissing: damage to the files comes and goes while the server
+// TestReadinessNamesDamage: damage to the files comes and goes while the server
 // runs, and its answer names each part.
-func TestReadinessSaysWhatIsMissing(t *testing.T) {
+func TestReadinessNamesDamage(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	w := a.web()
@@ -96,9 +96,9 @@ func TestDoctorFailsWithoutRequiredPlugins(t *testing.T) {
 	require.Zero(t, r.status, r.stdout)
 }
 
-// TestSetsFileThatIsTakenAway: what is written to a file that is gone, or has been
+// TestSetFileRemovedWhileOpen: what is written to a file that is gone, or has been
 // replaced, would be acknowledged and lost.
-func TestSetsFileThatIsTakenAway(t *testing.T) {
+func TestSetFileRemovedWhileOpen(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	w := a.web()

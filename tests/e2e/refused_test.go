@@ -9,7 +9,7 @@ import (
 
 // Nothing that is said about a request repeats a secret that stood in it, also where the
 // request never became a run.
-func TestARefusalRepeatsNoSecret(t *testing.T) {
+func TestRefusalsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 	w := newApp(t).web("--codeMode.faces", "[koan, codemode]")

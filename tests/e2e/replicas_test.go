@@ -112,7 +112,7 @@ func count(t *testing.T, c *client.Client, title string) float64 {
 
 // A call is planned by one replica and approved by another; nothing of it is in the
 // memory of either.
-func TestAnyReplicaGoesOn(t *testing.T) {
+func TestAnyReplicaContinues(t *testing.T) {
 	t.Parallel()
 	b, address := replicas(t)
 	var group sync.WaitGroup
@@ -152,7 +152,7 @@ func TestAnyReplicaGoesOn(t *testing.T) {
 
 // The replica that made a plan is killed while the person thinks: another one
 // finishes it, once.
-func TestAKilledReplicaLosesNoPlan(t *testing.T) {
+func TestKilledReplicaLosesNoPlan(t *testing.T) {
 	t.Parallel()
 	b, address := replicas(t)
 	killed := 0

@@ -14,7 +14,7 @@ import (
 
 type input = map[string]any
 
-func TestWhatAScriptGives(t *testing.T) {
+func TestScriptResults(t *testing.T) {
 	t.Parallel()
 	p := newApp(t).serve()
 	cases := map[string]struct {
@@ -61,7 +61,7 @@ func TestWhatAScriptGives(t *testing.T) {
 	require.Equal(t, []string{`info:a {"b":1}`, "warn:w", "info:i", "error:e"}, lines)
 }
 
-func TestTheSDK(t *testing.T) {
+func TestSDK(t *testing.T) {
 	p := newApp(t).serve()
 	e := p.execute(`
 const { Todo, Person, Label } = SDK.Entities;
@@ -257,7 +257,7 @@ SDK.Entities.Todo.delete(gone.id);`, input{"dryRun": true, "include": []string{"
 	require.EqualValues(t, "Write tests", p.execute(`SDK.Entities.Todo.getById("1").title`).Result)
 }
 
-func TestSetsAreApart(t *testing.T) {
+func TestSetsAreIsolated(t *testing.T) {
 	p := newApp(t).serve()
 	e := p.execute(`SDK.Entities.Todo.upsert({ id: "1", title: "other" }, "tenant-a")`, input{})
 	require.True(t, e.Success, "%+v", e.Error)

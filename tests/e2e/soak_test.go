@@ -9,9 +9,9 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// TestSoakKilledInTheMiddle is the long form of TestKilledInTheMiddle.
-func TestSoakKilledInTheMiddle(t *testing.T) {
-	if pgtest.ForEach(t, TestSoakKilledInTheMiddle) {
+// TestSoakKilledServers is the long form of TestKilledServers.
+func TestSoakKilledServers(t *testing.T) {
+	if pgtest.ForEach(t, TestSoakKilledServers) {
 		return
 	}
 	killInTheMiddle(t, 100, 10_000)

@@ -149,7 +149,7 @@ func TestTraces(t *testing.T) {
 }
 
 // Over HTTP the trace may stand in the request's headers.
-func TestTraceOfARequestsHeaders(t *testing.T) {
+func TestTraceContextFromHeaders(t *testing.T) {
 	c := newCollector(t)
 	a := newApp(t)
 	w := a.web("--telemetry.otlpEndpoint", c.url)
@@ -167,7 +167,7 @@ func TestTraceOfARequestsHeaders(t *testing.T) {
 }
 
 // A collector that is not there stops nothing.
-func TestTracesToNobody(t *testing.T) {
+func TestTelemetryWithoutCollector(t *testing.T) {
 	a := newApp(t)
 	r := a.exec("SDK.Entities.Todo.count()", "run", "-", "--telemetry.otlpEndpoint", "http://127.0.0.1:9")
 	require.Zero(t, r.status, r.stderr)

@@ -33,7 +33,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 }
 
 // On a terminal a person sees every row of a plan, in a pager, before the question.
-func TestLongPlanIsPagedOnATerminal(t *testing.T) {
+func TestTerminalPagesLongPlan(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=writes")
@@ -57,7 +57,7 @@ func TestLongPlanIsPagedOnATerminal(t *testing.T) {
 
 // A yes to what a person saw is not taken for the plan that has replaced it meanwhile, and
 // the line does not say that it was.
-func TestPlanThatChangesBeforeTheYes(t *testing.T) {
+func TestPlanReplacedBeforeConfirmation(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=destructive", "PAGER=cat")
@@ -95,7 +95,7 @@ func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
 }
 
 // Nobody is asked about a plan that could not be applied whatever the answer is.
-func TestTerminalAsksNothingInVain(t *testing.T) {
+func TestTerminalDoesNotAskAboutStalePlans(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=writes", "PAGER=cat")

@@ -13,9 +13,9 @@ import (
 
 // A server with many clients, each of which keeps a set locked for a while and comes
 // again at once, does not keep another server's client from its turn.
-func TestServersTakeTurnsAtASet(t *testing.T) {
+func TestServersShareWriteLockFairly(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestServersTakeTurnsAtASet) {
+	if pgtest.ForEach(t, TestServersShareWriteLockFairly) {
 		return
 	}
 	a, _ := here(t)
@@ -54,9 +54,9 @@ func TestServersTakeTurnsAtASet(t *testing.T) {
 
 // A script that stores what each of many slow calls gives starts again at each of them,
 // and gets further each time: that is no conflict, and no call is made twice.
-func TestManySlowCallsAfterAWrite(t *testing.T) {
+func TestSlowCallsAfterWrite(t *testing.T) {
 	t.Parallel()
-	if pgtest.ForEach(t, TestManySlowCallsAfterAWrite) {
+	if pgtest.ForEach(t, TestSlowCallsAfterWrite) {
 		return
 	}
 	a, _ := here(t)

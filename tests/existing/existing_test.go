@@ -200,8 +200,8 @@ func hidden(t *testing.T, p *project, agents string) {
 	}
 }
 
-// TestThePageSaysTheSteps keeps the page true: what this test does stands there.
-func TestThePageSaysTheSteps(t *testing.T) {
+// TestGuideListsSteps keeps the page true: what this test does stands there.
+func TestGuideListsSteps(t *testing.T) {
 	page := read(t, "../../docs/howto/existing-project.md")
 	for _, step := range []string{"1-annotate.patch", "2-generate.patch", "3-main.txt"} {
 		require.Contains(t, page, read(t, filepath.Join("steps", step)), "docs/howto/existing-project.md does not have %s word for word", step)

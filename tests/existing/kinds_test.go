@@ -96,10 +96,10 @@ const all = SDK.Entities;
 function attempt(name, fn) { try { out[name] = fn(); } catch (e) { out[name] = e.code + " " + e.path + ": " + e.message; } }
 `
 
-// TestColumnsOfTheDatabasesOwnTypes: composite types, domains, enums, types of an
+// TestNativeColumnTypes: composite types, domains, enums, types of an
 // extension, an index over an expression, triggers, row level security and views, on
 // PostgreSQL, in a project whose code ent's command generates.
-func TestColumnsOfTheDatabasesOwnTypes(t *testing.T) {
+func TestNativeColumnTypes(t *testing.T) {
 	a := add(t, "columns")
 	require.Contains(t, a.said, "\nExposed: AuditEntry, Loan, Reader\n")
 	require.Contains(t, a.said, "ActiveReader: a view cannot be exposed")

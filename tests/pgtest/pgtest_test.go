@@ -12,7 +12,7 @@ import (
 
 const child = "KOAN_PGTEST_CHILD"
 
-func TestTestsHavePlacesOfTheirOwn(t *testing.T) {
+func TestPlacesAreIsolated(t *testing.T) {
 	one, two := Open(t), Open(t)
 	_, err := one.Exec("CREATE TABLE things (id integer)")
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestTestsHavePlacesOfTheirOwn(t *testing.T) {
 
 // A server outlives its test by no more than a moment, even where the test is
 // killed.
-func TestTheServerEndsWithItsTest(t *testing.T) {
+func TestServerEndsWithProcess(t *testing.T) {
 	if os.Getenv(child) != "" {
 		Psql(t, "SELECT 1")
 		_, _ = os.Stdout.WriteString("folder " + folder + "\n")

@@ -66,7 +66,7 @@ func figure(t *testing.T, cell string) int {
 
 // What every client reads with every conversation does not grow unseen: more than
 // the page says by a twentieth, and somebody has to look and run `make tokens`.
-func TestDefinitionsStaySmall(t *testing.T) {
+func TestDefinitionSizes(t *testing.T) {
 	c, app := open(t)
 	told := documented(t, func(first string) bool { _, err := strconv.Atoi(first); return err == nil })
 	require.Len(t, told, len(sizes))
@@ -87,7 +87,7 @@ func TestDefinitionsStaySmall(t *testing.T) {
 }
 
 // One entity's twelve tools cost little: its fields are declared once.
-func TestToolsOfOneEntityStaySmall(t *testing.T) {
+func TestEntityToolSizes(t *testing.T) {
 	c, app := open(t)
 	got, err := own(c, app)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestToolsOfOneEntityStaySmall(t *testing.T) {
 }
 
 // The page compares with the lists that are kept, and with what is listed now.
-func TestOtherServersAreAsDocumented(t *testing.T) {
+func TestBaselinesMatchDocumentation(t *testing.T) {
 	c, app := open(t)
 	got, err := baselines(c, app, "testdata/baselines")
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestScriptsAreCheap(t *testing.T) {
 	}
 }
 
-func TestThousands(t *testing.T) {
+func TestFormatThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		require.Equal(t, want, thousands(n))
 	}

@@ -42,7 +42,7 @@ func golden(t *testing.T, folder string, run func(t *testing.T, in *txtar.Archiv
 	}
 }
 
-func TestProgramsGetTheExtension(t *testing.T) {
+func TestAddExtension(t *testing.T) {
 	golden(t, "program", func(t *testing.T, in *txtar.Archive) []txtar.File {
 		out, err := addExtension("entc.go", in.Files[0].Data)
 		require.NoError(t, err)
@@ -53,9 +53,9 @@ func TestProgramsGetTheExtension(t *testing.T) {
 	})
 }
 
-// TestSchemasGetTheAnnotation exposes the schemas that the comment of each archive
+// TestAnnotate exposes the schemas that the comment of each archive
 // names.
-func TestSchemasGetTheAnnotation(t *testing.T) {
+func TestAnnotate(t *testing.T) {
 	golden(t, "schema", func(t *testing.T, in *txtar.Archive) (out []txtar.File) {
 		p := &plan{schemas: t.TempDir(), files: files{}, graph: &graph{}}
 		for _, f := range in.Files {
@@ -95,7 +95,7 @@ func schemasIn(t testing.TB, dir string) (out []string) {
 	return out
 }
 
-func TestLinesEndAsTheyDid(t *testing.T) {
+func TestAddExtensionKeepsLineEndings(t *testing.T) {
 	src := "package main\r\n\r\nimport \"entgo.io/ent/entc\"\r\n\r\nfunc main() { _ = entc.Generate(\"a\", nil) }\r\n"
 	out, err := addExtension("entc.go", []byte(src))
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestLinesEndAsTheyDid(t *testing.T) {
 	require.Contains(t, string(out), "import \"github.com/koan-go/koan/entities/entgen\"\r\n")
 }
 
-func TestLinesOfGenerateAreRead(t *testing.T) {
+func TestReadDirectives(t *testing.T) {
 	for line, want := range map[string]*entCommand{
 		`//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate ./schema`: {before: []string{"go", "run", "-mod=mod"}, path: "./schema"},
 		`//go:generate go run entgo.io/ent/cmd/ent@v0.14.6 generate ./schema --feature sql/upsert,privacy --feature entql`: {

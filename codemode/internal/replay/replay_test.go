@@ -174,7 +174,7 @@ func change(t *testing.T, s *replay.Script, code, from, to string) *replay.Scrip
 
 // A runtime that makes another call, more or fewer of them, another result, other
 // logs: the first of these is told, with the line.
-func TestReplayTellsTheFirstDifference(t *testing.T) {
+func TestReplayReportsFirstDifference(t *testing.T) {
 	code := "const a = SDK.Entities.Note.getById('1');\nconsole.log('one');\nSDK.Entities.Note.upsert({ text: 'x' });\nSDK.Out.answer('yes');\n({ v: 1 })"
 	s, res := recorded(t, job(code), newWorld(0))
 	require.Nil(t, res.Fault)
@@ -213,7 +213,7 @@ func TestReplayTellsTheFirstDifference(t *testing.T) {
 }
 
 // A call of a module is told with the line that started it.
-func TestReplayTellsTheLineOfAStartedCall(t *testing.T) {
+func TestReplayReportsLineOfStartedCall(t *testing.T) {
 	code := "import { go } from \"@codemode/servers/far\";\nconst a = go({ a: 1 });\nconst b =\n  go({ a: 2 });\nawait a; await b;"
 	s, _ := recorded(t, job(code), newWorld(0))
 	got := played(t, change(t, s, strings.Replace(code, "a: 2", "a: 3", 1), "", "")).Difference
@@ -241,7 +241,7 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 	require.Equal(t, run.InLogs, got.Difference.In)
 }
 
-func TestRecorderGivesUpOnWhatIsTooLarge(t *testing.T) {
+func TestRecorderDropsOversizedRuns(t *testing.T) {
 	rec := replay.NewRecorder(newWorld(0), 500)
 	_, err := sandbox.NewInProcess().Execute(t.Context(), job(scripts["parallel"]), rec)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestThePersonAtTheMachineAnswers(t *testing.T) {
+func TestConfirmReadsAnswer(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean"}}}`)
 	for in, want := range map[string]string{
 		"yes\n": "true", "Y\n": "true", "perhaps\n\nno\n": "false", "n": "false",

@@ -12,7 +12,7 @@ import (
 
 // Whoever starts an app reads what keeps it from starting: the app's own error
 // while it fills a set, for example.
-func TestHintedSaysTheCauseOnce(t *testing.T) {
+func TestWithCauseAndHint(t *testing.T) {
 	plain := errors.New("plain")
 	require.Same(t, plain, withCauseAndHint(plain))
 

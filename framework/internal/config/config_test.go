@@ -57,7 +57,7 @@ func TestLaterSourcesWin(t *testing.T) {
 	require.Equal(t, 8, c.Int("sandbox.cpuMs"))
 }
 
-func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
+func TestProblemsHavePlaces(t *testing.T) {
 	file := write(t, "codeMode:\n  maxSdkCals: 5\n  enabled: maybe\nsandbox: {cpuMs: 0}\nexposure: all\n")
 	_, err := config.Load(settings, config.Source{
 		File: file, Env: []string{"KOAN_CODEMODE_MAXSDKCALL=6", "KOAN_SANDBOX_CPUMS=fast"}, Flags: map[string]string{"codeMode.nope": "1"},
@@ -76,7 +76,7 @@ func TestEveryProblemIsNamedWithItsPlace(t *testing.T) {
 }
 
 // A word that is nearly one of the app's would otherwise send its data elsewhere.
-func TestAMisspeltSectionIsNoForeignOne(t *testing.T) {
+func TestMisspeltSectionIsReported(t *testing.T) {
 	for name, src := range map[string]config.Source{
 		"koan.yaml:2: there is no key \"exposer\"; did you mean \"exposure\"?":     {File: write(t, "other: 1\nexposer: code\n")},
 		"koan.yaml:1: there is no key \"codemod\"; did you mean \"codeMode\"?":     {File: write(t, "codemod: {maxSdkCalls: 1}\n")},

@@ -9,9 +9,9 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
-// TestFreeKeysAreLiveWhereTheirSectionIs: keys below an open section that is live take
+// TestFreeKeysReloadWithTheirSection: keys below an open section that is live take
 // effect, also by being left out; those of another section wait.
-func TestFreeKeysAreLiveWhereTheirSectionIs(t *testing.T) {
+func TestFreeKeysReloadWithTheirSection(t *testing.T) {
 	settings := []catalog.Setting{{Key: "live", Open: true, Live: true}, {Key: "fixed", Open: true}}
 	load := func(flags map[string]string) *config.Config {
 		c, err := config.Load(settings, config.Source{Flags: flags})

@@ -92,7 +92,7 @@ func (r reply) question(t testing.TB, method string) {
 	require.NotEmpty(t, r.ID)
 }
 
-func TestALegacyClientIsAskedWhileItsCallWaits(t *testing.T) {
+func TestLegacyClientAnswersDuringCall(t *testing.T) {
 	w := dial(t, asking(t, nil))
 	w.hello("2025-11-25", forms)
 	q := w.call(callAsk("7", `{"size":true}`))
@@ -110,7 +110,7 @@ func TestALegacyClientIsAskedWhileItsCallWaits(t *testing.T) {
 	require.JSONEq(t, `{"colour":{"colour":"blue"},"size":{"size":"m"}}`, string(r.tool(t).Data))
 }
 
-func TestALegacyClientMayRefuse(t *testing.T) {
+func TestLegacyClientMayDecline(t *testing.T) {
 	w := dial(t, asking(t, nil))
 	w.hello("2025-06-18", forms)
 	for answer, want := range map[string]string{
@@ -139,7 +139,7 @@ func TestALegacyClientMayRefuse(t *testing.T) {
 	}
 }
 
-func TestAClientThatDeclaredNothingIsNotAsked(t *testing.T) {
+func TestAskNeedsDeclaredCapability(t *testing.T) {
 	for _, caps := range []string{`{}`, `{"sampling":{}}`, `{"elicitation":{"url":{}}}`} {
 		w := dial(t, asking(t, nil))
 		w.hello("2025-11-25", caps)
@@ -153,7 +153,7 @@ func TestAClientThatDeclaredNothingIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
+func TestCancelWithdrawsQuestion(t *testing.T) {
 	w := dial(t, asking(t, nil))
 	w.hello("2025-11-25", forms)
 	q := w.call(callAsk("1", `{}`))
@@ -165,7 +165,7 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 	w.silent(50 * time.Millisecond)
 }
 
-func TestWaitingForAnAnswerHasALimitOfItsOwn(t *testing.T) {
+func TestAnswerTimeout(t *testing.T) {
 	w := dial(t, asking(t, func(o *mcpserver.Options) { o.ToolTimeout, o.AskTimeout = time.Second, 3*time.Second }))
 	w.hello("2025-11-25", forms)
 	q := w.call(callAsk("1", `{}`))
@@ -182,7 +182,7 @@ func TestWaitingForAnAnswerHasALimitOfItsOwn(t *testing.T) {
 }
 
 // Who asks may give a person longer than clients are given otherwise, in both eras.
-func TestAQuestionMayHaveALongerLife(t *testing.T) {
+func TestQuestionHasItsOwnTimeout(t *testing.T) {
 	w := dial(t, asking(t, func(o *mcpserver.Options) { o.AskTimeout = 20 * time.Millisecond }))
 	first := w.call(again(`{"long":true}`, "")).round(t)
 	time.Sleep(40 * time.Millisecond)
@@ -197,7 +197,7 @@ func TestAQuestionMayHaveALongerLife(t *testing.T) {
 	require.Contains(t, string(w.call(`{"jsonrpc":"2.0","id":`+string(q.ID)+`,"result":`+yes+`}`).tool(t).Data), "blue")
 }
 
-func TestAClientIsAskedOnlySoMuch(t *testing.T) {
+func TestOpenQuestionsAreBounded(t *testing.T) {
 	w := dial(t, asking(t, func(o *mcpserver.Options) { o.QueueMax = 100 }))
 	w.hello("2025-11-25", forms)
 	for i := range 66 {
@@ -228,7 +228,7 @@ func (w *web) asks(header ...string) []string {
 	return append([]string{"Mcp-Session-Id", a.header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version", "2025-11-25"}, header...)
 }
 
-func TestOverHTTPOnlyTheSessionItselfAnswers(t *testing.T) {
+func TestHTTPAnswersOnlyFromSameSession(t *testing.T) {
 	who := func(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{Subject: r.Header.Get("X-Who"), Scopes: []string{auth.All}, Sets: []string{"*"}}, nil
 	}
@@ -268,7 +268,7 @@ func event(t testing.TB, lines *bufio.Scanner) reply {
 	return reply{}
 }
 
-func TestAClientThatReadsNoStreamIsNotAsked(t *testing.T) {
+func TestAskNeedsOpenStream(t *testing.T) {
 	w := serveWeb(t, asking(t, nil), mcpserver.HTTPOptions{})
 	a := w.post(callAsk("1", `{}`), append(w.asks(), "Accept", "application/json")...)
 	require.Equal(t, fault.ServiceUnavailable, a.one(t).tool(t).failure(t).Error.Code)
@@ -303,7 +303,7 @@ func withState(state string, answers string) string {
 	return fmt.Sprintf(`"requestState":%q,"inputResponses":%s,`, state, answers)
 }
 
-func TestAClientOfTheNewEraCallsAgain(t *testing.T) {
+func TestModernClientResumesCall(t *testing.T) {
 	secret := strings.Repeat("secret", 6)
 	replica := func() *wire {
 		return dial(t, asking(t, func(o *mcpserver.Options) {
@@ -331,7 +331,7 @@ func TestAClientOfTheNewEraCallsAgain(t *testing.T) {
 	require.Contains(t, r.round(t).InputRequests, "colour", "an answer to nothing is none")
 }
 
-func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
+func TestRequestStateIsBoundToCallAndCaller(t *testing.T) {
 	who := func(r *http.Request) (auth.Principal, error) {
 		return auth.Principal{Subject: r.Header.Get("X-Who"), Scopes: []string{auth.All}, Sets: []string{"*"}}, nil
 	}
@@ -376,7 +376,7 @@ func TestAStateIsGoodForOneCallOfOneCaller(t *testing.T) {
 	require.Contains(t, late.body, "the time to answer has run out")
 }
 
-func TestQuestionsEndWithTheConnection(t *testing.T) {
+func TestDisconnectEndsQuestions(t *testing.T) {
 	w := dial(t, asking(t, nil))
 	w.hello("2025-11-25", forms)
 	w.call(callAsk("1", `{}`)).question(t, "elicitation/create")
@@ -386,7 +386,7 @@ func TestQuestionsEndWithTheConnection(t *testing.T) {
 	require.NoError(t, <-w.done)
 }
 
-func TestADocumentAsks(t *testing.T) {
+func TestDocumentMayAsk(t *testing.T) {
 	w := dial(t, asking(t, nil))
 	w.hello("2025-11-25", forms)
 	q := w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"koan://asks"}}`)

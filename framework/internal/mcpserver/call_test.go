@@ -83,7 +83,7 @@ func TestCallKeepsTheBodyOfAFailedScript(t *testing.T) {
 	require.Contains(t, got.Meta, "dev.koan/run")
 }
 
-func TestCallWrapsWhatIsNoObject(t *testing.T) {
+func TestCallWrapsNonObjects(t *testing.T) {
 	g := newGarden()
 	g.extra = &catalog.Operation{
 		ID: catalog.PluginID("Lab", "number"), Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"integer"}`), Reach: catalog.Everywhere,

@@ -55,7 +55,7 @@ var eras = map[string]client.ClientOption{
 	"2024-11-05": client.WithProtocolVersion(mcp.ProtocolVersion20241105),
 }
 
-func TestTheLibrarysClient(t *testing.T) {
+func TestMCPGoClient(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	s, err := mcpserver.New(options(t, newGarden()))
@@ -134,8 +134,8 @@ func theLibrarysClient(t *testing.T, connect func() transport.Interface) {
 	}
 }
 
-// TestAConnectionInTheProgram has the rights of its caller, and leaves nothing behind.
-func TestAConnectionInTheProgram(t *testing.T) {
+// TestInProcessConnection has the rights of its caller, and leaves nothing behind.
+func TestInProcessConnection(t *testing.T) {
 	g := newGarden()
 	s, err := mcpserver.New(options(t, g))
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestFailureKeepsWhatStandsBesideTheError(t *testing.T) {
+func TestFailureKeepsOtherMembers(t *testing.T) {
 	f := fault.New(fault.ToolTimeout, "late").WithDetails(map[string]any{"timeoutMs": 5})
 	got := failure(json.RawMessage(`{"success":true,"error":{"code":"cancelled"},"committed":false,"logs":[1]}`), f)
 	var m map[string]any

@@ -97,7 +97,7 @@ func echoServer(t testing.TB) *Server {
 }
 
 // A batch of many messages costs no more than a message of its length.
-func TestLongBatchesAreNotRead(t *testing.T) {
+func TestLongBatchesAreRejected(t *testing.T) {
 	text := []byte("[" + strings.Repeat("1,", 4<<20) + "1]")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -47,7 +47,7 @@ var hostile = map[string]string{
 }
 
 // Whatever one client sends, another's call goes on and hears only of itself.
-func TestHostileMessagesReachNobodyElse(t *testing.T) {
+func TestHostileMessagesAffectNoOtherClient(t *testing.T) {
 	o := asking(t, func(o *mcpserver.Options) { o.MaxBufferBytes, o.QueueMax = 1<<20, 8 })
 	w := serveWeb(t, o, mcpserver.HTTPOptions{})
 	session := w.asks()

@@ -268,7 +268,7 @@ func (w *web) begin(body string, header ...string) (leave context.CancelFunc, do
 	return cancel, ended
 }
 
-func TestHTTPClientsThatLeave(t *testing.T) {
+func TestHTTPClientDisconnects(t *testing.T) {
 	g := newGarden()
 	w := serveWeb(t, options(t, g), mcpserver.HTTPOptions{})
 	leave, _ := w.begin(modernBody("7", "tools/call", `"name":"lab.slow"`), modernHeader("tools/call", "lab.slow")...)
@@ -432,7 +432,7 @@ func TestHTTPShutdown(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.now("1", "tools/list", "", "").status)
 }
 
-func TestHTTPContainsPanics(t *testing.T) {
+func TestHTTPRecoversPanics(t *testing.T) {
 	o := options(t, newGarden())
 	good := o.Catalog()
 	broken := false

@@ -19,8 +19,8 @@ import (
 
 const opening = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"web","version":"0"}}}`
 
-// TestACallerThatTakesAllSessions takes them from itself: others still get theirs.
-func TestACallerThatTakesAllSessions(t *testing.T) {
+// TestSessionsPerCallerAreBounded takes them from itself: others still get theirs.
+func TestSessionsPerCallerAreBounded(t *testing.T) {
 	g := newGarden()
 	w := serveWeb(t, options(t, g), mcpserver.HTTPOptions{Authenticate: byName, MaxSessions: 6})
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -87,9 +87,9 @@ func TestSubscriptionsOverHTTPAreBounded(t *testing.T) {
 	}, 5*time.Second, 20*time.Millisecond, "its place is free")
 }
 
-// TestRequestsOfACallerAtOnce are bounded before they are read, and another caller's are
+// TestConcurrentRequestsPerCallerAreBounded are bounded before they are read, and another caller's are
 // not touched by them.
-func TestRequestsOfACallerAtOnce(t *testing.T) {
+func TestConcurrentRequestsPerCallerAreBounded(t *testing.T) {
 	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{Authenticate: byName})
 	var held []net.Conn
 	hold := func() {
@@ -117,9 +117,9 @@ func TestRequestsOfACallerAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool { return w.now("1", "tools/list", "", "", "Who", "ann").status == http.StatusOK }, 10*time.Second, 20*time.Millisecond)
 }
 
-// TestPagesOfAReboundName: any site can point its own name at a server that asks
+// TestDNSRebindingIsRejected: any site can point its own name at a server that asks
 // nobody who they are, and its pages are then of that name, to the browser too.
-func TestPagesOfAReboundName(t *testing.T) {
+func TestDNSRebindingIsRejected(t *testing.T) {
 	anybody := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{AllowedHosts: []string{"koan.example.org"}})
 	known := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{Authenticate: byName})
 	for name, c := range map[string]struct {

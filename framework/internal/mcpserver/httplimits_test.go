@@ -43,8 +43,8 @@ func TestRequestsPerMinute(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.now("1", "tools/list", "", "", "Who", "bob").status, "another one's requests do not count")
 }
 
-// TestAClientThatSendsSlowly is cut off, and holds nobody else up.
-func TestAClientThatSendsSlowly(t *testing.T) {
+// TestSlowSender is cut off, and holds nobody else up.
+func TestSlowSender(t *testing.T) {
 	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{BodyTime: 200 * time.Millisecond})
 	c, err := net.Dial("tcp", w.http.Listener.Addr().String())
 	require.NoError(t, err)
@@ -61,8 +61,8 @@ func TestAClientThatSendsSlowly(t *testing.T) {
 	require.Contains(t, string(text), string(fault.InvalidRequest))
 }
 
-// TestAClientThatDoesNotRead is given up, and what it asked is forgotten.
-func TestAClientThatDoesNotRead(t *testing.T) {
+// TestSlowReader is given up, and what it asked is forgotten.
+func TestSlowReader(t *testing.T) {
 	o := options(t, newGarden())
 	o.MaxBufferBytes = 64 << 20
 	w := serveWeb(t, o, mcpserver.HTTPOptions{WriteTime: 100 * time.Millisecond})
@@ -87,8 +87,8 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.now("1", "tools/call", "plant.get-by-id", `"name":"plant.get-by-id","arguments":{"id":"p1"}`).status)
 }
 
-// TestClientsHaveTheirOwnExposure: at once, over one server, in both eras.
-func TestClientsHaveTheirOwnExposure(t *testing.T) {
+// TestExposureIsPerClient: at once, over one server, in both eras.
+func TestExposureIsPerClient(t *testing.T) {
 	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{})
 	const understands, legacy = `{"experimental":{"koan":{}}}`, `{"extensions":{"dev.koan/code-mode":{"codeMode":false}}}`
 	ask := func(capabilities, method, name, params string) string {
@@ -134,8 +134,8 @@ func TestClientsHaveTheirOwnExposure(t *testing.T) {
 	group.Wait()
 }
 
-// TestClientsThatUseTheSameIDs hear of their own calls only.
-func TestClientsThatUseTheSameIDs(t *testing.T) {
+// TestSameRequestIDsInTwoSessions hear of their own calls only.
+func TestSameRequestIDsInTwoSessions(t *testing.T) {
 	w := serveWeb(t, options(t, newGarden()), mcpserver.HTTPOptions{})
 	const steps = `"name":"lab.steps","_meta":{"progressToken":1}`
 	inSession := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + steps + `}}`
@@ -163,8 +163,8 @@ func TestClientsThatUseTheSameIDs(t *testing.T) {
 	}
 }
 
-// TestHTTPBoundsACallerAndNotASession: more sessions are not more calls in flight.
-func TestHTTPBoundsACallerAndNotASession(t *testing.T) {
+// TestHTTPBoundsCallersAcrossSessions: more sessions are not more calls in flight.
+func TestHTTPBoundsCallersAcrossSessions(t *testing.T) {
 	g := newGarden()
 	o := options(t, g)
 	o.QueueMax = 2

@@ -95,7 +95,7 @@ func TestListByModeAndDeclaration(t *testing.T) {
 	}
 }
 
-func TestModernRequestsStandForThemselves(t *testing.T) {
+func TestModernRequestsAreStateless(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	w.hello("2025-11-25", `{"experimental":{"koan":{}}}`)
 	require.Equal(t, join(always, plants, labTools), names(t, w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modern(`{"experimental":{"koan":{"codeMode":false}}}`)+`}}`)))
@@ -135,7 +135,7 @@ func TestModernRequestsStandForThemselves(t *testing.T) {
 }
 
 // Before any handshake, who names a version speaks of the newer era.
-func TestVersionsThatNobodySpeaks(t *testing.T) {
+func TestUnsupportedProtocolVersions(t *testing.T) {
 	list := func(version string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":` + version + `}}}`
 	}
@@ -153,7 +153,7 @@ func TestVersionsThatNobodySpeaks(t *testing.T) {
 	require.NotEmpty(t, names(t, w.call(list(`"1999-01-01"`))), "the older era knows no version there")
 }
 
-func TestInitializeInAnotherForm(t *testing.T) {
+func TestMalformedInitialize(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	for params, path := range map[string]string{
 		`{"protocolVersion":7}`: "/protocolVersion", `{"protocolVersion":"2025-11-25","capabilities":[]}`: "/capabilities",
@@ -268,9 +268,9 @@ func TestResources(t *testing.T) {
 	require.Equal(t, string(fault.InvalidPayload), w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{}}`).Error.Data.Code)
 }
 
-// TestATemplateThatIsNotListed: what stands in its place is the document's own
+// TestUnlistedTemplate: what stands in its place is the document's own
 // business.
-func TestATemplateThatIsNotListed(t *testing.T) {
+func TestUnlistedTemplate(t *testing.T) {
 	g := newGarden()
 	g.page = &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", Template: true,
@@ -341,7 +341,7 @@ func TestListsChanged(t *testing.T) {
 	})
 }
 
-func TestNewNamesEveryProblem(t *testing.T) {
+func TestNewReportsAllProblems(t *testing.T) {
 	_, err := mcpserver.New(mcpserver.Options{Exposure: "loud", Tools: toolset.Options{Names: "shouting"}, QueueMax: -1})
 	for _, part := range []string{"Engine", "Catalog", "Name", "Principal", "loud", "shouting", "negative"} {
 		require.ErrorContains(t, err, part)

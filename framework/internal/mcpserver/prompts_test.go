@@ -131,7 +131,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestWhatIsPresented(t *testing.T) {
+func TestPresentation(t *testing.T) {
 	w := dial(t, stage(t))
 	w.hello("2025-11-25", "")
 	r := w.call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lab.show"}}`)
@@ -174,7 +174,7 @@ func TestLogMessages(t *testing.T) {
 	}
 }
 
-func TestWatchedResources(t *testing.T) {
+func TestResourceSubscriptions(t *testing.T) {
 	w := dial(t, stage(t))
 	w.hello("2025-11-25", "")
 	ask := func(method, uri string) reply {

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/seal"
 )
 
-func TestQuestionsAreTheSameWhateverTheOrderOfTheirMembers(t *testing.T) {
+func TestQuestionIdentityIgnoresMemberOrder(t *testing.T) {
 	q := func(params string) ask.Question {
 		return ask.Question{Key: "k", Method: ask.Sampling, Params: json.RawMessage(params)}
 	}
@@ -24,7 +24,7 @@ func TestQuestionsAreTheSameWhateverTheOrderOfTheirMembers(t *testing.T) {
 	require.NotEqual(t, digest(q(`{}`)), digest(ask.Question{Key: "k", Method: ask.Roots, Params: json.RawMessage(`{}`)}))
 }
 
-func TestAnAnswerIsForItsQuestionOnly(t *testing.T) {
+func TestAnswerMatchesItsQuestion(t *testing.T) {
 	all := peer{asks: askCapabilities(json.RawMessage(`{"elicitation":{},"sampling":{},"roots":{}}`))}
 	first, other := ask.TextQuestion("k", "Delete 3 rows?", 5), ask.TextQuestion("k", "Delete 5 rows?", 5)
 	r := &rounds{peer: all, known: map[string]given{"k": {digest(first), json.RawMessage(`{"yes":1}`)}}}
@@ -37,7 +37,7 @@ func TestAnAnswerIsForItsQuestionOnly(t *testing.T) {
 	require.Equal(t, fault.Internal, fault.CodeOf(err), "two questions under one key")
 }
 
-func TestWhatAClientCanBeAsked(t *testing.T) {
+func TestClientCapabilities(t *testing.T) {
 	url := ask.Question{Key: "k", Method: ask.Elicitation, Params: json.RawMessage(`{"mode":"url"}`)}
 	form := ask.Question{Key: "k", Method: ask.Elicitation, Params: json.RawMessage(`{}`)}
 	tools := ask.Question{Key: "k", Method: ask.Sampling, Params: json.RawMessage(`{"tools":[]}`)}

@@ -53,7 +53,7 @@ func TestBrokenMessagesAreAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatWantsNoAnswerGetsNone(t *testing.T) {
+func TestNotificationsGetNoResponse(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	w.send(``, "\r", `{"jsonrpc":"2.0","method":"notifications/unknown"}`, `{"jsonrpc":"2.0","id":5,"result":{}}`, `{"jsonrpc":"2.0","id":5,"error":{}}`)
 	w.silent(30 * time.Millisecond)
@@ -87,7 +87,7 @@ func TestLongLines(t *testing.T) {
 	require.NotNil(t, w.call(exact[:60]+"x"+exact[60:]).Error)
 }
 
-func TestIdsComeBackAsTheyCame(t *testing.T) {
+func TestRequestIDsAreEchoedVerbatim(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	for _, id := range []string{`0`, `-1`, `9007199254740993`, `""`, `"ü\n"`, `1.5`} {
 		require.Equal(t, id, string(w.call(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`).ID))
@@ -95,7 +95,7 @@ func TestIdsComeBackAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestQuickAnswersKeepTheirOrder(t *testing.T) {
+func TestQuickResponsesKeepOrder(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	var lines []string
 	for i := range 200 {
@@ -160,7 +160,7 @@ func TestLargeCallsAreBounded(t *testing.T) {
 	}, 5*time.Second, time.Millisecond)
 }
 
-func TestSlowCallsBlockNobody(t *testing.T) {
+func TestSlowCallsDoNotBlockOthers(t *testing.T) {
 	g := newGarden()
 	w := dial(t, options(t, g))
 	for i := range 60 {
@@ -170,7 +170,7 @@ func TestSlowCallsBlockNobody(t *testing.T) {
 	close(g.release)
 }
 
-func TestAnIdInFlightIsRefused(t *testing.T) {
+func TestDuplicateRequestIDIsRejected(t *testing.T) {
 	g := newGarden()
 	w := dial(t, options(t, g))
 	w.send(callLine(`1`, "lab.slow", `{}`))
@@ -234,7 +234,7 @@ func TestShutdownCancelsAtOnce(t *testing.T) {
 	require.NoError(t, <-w.done)
 }
 
-func TestAClientThatGoesAway(t *testing.T) {
+func TestClientDisconnect(t *testing.T) {
 	g := newGarden()
 	o := options(t, g)
 	s := dial(t, o).server
@@ -250,7 +250,7 @@ func TestAClientThatGoesAway(t *testing.T) {
 	require.Error(t, <-g.stopped, "the run is stopped")
 }
 
-func TestAClientThatReadsLate(t *testing.T) {
+func TestLateReader(t *testing.T) {
 	s := dial(t, options(t, newGarden())).server
 	var in bytes.Buffer
 	for i := range 300 {
@@ -347,7 +347,7 @@ func TestProgress(t *testing.T) {
 	require.Empty(t, w.next().Method, "nobody asked")
 }
 
-func TestPanicsOfDocumentsAreContained(t *testing.T) {
+func TestDocumentPanicsAreRecovered(t *testing.T) {
 	g := newGarden()
 	o := options(t, g)
 	snap := o.Catalog()

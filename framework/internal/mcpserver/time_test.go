@@ -50,7 +50,7 @@ func workLine(id, extra string) string {
 
 // A handler that ignores its context cannot keep a client waiting, but it keeps
 // its place among the running calls.
-func TestAStuckHandlerKeepsItsPlace(t *testing.T) {
+func TestStuckHandlerKeepsItsSlot(t *testing.T) {
 	within(t, Options{QueueMax: 1, ToolTimeout: time.Second}, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 		time.Sleep(time.Hour)
 		return nil, ctx.Err()
@@ -69,7 +69,7 @@ func TestAStuckHandlerKeepsItsPlace(t *testing.T) {
 	})
 }
 
-func TestProgressIsPacedAndNeverLate(t *testing.T) {
+func TestProgressIsThrottledAndFlushed(t *testing.T) {
 	within(t, Options{}, func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
 		for i := range 10 { // ten reports in 90 ms, then silence
 			c.Progress(float64(i+1), 0, "")
@@ -133,7 +133,7 @@ func TestGrace(t *testing.T) {
 }
 
 // A client that stops reading cannot hold the server when it is told to end.
-func TestAClientThatNeverReads(t *testing.T) {
+func TestClientThatNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := echoServer(t)
 		_, outW := io.Pipe()

@@ -164,7 +164,7 @@ func TestMetadataByRFC8414(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAnIssuerThatIsAnother(t *testing.T) {
+func TestUnexpectedIssuerIsRejected(t *testing.T) {
 	i := newIssuer(t, "/.well-known/openid-configuration")
 	v := verifier(t, i, nil)
 	token := i.token(nil)
@@ -174,7 +174,7 @@ func TestAnIssuerThatIsAnother(t *testing.T) {
 	require.ErrorContains(t, v.Ready(t.Context()), "https://evil.example")
 }
 
-func TestKeysAreRotated(t *testing.T) {
+func TestKeyRotation(t *testing.T) {
 	i := newIssuer(t, "/.well-known/openid-configuration")
 	now := time.Now()
 	var mu sync.Mutex
@@ -214,8 +214,8 @@ func TestKeysAreRotated(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestManyAtOnce: the first tokens after the start wait for one question.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentVerification: the first tokens after the start wait for one question.
+func TestConcurrentVerification(t *testing.T) {
 	i := newIssuer(t, "/.well-known/openid-configuration")
 	v := verifier(t, i, nil)
 	good, unknown := i.token(nil), i.sign(otherKey(), jose.RS256, map[string]any{"kid": "two"}, i.claims(nil))
@@ -234,7 +234,7 @@ func TestManyAtOnce(t *testing.T) {
 	require.EqualValues(t, 1, i.asked.Load())
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptionsAreValidated(t *testing.T) {
 	err := Options{Issuer: "http://id.example.org", Resource: "tools#x", Algorithms: []string{"HS256", "none"}}.Check()
 	for _, part := range []string{"issuer: ", "resource: ", `"HS256"`, `"none"`} {
 		require.ErrorContains(t, err, part)

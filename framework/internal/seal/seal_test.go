@@ -20,7 +20,7 @@ func sealer(t *testing.T, secrets ...string) *Sealer {
 	return s
 }
 
-func TestWhatIsSealedComesBack(t *testing.T) {
+func TestSealRoundTrip(t *testing.T) {
 	a, b := sealer(t, fresh), sealer(t, fresh, old)
 	for _, content := range []string{"", "x", strings.Repeat("long ", 10000)} {
 		sealed := a.Seal([]byte(content), time.Now().Add(time.Minute), "ask", "ann")
@@ -31,7 +31,7 @@ func TestWhatIsSealedComesBack(t *testing.T) {
 	}
 }
 
-func TestAnOldSecretOpensAndDoesNotSeal(t *testing.T) {
+func TestPreviousSecretOpensOnly(t *testing.T) {
 	rotated := sealer(t, fresh, old)
 	_, err := rotated.Open(sealer(t, old).Seal(nil, time.Now().Add(time.Minute)))
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestAnOldSecretOpensAndDoesNotSeal(t *testing.T) {
 	require.ErrorIs(t, err, ErrForged)
 }
 
-func TestWhatIsNotOursIsRefused(t *testing.T) {
+func TestOpenRejectsForeignData(t *testing.T) {
 	s := sealer(t, fresh)
 	good := s.Seal([]byte("content"), time.Now().Add(time.Minute), "ask", "ann")
 	for name, try := range map[string]func() ([]byte, error){
@@ -68,7 +68,7 @@ func TestWhatIsNotOursIsRefused(t *testing.T) {
 	}
 }
 
-func TestItsTimeEnds(t *testing.T) {
+func TestSealedValueExpires(t *testing.T) {
 	s := sealer(t, fresh)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s.now = func() time.Time { return at }
@@ -80,7 +80,7 @@ func TestItsTimeEnds(t *testing.T) {
 	require.ErrorIs(t, err, ErrExpired)
 }
 
-func TestAShortSecretIsRefused(t *testing.T) {
+func TestShortSecretIsRejected(t *testing.T) {
 	for _, secrets := range [][]string{{}, {""}, {"short"}, {fresh, "short"}} {
 		_, err := New(secrets...)
 		require.Error(t, err)

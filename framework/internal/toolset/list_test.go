@@ -215,7 +215,7 @@ func TestResolve(t *testing.T) {
 
 // Functions that have no place are called through one tool, whose hints are those of
 // the worst of them.
-func TestFunctionsThatDoNotFitAreFolded(t *testing.T) {
+func TestFunctionsOverBudgetAreFolded(t *testing.T) {
 	offers := entities(1)
 	for i := range 60 {
 		effects := catalog.Effects{ReadOnly: true}

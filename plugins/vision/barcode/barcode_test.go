@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func TestManyCodes(t *testing.T) {
+func TestManyCodesInOneImage(t *testing.T) {
 	s := sheet{width: 1500, height: 1000, noise: 9, prints: []print{
 		{format: EAN13, text: "2000000000121", module: 2.4, angle: 0, x: 260, y: 200},
 		{format: EAN8, text: "73513537", module: 3, angle: -18, x: 750, y: 240},
@@ -103,7 +103,7 @@ func TestManyCodes(t *testing.T) {
 	}
 }
 
-func TestPoorPictures(t *testing.T) {
+func TestLowQualityImages(t *testing.T) {
 	one := []print{{format: EAN13, text: "2000000000121", module: 3, angle: 9, x: 250, y: 150}}
 	tests := []struct {
 		name string
@@ -172,7 +172,7 @@ func TestNothingToFind(t *testing.T) {
 }
 
 // A code that is cut off must not be read as a shorter one.
-func TestPartsOfCodes(t *testing.T) {
+func TestTruncatedCodes(t *testing.T) {
 	whole := draw(t, sheet{width: 420, height: 200, noise: 3, prints: []print{{format: EAN13, text: "2000000000121", module: 3, x: 210, y: 100}}})
 	for _, cut := range []int{80, 120, 160, 200, 240} {
 		t.Run(fmt.Sprint("from ", cut), func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestFindPhoto(t *testing.T) {
 	}
 }
 
-func TestDemoFailsBeforeAndAtTheServer(t *testing.T) {
+func TestDemoFailures(t *testing.T) {
 	dir := t.TempDir()
 	var picture bytes.Buffer
 	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 9, 9))))
@@ -121,7 +121,7 @@ func TestShow(t *testing.T) {
 	require.Contains(t, coloured.String(), "\x1b[1m")
 }
 
-func TestMergeMakesOneChangeOfOneEntity(t *testing.T) {
+func TestMergeChangesByEntity(t *testing.T) {
 	one, two, three := map[string]any{"n": 1.0}, map[string]any{"n": 2.0}, map[string]any{"n": 3.0}
 	require.Equal(t, []change{
 		{Entity: "A", ID: "1", Action: "create", After: two},
@@ -141,7 +141,7 @@ func TestMergeMakesOneChangeOfOneEntity(t *testing.T) {
 	}))
 }
 
-func TestShowAnswerOfAnyOtherScript(t *testing.T) {
+func TestShowUnknownAnswer(t *testing.T) {
 	for raw, want := range map[string]string{`{"dinner":"Dal"}`: `"dinner": "Dal"`, `"a text"`: `"a text"`, ``: "returned no answer"} {
 		var out bytes.Buffer
 		showAnswer(&out, json.RawMessage(raw), false)

@@ -21,7 +21,7 @@ func build(t *testing.T) string {
 	return filepath.Join(dir, "pantrypal")
 }
 
-func TestTheWholeDemo(t *testing.T) {
+func TestDemoEndToEnd(t *testing.T) {
 	o := options{app: build(t), script: "../../scripts/grocery-haul.js"}
 	run := func(photo string) (shown, steps string, err error) {
 		var out, progress bytes.Buffer
