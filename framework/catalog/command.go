@@ -2,8 +2,8 @@ package catalog
 
 import "context"
 
-// Commander is a provider with commands of its own on the app's command line. They
-// are asked for once, before Start, and run without it: a command may be what makes
+// Commander is a provider with commands of its own on the app's command line. Commands is
+// called once, before Start, and commands run without Start: one may be needed to make
 // the start possible.
 type Commander interface {
 	Commands() []*Command
@@ -18,9 +18,9 @@ type Command struct {
 	Example string // without the app's name: "migrate plan add_due_date"
 	Flags   []CommandFlag
 	Sub     []*Command
-	// Run does the work. The host has the checked configuration and no snapshot. A
-	// fault invalid_payload counts as wrong use of the command line, any other error
-	// as a failure; ErrNotice as a failure about which all is said.
+	// Run does the work. The host has the checked configuration and no snapshot. The
+	// fault invalid_payload counts as wrong use of the command line, any other error as
+	// a failure. ErrNotice is a failure that was already reported.
 	Run func(ctx context.Context, host Host, in *Invocation) error
 }
 
@@ -56,7 +56,7 @@ type Cell struct {
 	Mood Mood
 }
 
-// Mood is how a cell is meant.
+// Mood says whether a cell is good or bad news.
 type Mood int
 
 // The moods.
@@ -67,7 +67,7 @@ const (
 	Faint
 )
 
-// ErrNotice ends a command that has said what is wrong.
+// ErrNotice ends a command that has already printed what is wrong.
 var ErrNotice error = notice{}
 
 type notice struct{}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// contents is the whole catalog as one caller sees it: what there is, without the
-// shapes, which declarations and schemas have.
+// contents is the whole catalog as one caller sees it, without types, which declarations
+// and schemas have.
 type contents struct {
 	App      string           `json:"app"`
 	Version  string           `json:"version"` // of the build
@@ -34,8 +34,8 @@ type contentsTool struct {
 	Outside     bool   `json:"outside"`
 }
 
-// Contents is the document that says what a caller can use: nothing that its rights
-// or its mode hide is in it. version is that of the app's build.
+// Contents is the document that lists what a caller can use: nothing that its rights or
+// its mode hide is in it. version is that of the app's build.
 func Contents(app, version string) *Document {
 	return &Document{
 		URI: "koan://catalog.json", Name: "catalog", MIME: "application/json",

@@ -73,7 +73,7 @@ func (f *Field) Limits() []string {
 	return out
 }
 
-// Usual returns the field's default and an example.
+// Usual returns the field's default and example, as comments show them.
 func (f *Field) Usual() []string {
 	var out []string
 	if len(f.Default) > 0 {

@@ -1,7 +1,6 @@
 package catalog
 
-// Gauge is a figure about a provider's work that is read when somebody asks for it,
-// from any goroutine.
+// Gauge is a figure about a provider's work that is read on demand, from any goroutine.
 type Gauge struct {
 	Name string // as OpenTelemetry spells names: "koan.sandbox.running"
 	Help string

@@ -52,7 +52,7 @@ const AnyTool = "$call"
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// ParseID reads an ID. It accepts exactly what String gives for valid parts and
+// ParseID reads an ID. It accepts exactly what String returns for valid parts and
 // ends in invalid_code_mode_id for everything else.
 func ParseID(s string) (ID, error) {
 	bad := func(why string) (ID, error) {
@@ -87,8 +87,7 @@ func ParseID(s string) (ID, error) {
 	return ID{Kind(kind), owner, op}, nil
 }
 
-// Valid reports whether the ID's parts are such that it survives String and
-// ParseID.
+// Valid reports whether ParseID accepts what String returns.
 func (id ID) Valid() bool {
 	got, err := ParseID(id.String())
 	return err == nil && got == id
@@ -109,8 +108,8 @@ func validOwner(s string) bool {
 
 func validOp(s string) bool { return validOwner(s) }
 
-// validTool accepts what upstream servers call their tools: any printable ASCII
-// but blanks, since MCP bounds tool names only by recommendation.
+// validTool accepts the tool names of upstream servers: any printable ASCII without
+// spaces, since MCP only recommends a shape for them.
 func validTool(s string) bool {
 	if s == "" || strings.Contains(s, "::") || strings.HasPrefix(s, ":") {
 		return false

@@ -10,8 +10,8 @@ type lease struct {
 	closers []func()
 }
 
-// Lease keeps what the snapshot's handlers need until the function is called that it
-// returns. A run has one from its beginning to its end.
+// Lease keeps the resources of the snapshot's handlers until release is called. A run
+// holds one from its beginning to its end.
 func (s *Snapshot) Lease() (release func()) {
 	l := &s.lease
 	l.mu.Lock()
@@ -28,8 +28,8 @@ func (s *Snapshot) Lease() (release func()) {
 	}
 }
 
-// Retire says that the snapshot is not the current one any more. When the last lease
-// has ended, each Offer.Closed is called.
+// Retire marks the snapshot as replaced. When its last lease has ended, each Offer.Closed
+// is called.
 func (s *Snapshot) Retire() {
 	s.lease.mu.Lock()
 	s.lease.retired = true

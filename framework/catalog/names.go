@@ -46,7 +46,7 @@ func ServerID(id ID) string {
 }
 
 // SDKPath returns the parts of an operation's name below SDK in a script:
-// ["Entities","Todo","getById"] or ["Vision","detect"]. It is nil for what
+// ["Entities","Todo","getById"] or ["Vision","detect"]. It is nil for an operation that
 // scripts cannot call.
 func SDKPath(id ID) []string {
 	switch id.Kind {
@@ -106,7 +106,7 @@ func Identifier(tool string) string {
 }
 
 // words splits a name in any of the usual spellings: at case changes, dashes,
-// underscores, dots and blanks. Runs of capitals count as one word.
+// underscores, dots and spaces. Runs of capitals count as one word.
 func words(s string) []string {
 	var out []string
 	var cur []rune
@@ -170,14 +170,14 @@ const genericOwner = "entities"
 // DescribeOp is the operation that describes entities, or tools.
 const DescribeOp = "describe"
 
-// ToolsID returns the ID of what reaches tools that a list leaves out: "describe" and
-// "call".
+// ToolsID returns the ID of a tool through which tools that a list leaves out are
+// reached: "describe" or "call".
 func ToolsID(op string) ID { return ID{KindCode, "tools", op} }
 
-// unique returns name, or name with the first suffix -2, -3, ... that is free,
-// within maxToolName, and takes it. Names that differ only in "." and "_" are the
-// same: both spellings can be called. Callers go through names in a fixed order,
-// so that the outcome is deterministic.
+// unique returns name, or name with the first suffix -2, -3, ... that is free, within
+// maxToolName, and marks it as taken. Names that differ only in "." and "_" are the same:
+// both spellings can be called. Callers must use a fixed order, so that the result is
+// deterministic.
 func unique(taken map[string]bool, name string) string {
 	fit := func(base, suffix string) string {
 		if over := len(base) + len(suffix) - maxToolName; over > 0 {

@@ -42,8 +42,8 @@ type Target struct {
 // Decoded is what Operation.Decode reads from a valid input.
 type Decoded struct {
 	Target Target
-	// Value is the handler's own, as Call.Decoded gives it to it. It belongs to one
-	// call, which may change it.
+	// Value is what Call.Decoded returns to the handler. It belongs to one call, which
+	// may change it.
 	Value any
 }
 
@@ -53,9 +53,9 @@ type Operation struct {
 	ID      ID
 	Title   string
 	Summary string // one sentence for people and models; byte-stable
-	// Describe returns the description where it depends on what the caller sees; nil
-	// leaves it at Summary. It is byte-stable for one View and memoises. Surfaces
-	// ask Description.
+	// Describe returns the description if it depends on what the caller sees; if it is
+	// nil, the description is Summary. It is byte-stable for one View and memoises.
+	// Surfaces call Description.
 	Describe func(v *View) string
 	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
 	// Output describes success only; surfaces admit the fault shape beside it.
@@ -67,8 +67,8 @@ type Operation struct {
 	Effects Effects
 	Example json.RawMessage // an input that runs on a fresh app, or nil
 	Scopes  []string        // all of them are needed; see Needs
-	// Reach 0 means switched off by configuration: listed nowhere, but found by its
-	// name, and its Check says why it is off.
+	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
+	// and its Check returns why it is disabled.
 	Reach Reach
 	// Resource names the entity that the operation belongs to, "" for others.
 	Resource string
@@ -82,33 +82,32 @@ type Operation struct {
 	// InputAsItIs lists Input unchanged. Otherwise lists convert it to a schema that
 	// all clients accept (package toolset).
 	InputAsItIs bool
-	// ToolPrefix stands before the tool name, without its dot.
+	// ToolPrefix precedes the tool name, without its dot.
 	ToolPrefix string
 	// Timeout bounds one call as a tool; 0 takes server.toolTimeoutMs.
 	Timeout time.Duration
 	// Target reads the target from a valid input; set is the run's default set.
 	// nil means: no target.
 	Target func(input json.RawMessage, set string) (Target, error)
-	// Check validates an input and reports everything that is wrong, as one fault.
-	// nil leaves it to the Input schema. An operation with its own Check must
-	// refuse whatever the schema refuses.
+	// Check validates an input and reports all problems as one fault. If it is nil, the
+	// Input schema is checked. It must reject whatever the schema rejects.
 	Check func(input json.RawMessage) error
-	// Refused is what the body of a failure has beside the fault where the input was
-	// refused before the handler: an object with what is true of a call that never
-	// began. nil for operations whose failures are the fault alone.
+	// Refused is the body of a failure beside the fault if the input was rejected before
+	// the handler: an object that describes a call that never began. It is nil for
+	// operations whose failures are the fault alone.
 	Refused json.RawMessage
 	// Decode does what Check and Target do in one pass over the input, and keeps what
-	// the handler needs of it. It takes the place of both in a call; nil where there is
-	// none. Check beside it may know more: what the handler refuses whatever is stored.
+	// the handler needs. A call uses it instead of both, unless it is nil. Check may
+	// still find more: what the handler rejects whatever is stored.
 	Decode func(input json.RawMessage, set string) (Decoded, error)
-	// Narrow returns the operation as a sight has it that does not see all of the
-	// catalog: with the schemas, example, Check, Decode and Handler for what is seen, so
-	// that neither what is written about the operation nor its refusals tell of the
-	// rest. It is never nil. nil: the operation is the same for all.
+	// Narrow returns the operation for a sight that does not see all of the catalog: its
+	// schemas, example, Check, Decode and Handler cover only what is seen, so that
+	// neither descriptions nor faults reveal the rest. It never returns nil. If Narrow
+	// is nil, the operation is the same for all.
 	Narrow func(s *Sight) *Operation
 	// Present returns the blocks that people and models read in place of the output
-	// itself, from the output of a call that succeeded: a picture, for example. nil,
-	// or no blocks, leaves it at the output. It is a pure function.
+	// itself, from the output of a call that succeeded: a picture, for example. If it is
+	// nil or returns no blocks, they read the output. It is a pure function.
 	Present func(output json.RawMessage) []Content
 	// Handler does the work. See Handler.
 	Handler Handler
@@ -117,7 +116,7 @@ type Operation struct {
 	Serial bool
 }
 
-// Description is what a surface tells people and models about the operation.
+// Description is the text about the operation that surfaces show to people and models.
 func (op *Operation) Description(v *View) string {
 	if op.Describe != nil {
 		return op.Describe(v)
@@ -126,41 +125,41 @@ func (op *Operation) Description(v *View) string {
 }
 
 // Handler does the work of one call. It gets a valid input from an authorised
-// caller, and gives an output that fits Output: another one is execution_error, which
-// names the operation. It must not keep Call beyond its return. It is called again in each
-// attempt of a run, unless the operation is Outside: then its result is on the
-// tape and later attempts take it from there. Errors are faults, or become
-// internal. Its context ends with the call's deadline or the caller's cancel.
+// caller, and returns an output that is valid by Output; any other output is the fault
+// execution_error, which names the operation. It must not use Call after it has
+// returned. It is called again in each attempt of a run, unless the operation is
+// Outside: then its result is on the tape, and later attempts read it there. Errors
+// that are not faults become internal. Its context ends at the call's deadline or when
+// the caller cancels.
 type Handler func(ctx context.Context, call Call) (json.RawMessage, error)
 
 // Call is what a handler knows of the call it serves.
 type Call interface {
 	// Input is the whole input object, validated.
 	Input() json.RawMessage
-	// Decoded is what Operation.Decode made of it, nil where there is none.
+	// Decoded is the Value that Operation.Decode returned, nil if there is no Decode.
 	Decoded() any
-	// Target is what Operation.Target, or Decode, gave.
+	// Target is what Operation.Target, or Decode, returned.
 	Target() Target
-	// Principal is who calls.
+	// Principal is the caller.
 	Principal() auth.Principal
-	// Operation is what was called.
+	// Operation is the operation that was called.
 	Operation() *Operation
 	// View is the catalog as the caller sees it, at the version the run leases.
 	View() *View
-	// Sight is what the caller sees of entities on the surface that the call came by.
+	// Sight is what the caller sees of entities on the call's surface.
 	Sight() *Sight
-	// Run is the id of the run the call is part of; of a code operation, of the run that
-	// it opens, or under which the journal has its refusal.
+	// Run is the id of the run that the call is part of. For a code operation it is the
+	// id of the run that it opens, or under which the journal records its rejection.
 	Run() string
 	// DryRun reports whether the run will be rolled back.
 	DryRun() bool
-	// Key is the same in every attempt: run, position, occurrence. Outside peers
-	// get it as their idempotency key.
+	// Key is the same in every attempt: run, position, occurrence. Outside services get
+	// it as their idempotency key.
 	Key() string
 	// Progress reports to the caller how far the call is. total 0 means unknown.
 	Progress(done, total float64, message string)
-	// Log sends the caller a log message, if it wants them. It is no record:
-	// nothing keeps it.
+	// Log sends the caller a log message, if it reads them. It is not recorded.
 	Log(level slog.Level, message string)
 	// Invoke makes a nested call in the same run, with the caller's rights.
 	Invoke(ctx context.Context, id ID, input json.RawMessage) (json.RawMessage, error)

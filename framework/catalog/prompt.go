@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Prompt is what a person picks to begin a conversation with: messages that are
-// made from a View and some arguments. Surfaces offer it as an MCP prompt.
+// Prompt is the beginning of a conversation that a person can choose: messages made from
+// a View and some arguments. Surfaces offer it as an MCP prompt.
 type Prompt struct {
 	Name        string // unique: "write-koan-script"
 	Title       string
@@ -24,8 +24,8 @@ type Argument struct {
 	Name        string
 	Description string
 	Required    bool
-	// Complete returns what may stand there where typed is the beginning, the best
-	// first; nil gives nothing.
+	// Complete returns values that begin with what was typed, the best first. It may be
+	// nil.
 	Complete func(v *View, typed string) []string
 }
 
@@ -35,7 +35,7 @@ type Message struct {
 	Content   Content
 }
 
-// Prompts are those that the view shows, in the providers' order.
+// Prompts returns the prompts of the view, in the providers' order.
 func (v *View) Prompts() []*Prompt {
 	var out []*Prompt
 	for _, p := range v.snapshot.prompts {
@@ -56,8 +56,8 @@ func (v *View) Prompt(name string) *Prompt {
 	return nil
 }
 
-// Beginning returns the names that begin with what is typed, whatever the case, and
-// after them those that have it elsewhere.
+// Beginning returns the names that begin with what is typed, ignoring case, and after
+// them those that contain it elsewhere.
 func Beginning(names []string, typed string) []string {
 	typed = strings.ToLower(typed)
 	var first, later []string

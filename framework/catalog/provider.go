@@ -30,10 +30,10 @@ type Offer struct {
 	Resources  []*Resource
 	Documents  []*Document
 	Prompts    []*Prompt
-	// Owners say more about those whose operations these are.
+	// Owners describe the plugins and servers that the operations belong to.
 	Owners []*Owner
-	// Closed is called once, when no run uses the snapshot any more that this offer is a
-	// part of: what its handlers need may go. nil where nobody needs to know.
+	// Closed is called once, when no run uses a snapshot with this offer any more, so
+	// that the resources of its handlers can be released. It may be nil.
 	Closed func()
 }
 
@@ -52,17 +52,17 @@ type Document struct {
 	Name        string
 	Description string
 	MIME        string
-	// Template says that URI has a {name} part, given to Read; List gives the
-	// names that exist. Without List they are too many to be listed: Read gets
-	// whatever stands there, and answers not_found; Complete, if there is one, gives
-	// names where typed is the beginning, the best first.
+	// Template says that URI has a {name} part, which Read gets. List returns the names
+	// that exist; it is nil if they are too many to be listed: then Read gets any name,
+	// and returns not_found. Complete, if it is not nil, returns names that begin with
+	// what was typed, the best first.
 	Template bool
 	List     func(v *View) []string
 	Complete func(ctx context.Context, v *View, typed string) []string
 	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
 }
 
-// Host is what the app gives to a provider at its start.
+// Host is what a provider gets from the app at its start.
 type Host interface {
 	// App is the app's name.
 	App() string
@@ -74,7 +74,7 @@ type Host interface {
 	Snapshot() *Snapshot
 	// Changed reports that Offer returns something new.
 	Changed()
-	// Log is where the provider writes.
+	// Log is the provider's logger.
 	Log() *slog.Logger
 	// Testing reports whether the app runs under koantest: fresh stores, in-process
 	// executor.
@@ -91,18 +91,18 @@ type Setting struct {
 	OneOf   []string // for string: the values allowed, empty means any
 	Unit    string   // "ms", "bytes", "characters", ""
 	Help    string
-	// Check looks at a value beyond type and range; nil accepts.
+	// Check checks a value beyond type and range. It may be nil.
 	Check func(value any) error
-	// Open makes Key a prefix under which any keys with string values may stand
-	// ("plugins" opens plugins.vision.root); declared keys keep their types.
+	// Open makes Key a prefix of any keys with string values ("plugins" allows
+	// plugins.vision.root); declared keys keep their types.
 	Open bool
 	// Live says that a change takes effect while the app runs; a change of any other
 	// key waits for the next start.
 	Live bool
 }
 
-// Values returns checked configuration. Asking for an undeclared key or with the
-// wrong type is a programmer's mistake and panics.
+// Values is the checked configuration. A method panics if the key is not declared or has
+// another type, which is a programming error.
 type Values interface {
 	Bool(key string) bool
 	Int(key string) int
@@ -120,10 +120,10 @@ type Configurable interface {
 	Settings() []Setting
 }
 
-// Reloadable is a provider that reads Live settings. Reload gets the configuration
-// that is about to hold, and gives what makes it so, nil for nothing; or why it
-// cannot be, and then nobody applies anything. It is called from one goroutine,
-// while calls go on.
+// Reloadable is a provider that reads Live settings. Reload gets the next
+// configuration, and returns a function that applies it (nil if there is nothing to do),
+// or why it cannot be applied; then no provider applies it. It is called from one
+// goroutine, while calls are served.
 type Reloadable interface {
 	Reload(next Values) (apply func(), err error)
 }
@@ -141,21 +141,21 @@ type Checker interface {
 	Checks(ctx context.Context) []Check
 }
 
-// Diagnoser is a Checker that can say more of a Start that failed than its error. The
+// Diagnoser is a Checker that can say more about a Start that failed than its error. The
 // first of the checks says what failed.
 type Diagnoser interface {
 	Diagnose(ctx context.Context, host Host, failure error) []Check
 }
 
-// Readier is a provider that cannot serve at all times, since what it needs may be
-// away. Ready says why calls would end in service_unavailable now, as a fault or several
-// joined, in words for everybody: paths and addresses stand in their causes. nil where
-// they would not. It changes nothing, and heeds ctx.
+// Readier is a provider that depends on something that may be unavailable. Ready returns
+// why calls would fail with service_unavailable now, as a fault or several joined, and
+// nil if they would not. Messages are public: paths and addresses belong into causes. It
+// changes nothing, and returns when ctx ends.
 type Readier interface {
 	Ready(ctx context.Context) error
 }
 
-// Boot is what a provider's boot report may mention of the whole.
+// Boot is what a provider's boot report may need to know of the app.
 type Boot struct {
 	Mode     string
 	Entities int
@@ -167,14 +167,14 @@ type Reporter interface {
 	Report(b Boot) []string
 }
 
-// Instructor is a provider that has something to say to the model of a client
-// that is shown the code tools: what stands in a system prompt.
+// Instructor is a provider with instructions for the models of clients that are shown
+// the code tools, to be put into a system prompt.
 type Instructor interface {
 	Instructions() string
 }
 
-// Warmer is a provider that wants to prepare something once the catalog stands:
-// a worker pool, for example. It must not block.
+// Warmer is a provider that prepares something once the catalog is complete, such as a
+// worker pool. Warm must not block.
 type Warmer interface {
 	Warm(ctx context.Context)
 }

@@ -43,8 +43,8 @@ type Resource struct {
 	Default     exposure.Mode
 	ToolPrefix  string
 	Operations  []string // the ops it has, as in ID.Op, in catalog order
-	// Cascades says that deleting a row deletes and changes what its foreign keys
-	// say, whoever deletes it; else only what its caller might delete or change.
+	// Cascades says that deleting a row deletes and changes other rows as foreign keys
+	// say, whoever deletes it; otherwise only rows that its caller may delete or change.
 	Cascades bool
 }
 
@@ -92,9 +92,9 @@ type Edge struct {
 	Immutable   bool   // may be given at creation only
 	WriteOnly   bool   // never read: neither `with` nor a filter knows it
 	Reference   string // name of the reference field ("assignedUserId"), "" for none
-	// Held says whose rows hold the edge, Keys which fields of them do, where there are
-	// such fields. Owned says of one that is held between the two that its links belong
-	// to this side alone. Sight.edge decides by them who sees and who writes the edge.
+	// Held says whose rows hold the edge, Keys which of their fields do, if there are
+	// such fields. Owned says that the links of an edge with a join table belong to this
+	// side alone. Sight.edge decides by them who can read and write the edge.
 	Held  Holder
 	Keys  []Key
 	Owned bool
@@ -161,8 +161,8 @@ func (r *Resource) Updatable() bool { return r.does(AccessStore) }
 // Deletable reports whether some operation deletes the entity's rows.
 func (r *Resource) Deletable() bool { return r.does(AccessDelete) }
 
-// Shown reports whether some operation answers with the entity's rows: those that
-// read them, and those that answer with what they stored.
+// Shown reports whether some operation returns the entity's rows: one that reads them, or
+// one that returns what it stored.
 func (r *Resource) Shown() bool {
 	return slices.ContainsFunc(r.Operations, func(name string) bool {
 		op, ok := EntityOperationNamed(name)
@@ -170,7 +170,7 @@ func (r *Resource) Shown() bool {
 	})
 }
 
-// Class returns what a filter may ask of the field.
+// Class returns the class of the field's filter operators.
 func (f *Field) Class() FieldClass {
 	switch {
 	case !f.Readable():

@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/koan-go/koan/framework/auth"
 
-// The scopes that operations with an effect need where their author named none, so
-// that a token without scopes changes nothing.
+// The scopes that operations with an effect need if they declare none, so that a token
+// without scopes changes nothing.
 const (
 	ScopeWrite = "entities:write" // of an entity
 	ScopeCall  = "plugins:call"   // of a plugin or an upstream server
@@ -14,8 +14,8 @@ var (
 	callScopes  = []string{ScopeCall}
 )
 
-// Guard returns the scopes for changing something: those that were declared for
-// that, else the standard one of a kind of operation.
+// Guard returns the scopes for changing something: the declared ones, else the standard
+// one of a kind of operation.
 func Guard(kind Kind, declared []string) []string {
 	if len(declared) > 0 {
 		return declared
@@ -31,7 +31,7 @@ func Guard(kind Kind, declared []string) []string {
 }
 
 // Needs returns the scopes that a call needs, all of them. It is the one place that
-// decides it: lists, types, schemas, validation and calls ask here.
+// decides this: lists, types, schemas, validation and calls use it.
 func (op *Operation) Needs() []string {
 	if op.Effects.ReadOnly || len(op.Scopes) > 0 {
 		return op.Scopes

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Hit is one find of View.Search: an operation, or an entity.
+// Hit is one result of View.Search: an operation, or an entity.
 type Hit struct {
 	Operation *Operation // nil for an entity
 	Resource  *Resource  // nil for an operation
@@ -25,7 +25,7 @@ func (h Hit) ID() string {
 	return h.Operation.ID.String()
 }
 
-// Weights of where a word stands, and of what is found.
+// Weights of the places of a word, and of the kinds of hits.
 const (
 	nameWeight      = 4
 	summaryWeight   = 2
@@ -44,10 +44,10 @@ const (
 
 // Search ranks what scripts of this view can call, and the entities they see, by
 // BM25 over names, descriptions, aliases, fields, relationships and values; for
-// operations that belong to no entity, over what they take and give. Words count by
-// their stems, and by their synonyms where there are any. It returns at most limit
-// hits, the best first, equals by ID. An empty query returns everything, entities
-// first. The index is made at a view's first search.
+// operations that belong to no entity, over the names in their schemas. Words match by
+// their stems, and by synonyms. It returns at most limit hits, the best first, equal
+// ones by ID. An empty query returns everything, entities first. The index is built at
+// a view's first search.
 func (v *View) Search(query string, limit int) []Hit {
 	ix := Memo(v, indexKey{}, func() *index { return newIndex(v) })
 	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
@@ -104,7 +104,7 @@ func newIndex(v *View) *index {
 	return ix
 }
 
-// passage is what is said of one thing: its terms, and how much each weighs.
+// passage is the indexed text of one hit: its terms and their weights.
 type passage struct {
 	weights map[string]float64
 	length  float64
@@ -141,7 +141,7 @@ func (p *passage) members(r *Resource) {
 // maxSchema is how long a schema may be, in bytes, for its words to be found.
 const maxSchema = 256 << 10
 
-// schema says the names, descriptions and values that a schema has.
+// schema adds the names, descriptions and values of a schema.
 func (p *passage) schema(schema json.RawMessage) {
 	var doc any
 	if len(schema) > maxSchema || json.Unmarshal(schema, &doc) != nil {
@@ -198,7 +198,7 @@ type scored struct {
 	score float64
 }
 
-// rank finds by terms; what has the name comes first.
+// rank finds hits by terms; one whose name is the query comes first.
 func (ix *index) rank(query, name []string, limit int) []Hit {
 	found := make([]scored, 0, len(ix.hits))
 	if len(query) == 0 {
@@ -244,7 +244,7 @@ func (ix *index) rank(query, name []string, limit int) []Hit {
 	return ix.take(found, limit)
 }
 
-// take returns the first of what was found.
+// take returns the first hits.
 func (ix *index) take(found []scored, limit int) []Hit {
 	found = found[:min(len(found), max(limit, 0))]
 	out := make([]Hit, len(found))
@@ -255,7 +255,7 @@ func (ix *index) take(found []scored, limit int) []Hit {
 	return out
 }
 
-// ownName is how a thing is called, without its title.
+// ownName is the name of a hit, without its title.
 func ownName(h Hit) string {
 	if h.Resource != nil {
 		return h.Resource.Name
@@ -278,7 +278,7 @@ func same(name, query []string) bool {
 	return true
 }
 
-// score adds what one term is worth to everything that has it.
+// score adds the score of one term to every document that has it.
 func (ix *index) score(scores []float64, term string, share float64) {
 	found := ix.postings[term]
 	n, df := float64(len(ix.hits)), float64(len(found))

@@ -18,9 +18,9 @@ const (
 )
 
 // Sight is what a caller sees of entities on one surface. It is the one place where
-// rights are narrowed: types, schemas, validation, search, and what decodes and
-// carries out calls take entities and operations from here. It is immutable, and
-// made when it is first asked for.
+// entities are narrowed to rights: types, schemas, validation, search, decoding and
+// execution of calls take entities and operations from here. It is immutable, and made
+// at its first use.
 type Sight struct {
 	view      *View
 	surface   Surface
@@ -31,7 +31,7 @@ type Sight struct {
 	memo     sync.Map
 }
 
-// At returns what the view shows on a surface.
+// At returns the sight of the view on a surface.
 func (v *View) At(s Surface) *Sight {
 	v.looking[s].Do(func() { v.sights[s] = newSight(v, s) })
 	return v.sights[s]
@@ -73,11 +73,11 @@ func (s *Sight) Has(id ID) bool {
 // Whole reports whether nothing of the catalog's entities is hidden.
 func (s *Sight) Whole() bool { return s.whole }
 
-// Resource returns an entity as it is seen: its operations, sets, fields and edges.
-// It is nil for one that the caller can do nothing with.
+// Resource returns an entity with the operations, sets, fields and edges that the caller
+// sees. It is nil if the caller cannot do anything with it.
 func (s *Sight) Resource(name string) *Resource { return s.resources[name] }
 
-// Operation returns an operation as it is seen, nil where the caller cannot call it.
+// Operation returns an operation as the caller sees it, nil if the caller cannot call it.
 func (s *Sight) Operation(id ID) *Operation {
 	if !s.Has(id) {
 		return nil
@@ -120,8 +120,8 @@ func (s *Sight) edges(own *Resource) []Edge {
 //     this surface, and by a run's `only`.
 //   - It can be read where all fields that hold it can be read, whichever side has
 //     them. One whose own field can only be written can only be written, too; one
-//     that other rows hold does not exist then, since writing it would tell who is
-//     linked.
+//     that other rows hold does not exist then, since writing it would reveal which
+//     rows are linked.
 //   - It can be written where those fields can be written, and where the caller may
 //     update the rows that change: the target's where these hold it; those of both
 //     sides where a table between them does, unless the links are declared to belong

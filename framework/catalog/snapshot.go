@@ -36,12 +36,12 @@ type Snapshot struct {
 	views  map[string]*View // by view key
 }
 
-// maxViews bounds the views that a snapshot keeps. Callers may have as many kinds of
-// rights as there are tenants; a view that is made again is the same.
+// maxViews bounds the views that a snapshot caches. There may be as many different rights
+// as there are tenants; a view that is made again is equal.
 const maxViews = 1000
 
-// NewSnapshot joins what the providers offer. It ends in an error that names
-// every operation, resource or prompt that is invalid or offered twice.
+// NewSnapshot joins the offers of the providers. Its error lists every operation,
+// resource and prompt that is invalid or offered twice.
 func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 	s := &Snapshot{byID: map[ID]*Operation{}, toolNames: map[ID]string{}, byTool: map[string]ID{}, byResource: map[string]*Resource{}, owners: map[ID]*Owner{}, scopes: map[string]bool{}, views: map[string]*View{}}
 	var problems []string
@@ -157,7 +157,7 @@ func (s *Snapshot) collectScopes() {
 	}
 }
 
-// Scopes are those that an operation or a field of the catalog needs, sorted.
+// Scopes returns the scopes that operations and fields of the catalog need, sorted.
 func (s *Snapshot) Scopes() []string { return slices.Sorted(maps.Keys(s.scopes)) }
 
 // hash is the version: over everything a caller can see, in a fixed order.
@@ -194,7 +194,7 @@ func (s *Snapshot) Resource(name string) *Resource { return s.byResource[name] }
 // Operation returns an operation by ID, nil if there is none.
 func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 
-// Owner is what the owner of an operation says of itself, nil where it says nothing.
+// Owner describes the owner of an operation, nil if there is no description.
 func (s *Snapshot) Owner(id ID) *Owner { return s.owners[ID{Kind: id.Kind, Owner: id.Owner}] }
 
 // ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
@@ -208,11 +208,11 @@ func (s *Snapshot) ToolID(tool string) (ID, bool) {
 	return id, ok
 }
 
-// View sees the snapshot with a principal's rights, through a resolved mode (not
-// auto). serverIsAuto tells that the mode was negotiated, so that package
-// defaults count. Views are cached: equal rights and mode give the same View.
+// View returns the snapshot as a principal sees it in a resolved mode (not auto).
+// serverIsAuto says that the mode was negotiated, so that package defaults count. Views
+// are cached: for equal rights and mode it returns the same View.
 func (s *Snapshot) View(p auth.Principal, mode exposure.Mode, serverIsAuto bool) *View {
-	// What tokens carry for other servers makes no other view.
+	// Scopes that a token has for other servers make no other view.
 	if foreign := func(scope string) bool { return scope != auth.All && !s.scopes[scope] }; slices.ContainsFunc(p.Scopes, foreign) {
 		p.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), foreign)
 	}

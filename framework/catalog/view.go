@@ -85,8 +85,8 @@ func (v *View) collect() {
 // nil if there is nothing that the principal may do with it.
 func (v *View) Sees(name string) *Resource { return v.At(SurfaceApp).Resource(name) }
 
-// Knows reports whether the principal may hear of an entity: whether it may do anything
-// with it, wherever that is shown and whatever a run gave up.
+// Knows reports whether the principal may learn of an entity: whether it may do anything
+// with it, on whatever surface, and even if the run was narrowed to other entities.
 func (v *View) Knows(name string) bool {
 	for v.from != nil {
 		v = v.from
@@ -94,14 +94,13 @@ func (v *View) Knows(name string) bool {
 	return v.Sees(name) != nil
 }
 
-// Operation returns an operation as the principal's rights let it be seen, whatever
-// the mode shows; nil if its scopes are not covered, its entity is in no set that the
-// principal may name, or there is none.
+// Operation returns an operation narrowed to the principal's rights, whatever the mode
+// shows; nil if its scopes are not covered, its entity is in no set that the principal
+// may name, or there is none.
 func (v *View) Operation(id ID) *Operation { return v.At(SurfaceApp).Operation(id) }
 
-// Narrow returns the view with only the operations that keep lets through: what one
-// run may do that gave up the rest. Entities without any operation left exist in
-// none of its edges.
+// Narrow returns the view of a run that is restricted to the operations for which keep
+// returns true. Entities without any operation left exist in none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {
 	n := &View{
 		snapshot: v.snapshot, who: v.who, mode: v.mode, auto: v.auto, version: v.version + "~", from: v,
@@ -165,7 +164,7 @@ func visibleSets(sets []string, p auth.Principal) []string {
 	return out
 }
 
-// Snapshot is what the view sees.
+// Snapshot is the snapshot that the view is of.
 func (v *View) Snapshot() *Snapshot { return v.snapshot }
 
 // Mode is the resolved exposure mode.
@@ -184,7 +183,8 @@ func (v *View) Tools() []*Operation { return v.operations(SurfaceTools) }
 // Script are the operations that scripts can call, by ID. Do not change the slice.
 func (v *View) Script() []*Operation { return v.operations(SurfaceScript) }
 
-// operations lists what can be called on a surface, as it is seen there.
+// operations lists the operations that can be called on a surface, as they are seen
+// there.
 func (v *View) operations(s Surface) []*Operation {
 	v.listing[s].Do(func() {
 		at := v.At(s)
@@ -223,9 +223,9 @@ func (v *View) Effects(op *Operation) Effects {
 	return e
 }
 
-// Tool finds a listed operation by tool name, in either spelling: dotted, or
-// with "_" for ".". One that is switched off is found too: calling it says so.
-// nil if the view has none of that name.
+// Tool finds a listed operation by tool name, in either spelling: dotted, or with "_" for
+// ".". A disabled one is found too, so that a call of it can say so. It returns nil if the
+// view has none of that name.
 func (v *View) Tool(name string) *Operation {
 	id, _ := v.snapshot.ToolID(name)
 	if op := v.snapshot.Operation(id); op != nil && op.Reach == 0 && v.allowed[id] {
@@ -234,11 +234,11 @@ func (v *View) Tool(name string) *Operation {
 	return v.At(SurfaceTools).Operation(id)
 }
 
-// Underscored spells a tool name for clients that refuse dots.
+// Underscored spells a tool name for clients that reject dots.
 func Underscored(tool string) string { return strings.ReplaceAll(tool, ".", "_") }
 
-// Memo returns what a projection made of this view under a key, making it once.
-// make may run more than once when callers race; one result is kept.
+// Memo returns the value of a projection of this view, by key; make makes it at the first
+// call. It may run more than once when callers race; one result is kept.
 func Memo[T any](v *View, key any, make func() T) T {
 	if got, ok := v.memo.Load(key); ok {
 		return got.(T)

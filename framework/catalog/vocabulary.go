@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// This file is the vocabulary of entities: what can be done with them, and what a
-// filter can ask. Tools, bindings, types, validation and documentation read it. What an
-// operation or an operator does stays with those that do it, keyed by its name; tests
-// hold that none is missing there.
+// This file is the vocabulary of entities: their operations, and the operators of
+// filters. Tools, bindings, types, validation and documentation read it. Implementations
+// are elsewhere, keyed by name; tests check that none is missing.
 
 // Access says what an operation of entities does with their rows.
 type Access uint8
@@ -22,7 +21,7 @@ const (
 	AccessDelete
 )
 
-// Writes reports whether an operation is for those who may write.
+// Writes reports whether an operation needs the right to write.
 func (a Access) Writes() bool { return a >= AccessModel }
 
 // Returned says what a method of the SDK returns.
@@ -43,7 +42,7 @@ const (
 type Method struct {
 	Name string
 	// Leading are members of the operation's input that the method takes before all
-	// other arguments; the last one may be left out.
+	// other arguments; the last one is optional.
 	Leading []string
 	Returns Returned
 }
@@ -66,7 +65,7 @@ type EntityOperation struct {
 // Inputs are the members of the input.
 func (o *EntityOperation) Inputs() []string { return slices.Concat(o.Arguments, o.Options) }
 
-// ReturnsRows reports whether the operation answers with stored rows.
+// ReturnsRows reports whether the operation returns stored rows.
 func (o *EntityOperation) ReturnsRows() bool {
 	return slices.Contains([]Returned{ReturnsPage, ReturnsList, ReturnsEntity}, o.Methods[0].Returns)
 }
@@ -190,8 +189,8 @@ func MethodUsage(name string) string {
 	return name + "(" + strings.Join(arguments, ", ") + ")"
 }
 
-// FieldClass says what a filter may ask of a field. Bindings carry it as a letter; 0
-// stands for a field of which that is not known.
+// FieldClass says which filter operators a field has. Bindings carry it as a letter; 0 is
+// a field whose class is not known.
 type FieldClass byte
 
 const (
@@ -205,7 +204,7 @@ const (
 	ClassHidden FieldClass = 'h' // nothing: it is written and never read
 )
 
-// OperatorPlace says where in a filter an operator stands.
+// OperatorPlace says where in a filter an operator may be used.
 type OperatorPlace uint8
 
 const (
@@ -236,8 +235,8 @@ type FilterOperator struct {
 	Name  string
 	Takes Operand
 	Place OperatorPlace
-	// Classes are the letters of the field classes that it fits, "" where it stands at
-	// no field.
+	// Classes are the letters of the field classes that have it, "" if fields do not have
+	// it.
 	Classes string
 }
 
@@ -292,8 +291,8 @@ func FilterOperatorNamed(name string) (op FilterOperator, ok bool) {
 	return filterOperators[i], true
 }
 
-// OperatorNames returns the names of the operators that stand in a place, of those only
-// that take one of some operands if any are given.
+// OperatorNames returns the names of the operators of a place, and only of those that
+// take one of some operands if any are given.
 func OperatorNames(place OperatorPlace, takes ...Operand) []string {
 	return operatorNames(func(op FilterOperator) bool {
 		return op.Place == place && (len(takes) == 0 || slices.Contains(takes, op.Takes))
@@ -313,11 +312,11 @@ func operatorNames(keep func(FilterOperator) bool) []string {
 	return out
 }
 
-// Operators returns the names of the operators that fields of a class have, in the
-// order of the contract; of class 0 all that fields have. Callers must not change it.
+// Operators returns the names of the operators of a class of fields, in the order of the
+// contract; for class 0 those of all classes. Callers must not change the slice.
 func (c FieldClass) Operators() []string { return operatorsByClass[c] }
 
-// Beyond returns the operators that a class has and another one has not.
+// Beyond returns the operators of the class that base does not have.
 func (c FieldClass) Beyond(base FieldClass) []string {
 	return slices.DeleteFunc(slices.Clone(c.Operators()), func(name string) bool { return slices.Contains(base.Operators(), name) })
 }

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// maxTerms bounds the words of a query that count.
+// maxTerms is how many words of a query count.
 const maxTerms = 64
 
-// maxQuery bounds a text that is taken apart, in bytes.
+// maxQuery is how much of a text is split into words, in bytes.
 const maxQuery = 64 << 10
 
-// terms are the stems of a text, and its names as they are: "expiresAt" is more
-// than "expires" and "at".
+// terms are the stems of a text, and its names unchanged: "expiresAt" is more than
+// "expires" and "at".
 func terms(text string) []string {
 	out := stems(text)
 	for _, w := range split(text) {
@@ -27,7 +27,7 @@ func terms(text string) []string {
 // fillers are words that most texts have.
 var fillers = strings.Fields("a an and are as at be by can do for from how i in is it its me my of on or that the there this to was we what which who with")
 
-// meaningful leaves fillers out of the terms of a query that has others.
+// meaningful removes fillers from the terms of a query that has other terms.
 func meaningful(terms []string) []string {
 	if out := slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return slices.Contains(fillers, t) }); len(out) > 0 {
 		return out
@@ -35,10 +35,10 @@ func meaningful(terms []string) []string {
 	return terms
 }
 
-// whole begins a term that is a whole name, which no other is a beginning of.
+// whole is the prefix of a term that is a whole name.
 const whole = "="
 
-// split returns the words of a text as they stand.
+// split returns the words of a text unchanged.
 func split(text string) []string {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
@@ -46,7 +46,7 @@ func split(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// stems takes a text apart into the stems of its words, names at their case changes.
+// stems splits a text into the stems of its words, and names at their case changes.
 func stems(text string) []string {
 	var out []string
 	for _, w := range split(text) {
@@ -57,9 +57,9 @@ func stems(text string) []string {
 	return out
 }
 
-// stem leaves out of an English word in lower case what its forms differ in: "expires",
-// "expiring", "expired", "expiration" and "expiry" have one stem. What it makes is only
-// compared with what it made of other words.
+// stem returns the stem of an English word in lower case: "expires", "expiring",
+// "expired", "expiration" and "expiry" have the same one. Stems are only compared with
+// stems; they need not be words.
 func stem(w string) string {
 	w = singular(w)
 	for _, ending := range []string{"ing", "ed"} {
@@ -86,7 +86,7 @@ func stem(w string) string {
 
 const vowels = "aeiou"
 
-// singular takes off a plural's ending.
+// singular removes a plural's ending.
 func singular(w string) string {
 	switch {
 	case len(w) > 4 && strings.HasSuffix(w, "ies"):
@@ -99,7 +99,7 @@ func singular(w string) string {
 	return w
 }
 
-// undouble makes one of two equal consonants at the end: planned, shopping.
+// undouble removes one of two equal consonants at the end: planned, shopping.
 func undouble(w string) string {
 	n := len(w)
 	if n < 4 || w[n-1] != w[n-2] || w[n-1] >= 0x80 || strings.IndexByte(vowels, w[n-1]) >= 0 || n == 4 && strings.IndexByte("lsz", w[n-1]) >= 0 {
@@ -108,14 +108,14 @@ func undouble(w string) string {
 	return w[:n-1]
 }
 
-// isShort reports whether a word is a consonant, a vowel and a consonant, as what is
-// left of one whose form without ending has an e.
+// isShort reports whether a word is a consonant, a vowel and a consonant: then its form
+// without ending usually has an e.
 func isShort(w string) bool {
 	vowel := func(i int) bool { return strings.IndexByte(vowels+"y", w[i]) >= 0 }
 	return len(w) == 3 && !vowel(0) && vowel(1) && !vowel(2) && strings.IndexByte("wx", w[2]) < 0
 }
 
-// withoutAt takes off what verbs in -ate leave.
+// withoutAt removes the rest of the ending of verbs in -ate.
 func withoutAt(w string) string {
 	if rest, ok := strings.CutSuffix(w, "at"); ok && len(rest) > 4 {
 		return rest
@@ -123,12 +123,11 @@ func withoutAt(w string) string {
 	return w
 }
 
-// kinds are what people call the values of a type of field.
+// kinds are the words that people use for the values of a type of field.
 var kinds = map[FieldType]string{TypeTime: "date time"}
 
-// synonyms are, by its stem, the stems of the other words for what a word means. They
-// are about operations and about what most apps keep; an app declares its own words as
-// aliases.
+// synonyms are the stems of synonyms, by the stem of a word. They cover operations and
+// what most apps store; an app declares its own as aliases.
 var synonyms = func() map[string][]string {
 	out := map[string][]string{}
 	for _, group := range [][]string{
