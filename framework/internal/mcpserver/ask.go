@@ -15,8 +15,8 @@ import (
 // maxQuestions bounds what one client is asked at a time.
 const maxQuestions = 64
 
-// withClient puts the client of a request into the context of what serves it. name and
-// input are what the request is about: answers of 2026-07-28 are good for that only.
+// withClient puts the client of a request into the context of its handler. name and input
+// identify the request: answers of 2026-07-28 are valid for that request only.
 func (s *session) withClient(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
 	if !ex.modern {
 		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
@@ -29,8 +29,8 @@ func (s *session) withClient(ctx context.Context, ex *exchange, name string, inp
 	return ask.With(ctx, r), nil
 }
 
-// inputOutcome turns the error of a request that waits for its client into what the
-// client gets; ok is false for any other end.
+// inputOutcome turns the error of a request that waits for its client into the client's
+// response; ok is false for any other error.
 func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
 	if err == nil || ex.rounds == nil {
 		return nil, nil, false
@@ -45,8 +45,8 @@ func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpc
 	return result, failed, true
 }
 
-// missingCapability refuses a request that cannot be served to a client which did
-// not say that it can be asked.
+// missingCapability rejects a request that can only be served to a client that declares
+// support for a question.
 func missingCapability(q ask.Question, err error) *rpcError {
 	f := fault.From(err)
 	return &rpcError{
@@ -55,8 +55,8 @@ func missingCapability(q ask.Question, err error) *rpcError {
 	}
 }
 
-// requiredCapabilities are the capabilities that a client has to declare to be asked something, as
-// the protocol's ClientCapabilities has them.
+// requiredCapabilities are the capabilities that a client must declare for a question, in
+// the form of the protocol's ClientCapabilities.
 func requiredCapabilities(q ask.Question) map[string]any {
 	var p struct {
 		Mode  string          `json:"mode"`
@@ -77,8 +77,8 @@ func requiredCapabilities(q ask.Question) map[string]any {
 	return map[string]any{"roots": none}
 }
 
-// can reports whether the client declared what a question needs. One that declared
-// elicitation, and nothing about its modes, takes forms.
+// can reports whether the client declared the capabilities for a question. Elicitation
+// declared without modes means forms.
 func (p peer) can(q ask.Question) bool {
 	for name, part := range requiredCapabilities(q) {
 		var declared map[string]json.RawMessage

@@ -19,15 +19,14 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// runMeta is where a result carries what is true of its run, out of a model's
-// reading (CONTRACT section 2).
+// runMeta is the member of a result's _meta that describes its run. Models do not read it
+// (CONTRACT section 2).
 const runMeta = "dev.koan/run"
 
-// settle is how long a call that was told to stop may take to say what became of
-// it.
+// settle is how long a call that was cancelled may take to return its outcome.
 const settle = 2 * time.Second
 
-// invoked is what the engine gave for a call.
+// invoked is what the engine returned for a call.
 type invoked struct {
 	out     json.RawMessage
 	outcome *run.Outcome
@@ -124,9 +123,9 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 	return s.server.now().ToolTimeout
 }
 
-// invoke makes the call under its time limit. late is set when the call was cut
-// short and has nothing better to say. Where its work does not end even then, the
-// client has its answer before that.
+// invoke makes the call under its time limit. late is set if the call was cancelled and
+// has no fault of its own. If its handler does not return even then, the client gets its
+// response without waiting for it.
 func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoked, late *fault.Fault) {
 	ctx, stop := patience.WithTimeout(ctx, s.timeout(op), timeoutFault(op, s.timeout(op)))
 	defer stop()
@@ -147,15 +146,15 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 	return got, nil
 }
 
-// abandon answers for a call whose work goes on, unless it has its answer. The place
-// among the running is held until the work ends.
+// abandon responds for a call whose handler has not returned, unless there was a response
+// already. The call's place among the running is held until the handler returns.
 func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
 	if !ex.concluded.Load() {
 		s.conclude(ex, s.failed(ex, op, invoked{}, late), nil, nil)
 	}
 }
 
-// engine makes the call and contains what no handler's guard caught.
+// engine makes the call and recovers a panic that nothing below has recovered.
 func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -167,7 +166,7 @@ func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
 	return got
 }
 
-// isContextEnd reports whether a failure is the mere echo of a context's end.
+// isContextEnd reports whether a failure only says that the context has ended.
 func isContextEnd(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Cancelled || code == fault.Timeout || code == fault.ToolTimeout || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -194,8 +193,8 @@ func cutShortFault(ctx context.Context) *fault.Fault {
 	return fault.New(fault.Cancelled, "the connection ended before the call did")
 }
 
-// badArguments reports whether a call failed because its input does not fit, with
-// nothing done. A script that lets such a fault of one of its own calls escape
+// badArguments reports whether a call failed because its input is invalid, before
+// anything was done. A script that does not catch such a fault of one of its own calls
 // is a failed run instead.
 func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {
 	return f.Code == fault.InvalidPayload && len(got.out) == 0 && (op.ID.Kind != catalog.KindCode || !got.ran())
@@ -216,8 +215,8 @@ func unknownTool(v *catalog.View, name string) *fault.Fault {
 	return f
 }
 
-// wrapsKey is where a view keeps whether an operation's result stands under
-// "result".
+// wrapsKey is the key by which a view memoises whether an operation's output is wrapped
+// in an object, as its member "result".
 type wrapsKey struct{ id catalog.ID }
 
 // success is the structured content of a successful call: always an object.
@@ -231,7 +230,7 @@ func success(out json.RawMessage, wraps bool) json.RawMessage {
 	return out
 }
 
-// failed is the result of a tool that failed. A body that the handler gave with
+// failed is the result of a tool that failed. A body that the handler returned beside
 // its error is the whole failure.
 func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fault.Fault) any {
 	body := got.out
@@ -244,8 +243,8 @@ func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fa
 	return s.result(ex, op, got, body, true)
 }
 
-// refusedRun is what the body of a refused call has beside the fault: what is true of
-// a run that was not opened, and the id under which the journal has it.
+// refusedRun is the body of a rejected call but for the fault: the members of a run that
+// was not opened, and its id in the journal.
 func refusedRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
 	if op.Refused == nil || o == nil {
 		return op.Refused
@@ -261,8 +260,8 @@ type failureBody struct {
 	TimeoutMs any          `json:"timeoutMs,omitempty"`
 }
 
-// failure makes a failure's body. What the handler had to say beside its error,
-// as the logs of a script, is kept.
+// failure makes a failure's body. What the handler returned beside its error, such as
+// the logs of a script, is kept.
 func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 	own := failureBody{Error: f}
 	if d, ok := f.Details.(map[string]any); ok && f.Code == fault.ToolTimeout {
@@ -287,8 +286,8 @@ func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 	return raw
 }
 
-// result puts a body into a tool result: once structured, once as the one text
-// block, unless the operation presents its success otherwise.
+// result puts a body into a tool result: as structured content and as the one text
+// block, unless the operation presents its output otherwise.
 func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body json.RawMessage, failed bool) any {
 	body, ok := compacted(body)
 	if !ok {
@@ -313,7 +312,7 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body 
 	return r
 }
 
-// describeRun is what is true of a run, as JSON: the metrics are those of a script.
+// describeRun returns a run's metadata as JSON; only scripts have metrics.
 func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
 	b := append(make([]byte, 0, 128), `{"attempts":`...)
 	b = strconv.AppendInt(b, int64(o.Attempts), 10)

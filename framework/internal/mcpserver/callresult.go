@@ -9,7 +9,7 @@ import (
 )
 
 // callResult is the result of tools/call. It is written by hand: what it has is JSON
-// already, and a call that gives a row is not to cost more than the row.
+// already, and a call that returns a row should cost little more than the row.
 type callResult struct {
 	run     json.RawMessage   // what is true of the run, nil for nothing
 	server  json.RawMessage   // who answers; in the modern era only, where every result says so

@@ -9,13 +9,13 @@ import (
 )
 
 // Connect serves a client in the same program, which calls as p. What the client
-// writes to the connection is read as over stdio, one message per line, and what it
-// reads from it is what the server says, so that any MCP library's client over a pair
-// of streams will do.
+// writes to the connection is read as over stdio, one message per line, and reads return
+// the server's messages, so that the client of any MCP library over a pair of streams
+// works.
 //
-// Each connection is a session of its own, of either era, and its reads and writes may
-// be made at the same time. Close ends it, or the end of ctx: what still runs is
-// cancelled and rolled back. Close returns once that has happened.
+// Each connection is a session of its own, of either era. Reads and writes may be
+// concurrent. Close and the end of ctx end it: calls that still run are cancelled and
+// rolled back. Close returns once that has happened.
 func (s *Server) Connect(ctx context.Context, p auth.Principal) io.ReadWriteCloser {
 	ctx, end := context.WithCancel(ctx)
 	in, toServer := io.Pipe()
@@ -33,14 +33,13 @@ func (s *Server) Connect(ctx context.Context, p auth.Principal) io.ReadWriteClos
 
 // connection is the client's end.
 type connection struct {
-	*io.PipeReader // what the server says
-	*io.PipeWriter // what it is told
+	*io.PipeReader // from the server
+	*io.PipeWriter // to the server
 	end            context.CancelFunc
 	ended          chan struct{}
 }
 
-// Read implements io.Reader. A connection that was closed has ended, as one that the
-// server closed.
+// Read implements io.Reader. It returns io.EOF after Close, as after the server's end.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.PipeReader.Read(p)
 	if errors.Is(err, io.ErrClosedPipe) {

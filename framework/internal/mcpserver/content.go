@@ -46,8 +46,8 @@ func contentsOf(uri, mime string, raw []byte) contents {
 	return c
 }
 
-// block is a block of content on the wire. Its error is for the log: a provider
-// made what no client could read.
+// block is a block of content on the wire. Its error is for the log: a provider made
+// content that no client could read.
 func block(p peer, c catalog.Content) (any, error) {
 	kind, _, _ := strings.Cut(c.MIME, "/")
 	switch {
@@ -65,7 +65,7 @@ func block(p peer, c catalog.Content) (any, error) {
 	return nil, fault.Newf(fault.Internal, "content of type %q is neither an image nor audio, and has no URI", c.MIME)
 }
 
-// presentation is contents on the wire.
+// presentation is a list of contents on the wire.
 func presentation(p peer, all []catalog.Content) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, c := range all {

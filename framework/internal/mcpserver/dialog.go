@@ -16,24 +16,23 @@ import (
 	"github.com/koan-go/koan/framework/patience"
 )
 
-// dialog asks the client of one call of the older era: by requests of our own, on
-// the stream of that call, while it waits. No limit of time counts meanwhile but
-// that for answers.
+// dialog asks the client of one call of the older era: by requests of the server on the
+// stream of that call, while it waits. Meanwhile only the time limit for answers counts.
 type dialog struct {
 	session *session
 	peer    peer
 	to      sink
-	// progress of the call that asks, nil where the client wants none.
+	// progress of the call that asks, nil if the client did not request it.
 	progress *progress
 }
 
-// aliveEvery is how often a client hears that its call goes on while a person
-// decides: one with a time limit that progress resets waits as long as they take.
+// aliveEvery is how often a client gets progress while a person decides, so that clients
+// whose time limit is reset by progress keep waiting.
 const aliveEvery = time.Second
 
 var _ ask.Client = (*dialog)(nil)
 
-// request is one message of ours that wants an answer.
+// request is a request of the server to the client.
 type request struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      int64           `json:"id"`
@@ -136,7 +135,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 	return p, nil
 }
 
-// withdraw takes a question back that nobody waits for any more.
+// withdraw cancels a question whose answer nobody waits for any more.
 func (d *dialog) withdraw(p *pendingQuestion) {
 	if !d.session.removeQuestion(p.id) {
 		return
@@ -169,8 +168,9 @@ func (s *session) closeQuestions() {
 	clear(s.questions)
 }
 
-// deliverAnswer takes what the client sent as an answer. What answers no question of
-// this session is ignored: it came too late, or was never asked.
+// deliverAnswer hands a response of the client to the question that it answers. A
+// response to no question of this session is ignored: it came too late, or was never
+// asked for.
 func (s *session) deliverAnswer(m message) {
 	id, err := strconv.ParseInt(string(m.id), 10, 64)
 	if err != nil { // ours are whole numbers

@@ -24,9 +24,9 @@ type envelope struct {
 	CacheScope string         `json:"cacheScope,omitempty"`
 }
 
-// envelope makes the envelope of a result. What depends on a principal's rights
-// is cacheable for that principal only, and stale at once: the catalog may change
-// at any time.
+// envelope makes the envelope of a result. What depends on a principal's rights can be
+// cached for that principal only, and is stale at once: the catalog may change at any
+// time.
 func (s *Server) envelope(p peer, cacheable bool) envelope {
 	if !p.modern {
 		return envelope{}
@@ -86,7 +86,7 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 	}
 }
 
-// methodOfEra returns what answers a method that not every era has.
+// methodOfEra returns the handler of a method that only one era has.
 func (s *session) methodOfEra(p peer, method string) syncHandler {
 	if !p.modern {
 		switch mcp.MCPMethod(method) {
@@ -131,7 +131,7 @@ type exchange struct {
 	concluded atomic.Bool // it has its answer, or needs none any more
 }
 
-// async answers a request by itself, within the session's bound.
+// async handles a request in its own goroutine, within the session's bound.
 func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
 	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: newProgress(to, p, about.ProgressToken), logs: s.newLogs(p, about, to)}
 	ctx, bad := s.admit(ctx, ex)
@@ -154,9 +154,9 @@ func (ex *exchange) stopNotifying() {
 	ex.logs.close()
 }
 
-// conclude answers a request, once: false where it has its answer. taken is called
-// when the answer has its place before the writer. A goroutine that has nothing else
-// to do any more writes the answer itself, where nobody is at it.
+// conclude responds to a request, once; it returns false if there was a response already.
+// taken is called when the response is in the writer's queue. A goroutine that has
+// nothing else to do writes the response itself if the writer is idle.
 func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken func()) bool {
 	if ex.concluded.Swap(true) {
 		return false
@@ -197,7 +197,7 @@ func (s *session) batch(ctx context.Context, items []parsed, to sink) {
 	all.put(outgoing{}) // stands for the loop itself
 }
 
-// batchSink collects answers; what is offered meanwhile passes through.
+// batchSink collects responses; notifications pass through.
 type batchSink struct {
 	sink
 
@@ -257,8 +257,8 @@ func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcErr
 	}
 }
 
-// initialize is initialize. Params of another form than the protocol's are refused by us:
-// the library would speak of them in terms of Go.
+// initialize handles the request of that name. It rejects malformed params itself, since
+// the library's error would name Go types.
 func (s *session) initialize(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var wrong *json.UnmarshalTypeError
 	err := json.Unmarshal(rawOrEmpty(m.params), new(mcp.InitializeParams))

@@ -2,9 +2,8 @@
 // protocol eras: 2026-07-28, where every request stands for itself, and the
 // versions before it, which begin with initialize (CONTRACT section 5).
 //
-// A session is transport-neutral: it takes one message at a time and gives
-// answers to a sink. The stdio transport is here; another transport brings its
-// own sink and framing and shares everything else.
+// A session is transport-neutral: it takes one message at a time and writes responses
+// to a sink. Each transport has its own sink and framing, and shares everything else.
 //
 // What belongs here: framing, JSON-RPC, the shape of tools and resources on the
 // wire, and the limits of a connection. What must never: how a call is made

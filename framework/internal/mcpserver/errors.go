@@ -27,7 +27,8 @@ func protocolError(f *fault.Fault) *rpcError {
 	return &rpcError{Code: e.RPC, Message: f.Message, Data: f}
 }
 
-// redactError is an error without secrets: what it says may quote what the client sent.
+// redactError returns the error without secrets: its message may quote what the client
+// sent.
 func (s *Server) redactError(e *rpcError) *rpcError {
 	if e == nil {
 		return nil
@@ -44,8 +45,8 @@ func (s *Server) redactError(e *rpcError) *rpcError {
 	return &rpcError{Code: e.Code, Message: message, Data: json.RawMessage(data), wanted: e.wanted}
 }
 
-// fromLibrary returns an error of the MCP library with a fault code. What the library
-// put into data stays.
+// fromLibrary returns an error of the MCP library with a fault code. The library's data
+// is kept.
 func fromLibrary(d mcp.JSONRPCErrorDetails) *rpcError {
 	code := fault.Internal
 	switch d.Code {
@@ -97,7 +98,7 @@ type response struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
-// notification is one message from the server that wants no answer.
+// notification is one notification of the server.
 type notification struct {
 	JSONRPC string         `json:"jsonrpc"`
 	Method  string         `json:"method"`
@@ -115,9 +116,9 @@ func answerOf(id json.RawMessage, result any, failed *rpcError) outgoing {
 	return out
 }
 
-// encodeResponse returns the bytes of an answer. What cannot be encoded (a handler
-// that returned broken JSON) becomes an internal error, so that no request stays
-// without an answer.
+// encodeResponse returns the bytes of a response. A result that cannot be encoded (a
+// handler returned broken JSON) becomes an internal error, so that every request gets a
+// response.
 func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -136,8 +137,8 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	return raw
 }
 
-// encode returns compact JSON without escapes for HTML, which would cost a model
-// tokens and helps nobody here.
+// encode returns compact JSON without escapes for HTML, which would only cost tokens
+// here.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -2,16 +2,16 @@ package mcpserver
 
 import "sync"
 
-// gate bounds how many calls of one client run at a time. A session has one;
-// requests that stand for themselves share that of their principal.
+// gate bounds how many calls of one client run at a time. A session has one; stateless
+// requests share that of their principal.
 type gate struct {
 	mu      sync.Mutex
 	running int // calls whose work has not returned yet
 	bytes   int // that they brought
 }
 
-// enter takes one of max places. ok is false where there is none; running is how
-// many are taken.
+// enter takes one of max places. ok is false if there is none; running is how many are
+// taken.
 func (g *gate) enter(max int) (running int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -22,8 +22,8 @@ func (g *gate) enter(max int) (running int, ok bool) {
 	return g.running, true
 }
 
-// addBytes adds the input of a call that is in the gate. ok is false where that would be
-// more than max with what others brought; bytes is that.
+// addBytes adds the input of a call that is in the gate. ok is false if the inputs of all
+// calls would be more than max; bytes is their size.
 func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -34,7 +34,7 @@ func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
 	return g.bytes, true
 }
 
-// leaveBytes is leave for a call that brought something.
+// leaveBytes is leave for a call whose input was added.
 func (g *gate) leaveBytes(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

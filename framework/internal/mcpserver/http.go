@@ -19,26 +19,26 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// HTTPOptions configure the HTTP transport. The zero value serves everybody who
-// reaches it as Options.Principal, and refuses browsers of other sites.
+// HTTPOptions configure the HTTP transport. The zero value serves every caller as
+// Options.Principal, and rejects requests from pages of other sites.
 type HTTPOptions struct {
-	// Authenticate says who calls. Its error is sent as it is: unauthorized with
-	// 401, forbidden with 403. nil takes Options.Principal for everybody.
+	// Authenticate returns the caller. Its error is sent as it is: unauthorized with
+	// 401, forbidden with 403. If it is nil, every caller is Options.Principal.
 	Authenticate func(*http.Request) (auth.Principal, error)
-	// StepUp says how a caller comes by the scopes of a tool that it may not call: the
-	// value of WWW-Authenticate, which goes out with 403. "" keeps the tool as unknown
-	// as one that does not exist; so does nil.
+	// StepUp returns how a caller can get the scopes of a tool that it may not call: the
+	// value of WWW-Authenticate, which is sent with 403. If it is nil or returns "", the
+	// tool looks as if it did not exist.
 	StepUp func(r *http.Request, scopes []string) (challenge string)
-	// AllowedHosts are names by which the server may be called although it listens
-	// on loopback: those of a proxy in front of it. AllowedOrigins are the sites
-	// whose pages may call it: "https://app.example.org".
+	// AllowedHosts are names by which a server that listens on loopback may be called:
+	// those of a proxy in front of it. AllowedOrigins are the sites whose pages may call
+	// it, such as "https://app.example.org".
 	AllowedHosts   []string
 	AllowedOrigins []string
-	// SessionIdle ends sessions of the older era that nobody uses; 0 is 30 min.
+	// SessionIdle is how long a session of the older era may be unused; 0 is 30 min.
 	SessionIdle time.Duration
 	// MaxSessions bounds them; 0 is 1000.
 	MaxSessions int
-	// RequestsPerMinute bounds what one principal may ask: so many at once, and so
+	// RequestsPerMinute bounds the requests of one principal: so many at once, and so
 	// many in each minute after that. 0 is no bound.
 	RequestsPerMinute int
 	// BodyTime is how long the body of a request may take, WriteTime how long a
@@ -51,9 +51,9 @@ const (
 	retryAfter = "1"              // seconds
 )
 
-// HTTP is the Streamable HTTP transport of both eras on one endpoint: a request
-// of 2026-07-28 stands for itself, so that any replica can answer it; older ones
-// belong to a session that initialize opened here. Mount it at /mcp.
+// HTTP is the Streamable HTTP transport of both eras on one endpoint: requests of
+// 2026-07-28 are stateless, so that any replica can serve them; older ones belong to a
+// session that initialize opened in this process. Mount it at /mcp.
 type HTTP struct {
 	server *Server
 	opts   HTTPOptions
@@ -63,9 +63,9 @@ type HTTP struct {
 	gates    map[string]*sharedGate
 	rates    rateLimiter
 	live     atomic.Pointer[HTTPLive]
-	alone    map[*session]struct{} // of requests that stand for themselves
+	alone    map[*session]struct{} // of requests without a session
 	closing  bool
-	known    bool // callers are told apart, and not by their sessions alone
+	known    bool // callers authenticate, so they are more than their sessions
 
 	calls   context.Context // of sessions: their calls outlive a connection
 	stop    context.CancelCauseFunc
@@ -146,7 +146,7 @@ func (h *HTTP) rejectUnauthenticated(w http.ResponseWriter, err error) {
 	h.refuse(w, fault.From(err))
 }
 
-// refuse answers without a session: the status is the fault's.
+// refuse rejects a request that has no session: the status is the fault's.
 func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
 	e, _ := fault.Lookup(f.Code)
 	h.refuseAs(w, e.HTTP, nil, protocolError(f))
@@ -242,8 +242,8 @@ func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 
 func versionOf(m meta) string { return text(m.Version) }
 
-// postModern serves a request that stands for itself. Its end, or the client's
-// leaving, ends everything about it.
+// postModern serves a stateless request. Everything about it ends with it, or when the
+// client disconnects.
 func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
 	if f.batch {
 		h.refuse(w, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
@@ -279,7 +279,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	to.serve(w, r, f.accept, statusOf)
 }
 
-// postLegacy serves what belongs to a session, and initialize, which opens one.
+// postLegacy serves the requests of a session, and initialize, which opens one.
 func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
 		h.refuseAs(w, http.StatusBadRequest, f.id(), unsupportedVersion(v))
@@ -315,7 +315,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	to.serve(w, r, f.accept, statusOfLegacy)
 }
 
-// asks reports whether anything in the frame gets an answer.
+// asks reports whether anything in the frame gets a response.
 func (f frame) asks() bool {
 	if f.batch && len(f.items) == 0 {
 		return true
@@ -341,8 +341,8 @@ func (h *HTTP) refuseIn(w http.ResponseWriter, f *fault.Fault, id []byte) {
 	h.refuseAs(w, e.HTTP, id, protocolError(f))
 }
 
-// modernHeaders checks what 2026-07-28 wants of a POST: the version in header and
-// body, and the method's and the name's headers like the body.
+// modernHeaders checks the headers of a POST of 2026-07-28: the version must be in header
+// and body, and the headers for method and name must agree with the body.
 func modernHeaders(f frame) (status int, bad *rpcError) {
 	header, body := f.header.Get(mcp.HeaderProtocolVersion), versionOf(f.about)
 	mismatch := func(why string) (int, *rpcError) {
@@ -369,7 +369,7 @@ func modernHeaders(f frame) (status int, bad *rpcError) {
 	return 0, nil
 }
 
-// statusOf returns the HTTP status of an answer in the modern era.
+// statusOf returns the HTTP status of a response in the modern era.
 func statusOf(code int) int {
 	switch code {
 	case mcp.METHOD_NOT_FOUND:
@@ -380,6 +380,6 @@ func statusOf(code int) int {
 	return http.StatusOK
 }
 
-// statusOfLegacy returns it in the older era, where the transport and JSON-RPC fail
-// apart from each other.
+// statusOfLegacy returns it in the older era, where a JSON-RPC error is no error of the
+// transport.
 func statusOfLegacy(int) int { return http.StatusOK }

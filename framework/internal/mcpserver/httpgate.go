@@ -1,7 +1,7 @@
 package mcpserver
 
-// sharedGate is the gate of one principal: of the requests that stand for
-// themselves, and of the sessions, where callers are known by more than those.
+// sharedGate is the gate of one principal: of its stateless requests, and of its sessions
+// if callers authenticate.
 type sharedGate struct {
 	gate
 	streams gate // subscriptions
@@ -9,7 +9,7 @@ type sharedGate struct {
 	users   int  // requests and sessions
 }
 
-// gateOf takes part in a principal's gate. The lock is held.
+// gateOf returns a principal's gate and counts one more user of it. The lock is held.
 func (h *HTTP) gateOf(subject string) *sharedGate {
 	g := h.gates[subject]
 	if g == nil {
@@ -20,8 +20,8 @@ func (h *HTTP) gateOf(subject string) *sharedGate {
 	return g
 }
 
-// leaveGate ends that, once the calls have ended: one that was told to stop may
-// take a moment to do so, and holds its place until then.
+// leaveGate gives the place up once all calls have ended: one that was cancelled may take
+// a moment to end, and holds its place until then.
 func (h *HTTP) leaveGate(subject string, drained <-chan struct{}) {
 	<-drained
 	h.quitGate(subject)
@@ -36,19 +36,19 @@ func (h *HTTP) quitGate(subject string) {
 	}
 }
 
-// place is one of the requests that a principal may have on their way. Each may bring,
-// and be answered with, as much as a message may have.
+// place is one of the requests that a principal may have in flight. Request and response
+// may each be as long as a message may be.
 type place struct {
 	h       *HTTP
 	subject string
 	gate    *gate
 }
 
-// minRequests is how many there are, however few calls may be in flight: most requests
-// are no calls, and done in no time.
+// minRequests is how many places there are at least, however few calls may be in flight:
+// most requests are not calls, and quick.
 const minRequests = 256
 
-// takePlace takes one; nil where all are taken.
+// takePlace takes a place; it returns nil if all are taken.
 func (h *HTTP) takePlace(subject string) *place {
 	h.mu.Lock()
 	defer h.mu.Unlock()

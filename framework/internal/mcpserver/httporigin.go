@@ -15,7 +15,7 @@ import (
 
 // rejectForeign rejects what a page of another site makes a browser send. A site may
 // point its own name at 127.0.0.1: so a server that listens on loopback answers
-// to names of loopback only, and to those it was told.
+// to names of loopback only, and to those that are configured.
 func (h *HTTP) rejectForeign(r *http.Request) *fault.Fault {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && loopback(local.String()) && !loopback(r.Host) && !h.allowedHost(r.Host) {
@@ -73,8 +73,8 @@ func loopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// crossOrigin tells an allowed page's browser what it may send and read, and
-// answers its question before the request.
+// crossOrigin sets the CORS headers for a page of an allowed origin. It reports whether
+// the request was a preflight, which it has answered.
 func (h *HTTP) crossOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !h.allowedOrigin(origin) {

@@ -54,10 +54,10 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	return hs, nil
 }
 
-// makeRoom ends a session of the caller that has the most, for one that has fewer:
-// whoever opens all that there are takes them from itself. It ends the one that was
-// unused for longest, before one that only has its stream open, and none with a call.
-// false where that gives no room. The lock is held.
+// makeRoom ends a session of the caller that has the most sessions, for one that has
+// fewer, so that a caller cannot take all of them. It ends the session that was idle
+// longest; one with an open stream only if there is no other, and never one with a call.
+// It reports whether there is room. The lock is held.
 func (h *HTTP) makeRoom(subject string) bool {
 	count := map[string]int{}
 	most := subject
@@ -87,8 +87,8 @@ func (h *HTTP) makeRoom(subject string) bool {
 	return true
 }
 
-// find returns the session that a request names; the caller says done when it does
-// not use it any more. Another principal's session does not exist.
+// find returns the session that a request names; the caller must call done after its
+// use. A session of another principal is not found.
 func (h *HTTP) find(r *http.Request, p auth.Principal) (*httpSession, *fault.Fault) {
 	key := r.Header.Get(mcp.HeaderSessionID)
 	if key == "" {
@@ -123,10 +123,10 @@ var (
 	errCrowded = errors.New("its place was needed for another caller")
 )
 
-// end forgets a session that never came to be.
+// end removes a session that was not established.
 func (h *HTTP) end(hs *httpSession) { h.finish(hs, errDeleted) }
 
-// finish takes a session out and stops what it still does.
+// finish removes a session and cancels its calls.
 func (h *HTTP) finish(hs *httpSession, why error) {
 	h.mu.Lock()
 	delete(h.sessions, hs.key)
@@ -214,8 +214,7 @@ func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// enter registers a request that stands for itself; nil where the server is
-// shutting down.
+// enter registers a stateless request; it returns nil if the server is shutting down.
 func (h *HTTP) enter(ss *session, subject string) *sharedGate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -236,8 +235,8 @@ func (h *HTTP) leave(ss *session, subject string) {
 	go h.leaveGate(subject, ss.drain())
 }
 
-// Shutdown refuses new requests, gives running calls Options.Grace to end, or
-// until ctx ends, and cancels the rest. Streams are closed.
+// Shutdown rejects new requests, waits for running calls up to Options.Grace or until
+// ctx ends, and cancels the rest. Streams are closed.
 func (h *HTTP) Shutdown(ctx context.Context) {
 	h.mu.Lock()
 	if h.closing {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// accepted is what a client can read.
+// accepted are the media types that a client reads.
 type accepted struct{ json, stream bool }
 
-// parseAccept reads Accept. Without one a client takes everything.
+// parseAccept reads the Accept header. A client without one reads everything.
 func parseAccept(r *http.Request) accepted {
 	values := r.Header.Values("Accept")
 	if len(values) == 0 {
@@ -36,7 +36,7 @@ func parseAccept(r *http.Request) accepted {
 	return out
 }
 
-// refused reports whether the parameters of a media type weigh it with 0.
+// refused reports whether the parameters of a media type have q=0.
 func refused(parameters string) bool {
 	for _, p := range strings.Split(parameters, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
@@ -47,7 +47,7 @@ func refused(parameters string) bool {
 	return false
 }
 
-// reply is where the messages of one POST go. It ends with the answer.
+// reply is the sink of one POST. It ends with the response.
 type reply struct {
 	*outbox
 	patience   time.Duration // with a client that reads a message
@@ -59,7 +59,7 @@ func (h *HTTP) newReply() reply {
 	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), patience: h.opts.WriteTime, stepUp: h.opts.StepUp}
 }
 
-// put implements sink. An empty answer stands for one that is not sent.
+// put implements sink. An empty message is a response that is not sent.
 func (r reply) put(m outgoing) {
 	r.outbox.put(m)
 	if m.isAnswer {
@@ -70,9 +70,8 @@ func (r reply) put(m outgoing) {
 // offer implements sink.
 func (r reply) offer(m outgoing) (taken bool) { return !r.answerOnly && r.outbox.offer(m) }
 
-// serve writes what the reply gets: plain JSON where the answer comes first, else
-// a stream of events. It returns when the answer is written or the client has
-// left.
+// serve writes the messages: as plain JSON if the response comes first, else as a stream
+// of events. It returns when the response is written or the client has disconnected.
 func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, status func(code int) int) {
 	defer context.AfterFunc(req.Context(), func() { r.fail(errAbandoned) })()
 	m, ok := r.first(a)
@@ -110,8 +109,8 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 	}
 }
 
-// first returns the message that decides on the form of the response. A client that
-// reads no streams gets the answer only.
+// first returns the message that decides on the form of the HTTP response. A client that
+// reads no streams gets the JSON-RPC response only.
 func (r reply) first(a accepted) (outgoing, bool) {
 	for {
 		m, ok, _ := r.take()
@@ -121,7 +120,7 @@ func (r reply) first(a accepted) (outgoing, bool) {
 	}
 }
 
-// stream serves a session's own messages until the client leaves or the session
+// stream serves a session's own messages until the client disconnects or the session
 // ends. What could not be written waits for the next stream.
 func stream(w http.ResponseWriter, req *http.Request, box *outbox, patience time.Duration) {
 	begin(w)
@@ -141,9 +140,9 @@ func begin(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// events writes messages as server-sent events until there are no more, or one
-// cannot be written: that one is given back. Where nothing happens for a while
-// there is a sign of life, so that a client that is gone is noticed.
+// events writes messages as server-sent events until there are no more, or one cannot be
+// written: that one is returned. If nothing happens for a while it writes a comment, so
+// that a closed connection is noticed.
 func events(w http.ResponseWriter, box *outbox, patience time.Duration, take func() (outgoing, bool)) (lost outgoing, failed bool) {
 	defer every(keepAlive, func() { box.offer(outgoing{text: []byte{':'}, comment: true}) })()
 	control := http.NewResponseController(w)

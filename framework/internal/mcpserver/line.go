@@ -15,7 +15,7 @@ import (
 type line struct {
 	text    []byte
 	tooLong bool
-	id      []byte // of a line that was too long: its request's id, if it could be told
+	id      []byte // of a line that was too long: its request's id, if it was found
 	err     error  // io.EOF, or why reading failed
 }
 
@@ -96,9 +96,8 @@ func keepTail(tail, b []byte) []byte {
 	return tail
 }
 
-// idOf finds the id of a request whose line was thrown away, by the line's beginning
-// and end; nil if it cannot be told, or if the line is an answer, whose id is one of
-// ours.
+// idOf finds the id of a request whose line was discarded, in the line's beginning and
+// end; nil if it is not there, or if the line is a response, whose id is one of ours.
 func idOf(head, tail []byte) []byte {
 	id, answers := leadingID(head)
 	if id == nil && !answers {
@@ -107,9 +106,9 @@ func idOf(head, tail []byte) []byte {
 	return id
 }
 
-// leadingID finds the id among the members of the root object that stand whole in the
-// beginning of a line, if its method is one of them. answers tells that it is an
-// answer.
+// leadingID finds the id among the members of the root object that are complete in the
+// beginning of a line, if its method is one of them. answers reports that the line is a
+// response.
 func leadingID(head []byte) (id []byte, answers bool) {
 	d := json.NewDecoder(bytes.NewReader(head))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {

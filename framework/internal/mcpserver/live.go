@@ -7,8 +7,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
-// Live is what of a server's options may change while it runs. What each means
-// stands at Options.
+// Live are the options of a server that may change while it runs; see Options.
 type Live struct {
 	Exposure       exposure.Mode
 	ExposureIsAuto bool
@@ -17,12 +16,12 @@ type Live struct {
 	ToolTimeout    time.Duration
 }
 
-// now is what holds for a request that begins now.
+// now returns the settings for a request that begins now.
 func (s *Server) now() *Live { return s.live.Load() }
 
-// Adjust changes what requests from here on meet; those that run keep what they
-// began with. A change of what lists show is told to open clients. The error is
-// that of New, and nothing has changed then.
+// Adjust changes the settings for later requests; running ones keep theirs. Open clients
+// are notified if lists change. If it returns an error, which is one of New's, nothing
+// has changed.
 func (s *Server) Adjust(l Live) error {
 	o := s.opts
 	o.Exposure, o.ExposureIsAuto, o.Tools, o.QueueMax, o.ToolTimeout = l.Exposure, l.ExposureIsAuto, l.Tools, l.QueueMax, l.ToolTimeout
@@ -38,8 +37,8 @@ func (s *Server) Adjust(l Live) error {
 	return nil
 }
 
-// HTTPLive is what of a transport's options may change while it serves. What each
-// means stands at HTTPOptions.
+// HTTPLive are the options of the transport that may change while it serves; see
+// HTTPOptions.
 type HTTPLive struct {
 	AllowedHosts      []string
 	AllowedOrigins    []string
@@ -50,7 +49,7 @@ type HTTPLive struct {
 
 func (h *HTTP) now() *HTTPLive { return h.live.Load() }
 
-// Adjust changes what requests from here on meet. Sessions that are open stay.
+// Adjust changes the settings for later requests. Open sessions stay open.
 func (h *HTTP) Adjust(l HTTPLive) {
 	if l.SessionIdle == 0 {
 		l.SessionIdle = 30 * time.Minute

@@ -47,8 +47,8 @@ func severityName(l slog.Level) string {
 	return name
 }
 
-// logs sends a client what handlers of one call say, from the level on that it
-// asked for, and never after close. A client that asked for none hears none.
+// logs sends a client the log messages of one call, from the level on that it set, and
+// none after close. A client that set no level gets none.
 type logs struct {
 	least  slog.Level
 	logger string
@@ -58,8 +58,8 @@ type logs struct {
 	closed bool
 }
 
-// newLogs asks the request in the modern era and the session in the older one. It
-// returns nil where nobody listens.
+// newLogs takes the level from the request in the modern era and from the session in the
+// older one. It returns nil if there is none.
 func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	least, wanted := severity(text(about.LogLevel))
 	if !p.modern {
@@ -76,7 +76,7 @@ func (s *session) newLogs(p peer, about meta, to sink) *logs {
 	return &logs{least: least, send: to.offer, logger: s.server.opts.Name}
 }
 
-// logFunc returns the function that takes a call's messages, nil where nobody listens.
+// logFunc returns the function that sends a call's messages, nil if nobody reads them.
 func (l *logs) logFunc() func(slog.Level, string) {
 	if l == nil {
 		return nil
@@ -110,7 +110,7 @@ func (l *logs) close() {
 	l.closed = true
 }
 
-// setLevel is logging/setLevel, for the calls that come after it.
+// setLevel handles logging/setLevel; it holds for later calls.
 func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError) {
 	var params struct {
 		Level string `json:"level"`

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// members hands out the members of an object, in their order and with their values
-// as they stand there. The text is valid JSON: whoever parses a message checks that
-// once, for all that is read of it later. It is false for what is no object.
+// members calls each for every member of an object, in order, with the value's bytes. The
+// text must be valid JSON, which is checked once, when a message is parsed. It returns
+// false if the text is not an object.
 //
-// Names are the exact ones, where struct fields would match them in any case. A name
-// that comes twice counts the last time. A value has no room behind it, so that
-// appending to one leaves its neighbours alone.
+// Names are exact, while encoding/json would match struct fields in any case. Of a name
+// that occurs twice the last one counts. A value has no spare capacity, so that
+// appending to it does not overwrite what follows.
 func members(text []byte, each func(name []byte, value json.RawMessage)) bool {
 	i := pastBlanks(text, 0)
 	if i == len(text) || text[i] != '{' {
@@ -34,8 +34,8 @@ func members(text []byte, each func(name []byte, value json.RawMessage)) bool {
 	return true
 }
 
-// elements hands out the elements of an array, in their order and as they stand there,
-// until each is false. The text is a valid JSON array.
+// elements calls each for every element of an array, in order, with the element's bytes.
+// The text must be a valid JSON array.
 func elements(text []byte, each func(value json.RawMessage) bool) {
 	i := pastBlanks(text, pastBlanks(text, 0)+1)
 	for text[i] != ']' {
@@ -56,7 +56,7 @@ func pastBlanks(text []byte, i int) int {
 	return i
 }
 
-// pastString returns where the string that begins at i has ended.
+// pastString returns the index after the string that begins at i.
 func pastString(text []byte, i int) int {
 	for i++; text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -66,7 +66,7 @@ func pastString(text []byte, i int) int {
 	return i + 1
 }
 
-// pastValue returns where the value that begins at i has ended.
+// pastValue returns the index after the value that begins at i.
 func pastValue(text []byte, i int) int {
 	for depth := 0; ; {
 		switch text[i] {

@@ -13,7 +13,7 @@ import (
 )
 
 // message is one JSON-RPC message from a client: a request (it has an id), a
-// notification, or an answer to a request of ours.
+// notification, or a response to a request of the server.
 type message struct {
 	id     json.RawMessage // nil for a notification
 	key    string          // the id, comparable
@@ -25,9 +25,9 @@ type message struct {
 	result, failure json.RawMessage
 }
 
-// parse reads what came in one frame: one message, or several when batch is
-// true. Problems of one message of a batch stand at its place. A batch that is too
-// long counts as one message that has a problem.
+// parse reads one frame: one message, or several if batch is true. A problem of one
+// message of a batch is reported at its place. A batch that is too long counts as one
+// message with a problem.
 func parse(text []byte) (items []parsed, batch bool) {
 	text = bytes.TrimSpace(text)
 	if !utf8.Valid(text) {
@@ -49,12 +49,12 @@ func parse(text []byte) (items []parsed, batch bool) {
 	return items, true
 }
 
-// maxBatch bounds the messages of a batch. Its answers go out together, and each may
-// be many times as long as what asked for it.
+// maxBatch bounds the messages of a batch. Its responses are sent together, and each may
+// be many times as long as its request.
 const maxBatch = 100
 
-// parsed is a message, or what is wrong with it. message.id is set where it
-// could be read in spite of the problem.
+// parsed is a message, or its problem. message.id is set if it could be read in spite of
+// the problem.
 type parsed struct {
 	message
 	problem *fault.Fault
@@ -131,8 +131,8 @@ func jsonProblem(text []byte) string {
 	return "it is broken"
 }
 
-// idKey makes ids comparable: 1 and 1.0 are the same id, 1 and "1" are not. ok
-// is false for what is no id.
+// idKey makes ids comparable: 1 and 1.0 are the same id, 1 and "1" are not. ok is false
+// if it is not an id.
 func idKey(id json.RawMessage) (key string, ok bool) {
 	if len(id) == 0 {
 		return "", false

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// progressGap stands between the last progress of a call and its answer: clients
+// progressGap is the pause between the last progress of a call and its response: clients
 // that read both in one chunk drop the progress.
 const progressGap = time.Millisecond
 
 // outgoing is one message for the client, without the line's end.
 type outgoing struct {
-	// text is this message's alone: who writes it appends what comes behind. One text
-	// for several clients would show one what is for another.
+	// text is not shared between messages: the writer appends to it, so that a text for
+	// several clients would show one of them what is for another.
 	text []byte
-	// progress is set on a call's progress notifications and on its answer, so that
+	// progress is set on a call's progress notifications and on its response, so that
 	// the writer can keep the gap between them.
 	progress *written
 	isAnswer bool
 	failure  int      // the JSON-RPC code of an answer that is an error, else 0
 	wanted   []string // scopes with which that error would not be
 	comment  bool     // a sign of life, which is no message
-	// taken is called once the message stands in the queue (or is dropped), before
-	// it can be written. nil means nothing to do.
+	// taken is called once the message is in the queue (or is dropped), before it can be
+	// written. It may be nil.
 	taken func()
 }
 
 // written is when a call's last progress went out. Only the writer touches it.
 type written struct{ at time.Time }
 
-// outbox is the queue in front of the one writer of a connection. It is bounded
-// in bytes: whoever answers waits while the client does not read.
+// outbox is the queue in front of the one writer of a connection. It is bounded in bytes:
+// senders of responses wait while the client does not read.
 type outbox struct {
 	max int
 
@@ -86,7 +86,7 @@ func (b *outbox) add(m outgoing) (queued bool) {
 	return true
 }
 
-// unbind lifts the bound, so that nobody waits any more.
+// unbind removes the bound, so that nobody waits any more.
 func (b *outbox) unbind() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,14 +173,14 @@ func (b *outbox) batch() (outgoing, bool) {
 	return m, ok
 }
 
-// carrier is a sink that has its sender write a message, where nobody is at it and
-// nothing is queued. That spares waking the writer. Everything else it puts; then
-// there is nothing to do.
+// carrier is a sink whose sender may write a message itself if the writer is idle and
+// nothing is queued, without waking the writer. Otherwise carry puts the message into the
+// queue and returns nil.
 type carrier interface {
 	carry(m outgoing) (write func())
 }
 
-// pipe is an outbox with what its messages go to.
+// pipe is an outbox with the writer of its messages.
 type pipe struct {
 	*outbox
 	w io.Writer
@@ -214,8 +214,8 @@ func (b *outbox) take() (outgoing, bool, error) {
 	return m, ok, b.err
 }
 
-// takeUntil is take for a reader that leaves, while the queue goes on: it ends
-// when stop is closed and wake was called after that.
+// takeUntil is take for a reader that may leave before the queue ends: it returns when
+// stop is closed and wake was called after that.
 func (b *outbox) takeUntil(stop <-chan struct{}) (outgoing, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func (b *outbox) takeUntil(stop <-chan struct{}) (outgoing, bool) {
 	}
 }
 
-// wake lets readers look whether they shall go on.
+// wake makes readers check whether they should stop.
 func (b *outbox) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Where both sides say what they know of code mode.
+// Where both sides declare code mode.
 const (
 	experimentalKey = "koan"
 	extensionKey    = "dev.koan/code-mode"
 )
 
-// peer is the client behind one request. It is decided per request, since in the
-// modern era nothing is remembered from an earlier one.
+// peer is the client of one request. It is read from each request, since the modern era
+// has no sessions.
 type peer struct {
 	version   string // of the protocol; never ""
 	modern    bool
@@ -32,8 +32,8 @@ type peer struct {
 	principal auth.Principal
 }
 
-// meta are the members of `_meta` that matter here. They are kept raw, so that a
-// wrong one harms nothing but itself.
+// meta are the members of `_meta` that matter here. They are kept raw, so that an invalid
+// one does not affect the others.
 type meta struct {
 	ProgressToken, Version, ClientInfo, Capabilities, LogLevel, TraceParent, TraceState json.RawMessage
 }
@@ -101,8 +101,8 @@ func (m meta) parent(ctx context.Context) run.TraceContext {
 	return t
 }
 
-// modernPeer reads the client from a request that stands for itself. ok is false
-// for a request of the older era.
+// modernPeer reads the client from a stateless request. ok is false for a request of the
+// older era.
 func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	if m.Version == nil {
 		return peer{}, false, nil
@@ -129,9 +129,9 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 	return p, true, nil
 }
 
-// rejectUnknownVersion rejects a request that names, in the way of the modern era, a protocol
-// version that nobody speaks. A client that has made its handshake is of the older
-// era, which knows no version there, and initialize negotiates.
+// rejectUnknownVersion rejects a request that names an unsupported protocol version where
+// the modern era has it. A client with a handshake is of the older era, which has no
+// version there, and initialize negotiates.
 func (s *session) rejectUnknownVersion(m message) *rpcError {
 	if m.about.Version == nil || m.method == string(mcp.MethodInitialize) {
 		return nil
@@ -151,20 +151,21 @@ func (s *session) rejectUnknownVersion(m message) *rpcError {
 // versionPath is where a request of the modern era names its version.
 const versionPath = "/_meta/io.modelcontextprotocol~1protocolVersion"
 
-// peerCache remembers what was read of what clients say about themselves. In the
-// modern era a client says it with every request, in the same words.
+// peerCache caches peers. In the modern era a client describes itself in every request,
+// in the same bytes.
 type peerCache struct {
 	mu    sync.RWMutex
 	known map[string]peer // without a principal; by the words
 }
 
-// How many are remembered, and how many bytes of words are worth it.
+// How many are cached, and the longest description in bytes.
 const (
 	maxCachedPeers = 256
 	maxPeerKey     = 2048
 )
 
-// peerKey are all that a peer is read from. What separates them stands in no JSON.
+// peerKey is everything that a peer is read from, with a separator that is not valid
+// JSON.
 func (m *meta) peerKey(b []byte) []byte {
 	b = append(append(b, m.Version...), 0)
 	b = append(append(b, m.Capabilities...), 0)
@@ -192,7 +193,7 @@ func (a *peerCache) add(m meta, p peer) {
 	a.known[words] = p
 }
 
-// declared reads what a client says about code mode. An explicit no wins.
+// declared reads a client's declaration of code mode. An explicit false wins.
 func declared(caps mcp.ClientCapabilities) exposure.Client {
 	out := exposure.Unknown
 	for _, said := range []struct {

@@ -13,9 +13,8 @@ import (
 const progressEvery = 100 * time.Millisecond
 
 // progress reports to a client how far a call is, at most every progressEvery, with
-// values that only grow, and never after close. What comes too soon is kept, and
-// the newest of it is sent when its time has come, or before the answer: a client
-// that shows progress is to see the last step.
+// values that only grow, and never after close. Of reports that come sooner, the newest
+// is sent at the next interval or before the response, so that clients see the last step.
 type progress struct {
 	token   json.RawMessage
 	message bool // the protocol version knows a message
@@ -36,7 +35,7 @@ type report struct {
 	message     string
 }
 
-// newProgress returns nil where nobody asked.
+// newProgress returns nil if the client did not request progress.
 func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	if _, ok := idKey(token); !ok {
 		return nil
@@ -44,7 +43,7 @@ func newProgress(to sink, p peer, token json.RawMessage) *progress {
 	return &progress{token: token, message: p.knowsProgressMessage(), send: to.offer}
 }
 
-// reportFunc returns the function that takes a call's progress, nil where nobody listens.
+// reportFunc returns the function that takes a call's progress, nil if nobody reads it.
 func (p *progress) reportFunc() func(done, total float64, message string) {
 	if p == nil {
 		return nil
@@ -52,8 +51,8 @@ func (p *progress) reportFunc() func(done, total float64, message string) {
 	return p.report
 }
 
-// report takes what a handler says. total 0 means unknown, and so does what is no
-// number in JSON.
+// report takes a handler's progress. total 0 means unknown, and so does a value that JSON
+// has no number for.
 func (p *progress) report(done, total float64, message string) {
 	if math.IsNaN(done) || math.IsInf(done, 0) {
 		return
@@ -77,7 +76,7 @@ func (p *progress) report(done, total float64, message string) {
 	p.emit(r)
 }
 
-// aliveStep is by how much the value grows where nothing but time has passed.
+// aliveStep is by how much the value grows if only time has passed.
 const aliveStep = 1e-6
 
 // alive reports to a client that the call is still running although it has not advanced.
@@ -97,7 +96,7 @@ func (p *progress) alive(message string) {
 	p.emit(report{done: next, message: message})
 }
 
-// sendDue sends what waits, when its time has come.
+// sendDue sends a report that waits once the interval has passed.
 func (p *progress) sendDue() {
 	p.mu.Lock()
 	p.timer = nil
@@ -105,7 +104,7 @@ func (p *progress) sendDue() {
 	p.flush()
 }
 
-// flush sends what waits.
+// flush sends a report that waits.
 func (p *progress) flush() {
 	if p == nil {
 		return
@@ -133,7 +132,7 @@ func (p *progress) emit(r report) {
 	p.send(outgoing{text: text, progress: &p.wire})
 }
 
-// close ends the reports: what waits is dropped.
+// close ends the reports: one that waits is dropped.
 func (p *progress) close() {
 	if p == nil {
 		return
@@ -146,8 +145,8 @@ func (p *progress) close() {
 	}
 }
 
-// gap is what the writer needs to keep the answer apart, nil where nobody asked
-// for progress.
+// gap is what the writer needs to delay the response after progress, nil if the client
+// did not request progress.
 func (p *progress) gap() *written {
 	if p == nil {
 		return nil

@@ -106,7 +106,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	return out, nil
 }
 
-// knownPrompt finds a prompt; a hidden one is as unknown as one that is not there.
+// knownPrompt finds a prompt; a hidden one is not found.
 func knownPrompt(v *catalog.View, name string) (*catalog.Prompt, *rpcError) {
 	if one := v.Prompt(name); one != nil {
 		return one, nil
@@ -118,7 +118,7 @@ func knownPrompt(v *catalog.View, name string) (*catalog.Prompt, *rpcError) {
 	return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "unknown prompt" + fault.DidYouMean(name, names)}))
 }
 
-// promptArguments checks arguments, and reports everything that is wrong.
+// promptArguments checks arguments, and reports all problems.
 func promptArguments(p *catalog.Prompt, given map[string]json.RawMessage) (map[string]string, *fault.Fault) {
 	out := map[string]string{}
 	var wrong []fault.Detail

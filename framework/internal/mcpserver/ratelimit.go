@@ -22,7 +22,7 @@ func newRateLimiter() rateLimiter {
 	return rateLimiter{mu: &sync.Mutex{}, full: map[string]time.Time{}}
 }
 
-// take counts a request, or says how long to wait before the next one would do.
+// take counts a request, or returns how long to wait before the next one is allowed.
 // perMinute 0 is no bound.
 func (p rateLimiter) take(subject string, perMinute int, now time.Time) (wait time.Duration) {
 	if perMinute <= 0 {
@@ -53,7 +53,7 @@ func (p rateLimiter) evictFull(now time.Time) {
 	}
 }
 
-// rejectRate rejects a request, unread, and says when the next one is allowed.
+// rejectRate rejects a request without reading it, and says when the next one is allowed.
 func (h *HTTP) rejectRate(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))

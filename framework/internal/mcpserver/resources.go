@@ -144,7 +144,8 @@ func uriOf(m message) (string, *rpcError) {
 	return *params.URI, nil
 }
 
-// noResource carries the number that the client's era has for it.
+// noResource is the error for a resource that does not exist, with the number that it has
+// in the client's era.
 func noResource(p peer, uri string) *rpcError {
 	if len(uri) > 256 {
 		uri = uri[:256] + "…"
@@ -185,7 +186,7 @@ func find(v *catalog.View, uri string) (*catalog.Document, string) {
 	return open, given
 }
 
-// templateName returns what stands in a URI where a document's template has its name.
+// templateName returns the name in a URI that matches a document's template.
 func templateName(d *catalog.Document, uri string) (string, bool) {
 	before, rest, ok := strings.Cut(d.URI, "{")
 	_, after, closed := strings.Cut(rest, "}")

@@ -19,10 +19,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// rounds asks the client of a request that stands for itself: the questions are the
-// request's result, and the answers come with the next one. What was asked and
-// answered so far travels with the client, sealed (multi round-trip requests,
-// SEP-2322).
+// rounds asks the client of a stateless request: the questions are the request's result,
+// and the answers come with the next one. The client keeps what was asked and answered so
+// far, sealed (multi round-trip requests, SEP-2322).
 type rounds struct {
 	peer    peer
 	binding func() []string // what a state is good for; made when there is one
@@ -32,7 +31,7 @@ type rounds struct {
 	open  []ask.Question
 }
 
-// given is an answer, and which question it is for.
+// given is an answer, and the question that it answers.
 type given struct {
 	Question string          `json:"q"` // digest
 	Answer   json.RawMessage `json:"a"`
@@ -44,7 +43,7 @@ type state struct {
 	Asked   map[string]string `json:"asked"`             // digests by key, of the last round
 }
 
-// maxState bounds what a client keeps for us, in bytes.
+// maxState bounds the state that a client keeps, in bytes.
 const maxState = 1 << 20
 
 var (
@@ -103,7 +102,7 @@ func digest(q ask.Question) string {
 	return run.Digest(slices.Concat([]byte(q.Method), []byte{0}, canonical(q.Params)))
 }
 
-// canonical is the canonical form of JSON. What is no JSON stays as it is.
+// canonical is the canonical form of JSON. Anything else is returned unchanged.
 func canonical(raw json.RawMessage) []byte {
 	out, err := exact.Canonical(raw)
 	if err != nil {
@@ -112,7 +111,7 @@ func canonical(raw json.RawMessage) []byte {
 	return out
 }
 
-// resume reads what a request brings from earlier rounds.
+// resume reads the state and answers of earlier rounds from a request.
 func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcError) {
 	r := &rounds{peer: ex.peer, known: map[string]given{}, binding: func() []string {
 		raw, err := json.Marshal(input)
@@ -163,7 +162,7 @@ func parseAnswers(raw json.RawMessage) (map[string]json.RawMessage, *fault.Fault
 	return answers, nil
 }
 
-// take opens a state and adds the answers to what it asked.
+// take opens a state and adds the answers to its questions.
 func (r *rounds) take(sealer *seal.Sealer, sealed string, answers map[string]json.RawMessage) *fault.Fault {
 	text, err := sealer.Open(sealed, r.binding()...)
 	switch {

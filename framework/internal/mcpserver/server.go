@@ -26,13 +26,13 @@ import (
 type Options struct {
 	Name    string // serverInfo.name: the app's
 	Version string // serverInfo.version and toolVersion: the build's
-	// Instructions are what a client may put into a model's system prompt.
+	// Instructions are text that a client may put into a model's system prompt.
 	Instructions string
 	// CodeInstructions are added for clients that are shown the code tools.
 	CodeInstructions string
 
 	Engine *run.Engine
-	// Catalog returns the current snapshot. It is asked at every request.
+	// Catalog returns the current snapshot. It is called at every request.
 	Catalog func() *catalog.Snapshot
 	// Principal is who calls over stdio: auth.Local() in every app.
 	Principal auth.Principal
@@ -44,8 +44,8 @@ type Options struct {
 	// Tools says how lists show tools.
 	Tools toolset.Options
 
-	// Runtime and Faces are what the code-mode block of the capabilities says:
-	// "goja" and the faces that are switched on; empty where code mode is off.
+	// Runtime and Faces are for the code-mode block of the capabilities: "goja" and the
+	// enabled faces; empty if code mode is disabled.
 	Runtime string
 	Faces   []string
 
@@ -53,14 +53,14 @@ type Options struct {
 	ToolTimeout    time.Duration // of one tool call without its own; 0 is 120 s
 	MaxBufferBytes int           // of one message, and of answers waiting to be read; 0 is 8 MiB
 	PageSize       int           // tools or resources in one page of a list; 0 is 250
-	// AskTimeout is how long a client may take to answer what a call asks it; 0 is
-	// 10 min. No other limit of time counts meanwhile.
+	// AskTimeout is how long a client may take to answer a call's question; 0 is 10 min.
+	// Meanwhile no other time limit counts.
 	AskTimeout time.Duration
-	// Seal closes what clients of 2026-07-28 keep between a question and their answer.
-	// Replicas share its secret. nil makes one that ends with the process.
+	// Seal seals the state that clients of 2026-07-28 keep between a question and their
+	// answer. Replicas share its secret. nil makes one that ends with the process.
 	Seal *seal.Sealer
-	// Grace is how long calls may go on after the client closed its end of stdio;
-	// 0 is 10 s. What runs longer is cancelled, and answered as such.
+	// Grace is how long calls may run after the client has closed its end of stdio; 0 is
+	// 10 s. Then they are cancelled.
 	Grace time.Duration
 
 	Log *slog.Logger // nil is slog.Default; must not write to the protocol's stream
@@ -129,8 +129,8 @@ func (o *Options) fill() {
 // use.
 type Server struct {
 	opts Options
-	// library speaks what is the protocol's own: initialize, server/discover, ping
-	// and the answers to methods that an era does not have.
+	// library handles what is only protocol: initialize, server/discover, ping and
+	// methods that an era does not have.
 	library *server.MCPServer
 	info    json.RawMessage // who answers, as results of the modern era say it
 
@@ -141,7 +141,7 @@ type Server struct {
 	sessions map[*session]struct{}
 }
 
-// New makes a server. The error names everything that is wrong with the options.
+// New makes a server. The error lists all problems of the options.
 func New(o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -193,8 +193,8 @@ func (s *Server) instructions(p peer) string {
 	return toolset.Spelled(p.view(s), s.now().Tools, strings.TrimSpace(s.opts.Instructions+"\n\n"+s.opts.CodeInstructions))
 }
 
-// codeMode is the block of the capabilities that says what code mode is here, as
-// one client sees it (CONTRACT section 5).
+// codeMode is the block of the capabilities that describes code mode to one client
+// (CONTRACT section 5).
 func (s *Server) codeMode(p peer) map[string]any {
 	return map[string]any{
 		"schemaVersion": catalog.SchemaVersion,

@@ -16,18 +16,18 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// sink is where messages for a client go: the whole connection, or what answers
-// one request. put waits for room; offer drops the message if there is none, or the
-// client does not read such messages, and reports which. Both may be called from several
+// sink takes messages for a client: the whole connection's, or those about one request.
+// put waits for room; offer drops the message if there is none, or if the client does not
+// read such messages, and reports whether it was taken. Both may be called from several
 // goroutines.
 type sink interface {
 	put(m outgoing)
 	offer(m outgoing) (taken bool)
 }
 
-// session is one client's connection, whatever carries it. Its transport calls
-// take for each frame, from one goroutine, with a context that has the principal
-// of that frame (auth.With), and at the end drain. out takes what belongs to no
+// session is one client's connection over any transport. The transport calls take for
+// each frame, from one goroutine, with a context that has the principal of that frame
+// (auth.With), and drain at the end. out is the sink for messages that belong to no
 // request.
 type session struct {
 	server    *Server
@@ -51,7 +51,7 @@ type session struct {
 	answered  sync.WaitGroup
 }
 
-// pending is a call that has no answer yet.
+// pending is a call that has no response yet.
 type pending struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool      // by the client: nothing more is sent about it
@@ -72,9 +72,9 @@ func newSession(s *Server, out sink) *session {
 	}
 }
 
-// take handles one frame, a message or a batch, and answers to a sink. Quick
-// requests are answered before it returns, so that their order stays; calls go on
-// by themselves.
+// take handles one frame, a message or a batch, and writes responses to a sink. Quick
+// requests are done before it returns, so that their responses are in order; calls run in
+// goroutines of their own.
 func (s *session) take(ctx context.Context, text []byte, to sink) {
 	items, batch := parse(text)
 	s.handle(ctx, items, batch, to)
@@ -97,7 +97,7 @@ func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sin
 	s.batch(ctx, items, to)
 }
 
-// refuse answers what cannot be handled at all.
+// refuse rejects what cannot be handled at all.
 func refuse(to sink, id json.RawMessage, f *fault.Fault) {
 	to.put(answerOf(id, nil, protocolError(f)))
 }
@@ -137,7 +137,7 @@ func (s *session) handleNotification(m message) {
 	}
 }
 
-// cancel stops a call or a subscription. Nothing is sent about it from here on.
+// cancel stops a call or a subscription. Nothing more is sent about it.
 func (s *session) cancel(id json.RawMessage) {
 	key, ok := idKey(id)
 	if !ok {
@@ -160,12 +160,12 @@ func (s *session) cancel(id json.RawMessage) {
 	}
 }
 
-// inputBuffers is how many times Options.MaxBufferBytes the calls in flight may have
-// brought: what is made of a message takes many times its length.
+// inputBuffers bounds the inputs of the calls in flight, in multiples of
+// Options.MaxBufferBytes: a parsed message takes many times its length.
 const inputBuffers = 4
 
-// admit takes a place for a call. The place of its id is free once finish
-// returned, the place among the running once the gate was left.
+// admit takes a place for a call. Its id is free again once finish has returned, its
+// place once the gate was left.
 func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rpcError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 	return ctx, nil
 }
 
-// finish reports whether a call may be answered, and frees its id.
+// finish reports whether a call may still get a response, and frees its id.
 func (s *session) finish(ex *exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *session) finish(ex *exchange) bool {
 }
 
 // drain ends the session: no new calls, subscriptions are closed. The channel is
-// closed when every call has its answer.
+// closed when every call has its response.
 func (s *session) drain() <-chan struct{} {
 	s.mu.Lock()
 	s.ended = true
@@ -223,7 +223,7 @@ func (s *session) drain() <-chan struct{} {
 	return done
 }
 
-// stop cancels what still runs; each call is answered as cancelled.
+// stop cancels all calls; each is answered as cancelled.
 func (s *session) stop(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,14 +239,14 @@ func (s *session) idle() bool {
 	return len(s.calls) == 0
 }
 
-// legacy is the client as its handshake described it. Before one, it counts as a
-// client of the last version that had a handshake, which declares nothing.
+// legacy is the client as its handshake described it. Before that, it counts as a client
+// of the last version that had a handshake, without capabilities.
 func (s *session) legacy() peer {
 	return s.handshake.peer()
 }
 
-// peer decides who a request comes from. Its rights are those that it came with:
-// a later token of the same caller may have others.
+// peer returns who a request comes from. Its rights are those of the request: a later
+// token of the same caller may have others.
 func (s *session) peer(ctx context.Context, m meta) (peer, *rpcError) {
 	p, modern, bad := s.server.modernPeer(m)
 	if !modern {
@@ -256,8 +256,7 @@ func (s *session) peer(ctx context.Context, m meta) (peer, *rpcError) {
 	return p, bad
 }
 
-// handshake is what initialize leaves behind. It is the library's view of the
-// session.
+// handshake is the state that initialize sets. It is the library's view of the session.
 type handshake struct {
 	id string
 
@@ -280,7 +279,7 @@ func (h *handshake) read() (mcp.Implementation, mcp.ClientCapabilities, string) 
 	return h.info, h.caps, h.version
 }
 
-// peer is who the handshake was with. It is asked at every request.
+// peer is the client of the handshake. It is called at every request.
 func (h *handshake) peer() peer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -305,7 +304,7 @@ func (h *handshake) Initialized() bool {
 	return h.initialized
 }
 
-// NotificationChannel is nil: the library has nothing to tell, since lists and
+// NotificationChannel is nil: the library sends no notifications, since lists and
 // subscriptions are ours.
 func (h *handshake) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
 

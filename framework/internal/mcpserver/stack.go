@@ -2,12 +2,12 @@ package mcpserver
 
 import "runtime"
 
-// callStack is what a call usually needs of a goroutine's stack, in bytes: from
-// here through the engine into a database.
+// callStack is how much of a goroutine's stack a call usually needs, in bytes: from here
+// through the engine into a database.
 const callStack = 12 << 10
 
-// withStack calls f on a stack that is large enough at once. A new goroutine has
-// 2 KB: growing under a deep call means to copy it, frame by frame, three times over.
+// withStack calls f on a stack that is large enough from the start. A new goroutine has
+// 2 KB, and would copy it three times while it grows under a deep call.
 func withStack(f func()) {
 	grow()
 	f()

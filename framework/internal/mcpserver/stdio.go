@@ -11,11 +11,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// ServeStdio speaks with one client: one message per line in, one per line out.
-// It returns when the input has ended and every call has its answer (within
-// Options.Grace, after which what still runs is cancelled and answered so), or
-// when ctx ends (then everything is cancelled at once). Both give nil. An error
-// means that reading or writing failed.
+// ServeStdio serves one client: one message per line in, one per line out. It returns
+// nil when the input has ended and every call has its response (calls that still run
+// after Options.Grace are cancelled), or when ctx ends (then everything is cancelled at
+// once). An error means that reading or writing failed.
 //
 // Nothing but protocol is written to out. A read of in that is still waiting when
 // ctx ends is left behind.
@@ -66,15 +65,15 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	return err
 }
 
-// flush waits until the writer has written everything: as long as a slow reader
-// may take, or less when told to end.
+// flush waits until the writer has written everything: up to Options.Grace for a slow
+// reader, and less once ctx has ended.
 func (s *Server) flush(ctx context.Context, box *outbox, written <-chan error) error {
-	patience := time.NewTimer(s.opts.Grace)
-	defer patience.Stop()
+	grace := time.NewTimer(s.opts.Grace)
+	defer grace.Stop()
 	select {
 	case err := <-written:
 		return err
-	case <-patience.C:
+	case <-grace.C:
 	case <-ctx.Done():
 		select {
 		case err := <-written:
@@ -86,8 +85,8 @@ func (s *Server) flush(ctx context.Context, box *outbox, written <-chan error) e
 	return errAbandoned
 }
 
-// readLines takes lines until the input ends, or nobody listens any more. The error is
-// why reading failed.
+// readLines reads lines until the input ends or the client has stopped reading. The error
+// is that of reading.
 func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader, to sink, left <-chan struct{}) error {
 	for {
 		l := lines.next()
@@ -111,14 +110,14 @@ func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader
 	}
 }
 
-// waitFor waits for done, but no longer than limit, and not once told to end or
-// the connection is broken.
-func waitFor(done <-chan struct{}, limit time.Duration, told, broken <-chan struct{}) {
+// waitFor waits for done, up to limit, unless the server is stopped or the connection is
+// broken.
+func waitFor(done <-chan struct{}, limit time.Duration, stopped, broken <-chan struct{}) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-done:
-	case <-told:
+	case <-stopped:
 	case <-broken:
 	case <-t.C:
 	}

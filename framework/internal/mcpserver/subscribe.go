@@ -11,8 +11,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// subscription is one subscriptions/listen of the modern era: it stays open, and
-// ends with an answer when the server ends it.
+// subscription is one subscriptions/listen of the modern era: it stays open, and ends
+// with a response when the server ends it.
 type subscription struct {
 	id     json.RawMessage
 	key    string // the id, comparable
@@ -22,8 +22,8 @@ type subscription struct {
 	peer   peer
 }
 
-// listen opens a subscription. Its acknowledgement says what was granted: of
-// resources, those that exist.
+// listen opens a subscription. Its acknowledgement lists what was granted: of resources,
+// those that exist.
 func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
@@ -85,8 +85,8 @@ func (s *session) closeSubscriptions() {
 	}
 }
 
-// notifyListsChanged notifies the client that lists have changed: an older one once it is ready, a modern one
-// where it asked for it.
+// notifyListsChanged notifies the client that lists have changed: an older one once it is
+// ready, a modern one if it has subscribed to it.
 func (s *session) notifyListsChanged() {
 	s.mu.Lock()
 	ready := s.ready && !s.ended
@@ -116,8 +116,8 @@ func (s *session) notifyListsChanged() {
 	}
 }
 
-// notifyUpdated notifies the client that resources may have changed: all of them are made from the
-// catalog.
+// notifyUpdated notifies the client that resources may have changed: all of them are made
+// from the catalog.
 func (s *session) notifyUpdated(sub *subscription, uris []string) {
 	for _, uri := range uris {
 		s.notify(mcp.MethodNotificationResourceUpdated, sub, map[string]any{"uri": uri})
@@ -139,7 +139,7 @@ func (s *session) existingURIs(p peer, uris []string) []string {
 	return out
 }
 
-// watch is resources/subscribe of the older era, unwatch its end.
+// watch handles resources/subscribe of the older era, unwatch resources/unsubscribe.
 func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	uri, bad := uriOf(m)
 	if bad != nil {
@@ -168,7 +168,7 @@ func (s *session) unwatch(_ context.Context, m message, _ peer) (any, *rpcError)
 	return struct{}{}, nil
 }
 
-// notify sends a notification, on behalf of a subscription where there is one.
+// notify sends a notification, on behalf of a subscription if it is not nil.
 func (s *session) notify(method string, sub *subscription, params map[string]any) {
 	to := s.out
 	if sub != nil {

@@ -51,8 +51,8 @@ func rawRows(rows []listed) []json.RawMessage {
 	return out
 }
 
-// page cuts the page that a request asks for. A cursor names the last entry
-// before it, so that it stays good while the list changes.
+// page returns the page that a request asks for. A cursor names the last entry before it,
+// so that it stays valid while the list changes.
 func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
 	var params struct {
 		Cursor *string `json:"cursor"`
