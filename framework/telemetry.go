@@ -14,7 +14,7 @@ import (
 // flushTime bounds the wait for a collector that does not answer at the end.
 const flushTime = 3 * time.Second
 
-// telemetrySettings say who is told what the app does.
+// telemetrySettings say where traces and metrics are sent.
 func telemetrySettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "telemetry.otlpEndpoint", Default: "", Help: "where to send traces and metrics by OTLP over HTTP, such as http://localhost:4318; empty is what the OTEL_ variables of the environment say, and nowhere without them", Check: checkCollector},

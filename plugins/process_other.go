@@ -12,7 +12,7 @@ func confine(*exec.Cmd) {}
 
 func killTree(p *os.Process) error { return p.Kill() }
 
-// ended cannot tell here; Wait will.
+// ended does not know here; Wait does.
 func ended(int) bool { return false }
 
 // awaitEnd cannot wait here without reaping.

@@ -65,7 +65,7 @@ type Provider struct {
 	current map[string]*plugin // those that are offered, by name
 	pending map[string]*plugin // of new or changed files, until they run
 	alive   map[*plugin]bool   // all that have not ended
-	offered bool               // Start has returned: changes are to be told
+	offered bool               // Start has returned: changes are to be announced
 }
 
 var (

@@ -16,7 +16,7 @@ import (
 // Outcomes of a run that are no fault's code.
 const (
 	OK = "ok"
-	// CutOff is a run whose process died before it ended: nobody was told anything,
+	// CutOff is a run whose process died before it ended: its caller got no answer,
 	// and nothing of it is in the data unless Committed says so.
 	CutOff = "cut_off"
 )
@@ -44,7 +44,7 @@ type Record struct {
 	Tool      string // its name as tools have it
 	Set       string // default set of the calls
 	Keyed     bool   // it had an idempotency key
-	RepeatOf  string // the run whose reply it gave again, running nothing itself
+	RepeatOf  string // the run whose reply was returned again; nothing was executed
 
 	Code        string // of a script, redacted; "" for others
 	CodeDigest  string // "sha256:…" of the script as it came

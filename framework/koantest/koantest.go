@@ -116,7 +116,7 @@ type Input struct {
 	Include []string // of "changes", "calls"
 }
 
-// Result is what a script gave (CONTRACT section 2).
+// Result is the result of a script (CONTRACT section 2).
 type Result struct {
 	Success        bool              `json:"success"`
 	RunID          string            `json:"runId"`

@@ -153,7 +153,7 @@ func (v *vision) load(in detectIn) (file []byte, field string, err error) {
 	return nil, "", fault.Invalid(fault.Detail{Message: "neither path nor base64 is given"}).WithHint("Give exactly one of path and base64.")
 }
 
-// decodeBase64 accepts a data URL too, which is what browsers give.
+// decodeBase64 accepts a data URL too, which is what browsers produce.
 func decodeBase64(s string) ([]byte, error) {
 	if rest, ok := strings.CutPrefix(s, "data:"); ok {
 		_, s, _ = strings.Cut(rest, ",")

@@ -121,7 +121,7 @@ func parse(raw []byte) (*Tokens, error) {
 func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 	digest := sha256.Sum256([]byte(token))
 	found := -1
-	for i := range t.entries { // all of them, so that time tells nothing
+	for i := range t.entries { // all of them, so that the time it takes reveals nothing
 		if subtle.ConstantTimeCompare(digest[:], t.entries[i].digest[:]) == 1 {
 			found = i
 		}

@@ -162,7 +162,7 @@ func (c *command) deny(ctx context.Context, i Instance, v run.Verdict, start tim
 	return c.printLine(l)
 }
 
-// showPlan shows a person all of a plan on a terminal, and what fits a log elsewhere.
+// showPlan shows all of a plan on a terminal, and a summary elsewhere.
 func (c *command) showPlan(e *run.Engine, p *run.Plan) {
 	if !onTerminal(c.app.Stderr) {
 		fmt.Fprint(c.app.Stderr, e.PlanText(p))
@@ -172,8 +172,8 @@ func (c *command) showPlan(e *run.Engine, p *run.Plan) {
 	fmt.Fprintf(c.app.Stderr, "\nPlan %s %s.\n", p.ID, p.Summary())
 }
 
-// codeOf is what the input digest of a plan's line is over, as in the line of `run`:
-// the script, or the input of a tool.
+// codeOf returns the input of the plan's input digest, as in the line of `run`: the
+// script, or the input of a tool.
 func codeOf(p *run.Plan) string {
 	var in struct{ Code string }
 	if p.Request.Operation == executeID.String() && json.Unmarshal(p.Request.Input, &in) == nil {
@@ -185,7 +185,7 @@ func codeOf(p *run.Plan) string {
 // printApproved prints the line of a plan that was applied, or could not be.
 func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
 	out, _ = i.Engine().Redactor().JSON(out)
-	if plan.Request.Operation != executeID.String() && callErr == nil { // what a tool gives is the result
+	if plan.Request.Operation != executeID.String() && callErr == nil { // the result of a tool call
 		wrapped, err := json.Marshal(map[string]json.RawMessage{"result": out})
 		if err != nil {
 			return failed(err)
@@ -231,7 +231,7 @@ func (c *command) printLine(l *line) error {
 	return c.print(text)
 }
 
-// terminal is the person at the machine as a client that can be asked.
+// terminal is the ask.Client of the person at the machine.
 type terminal struct {
 	in   *bufio.Reader
 	out  io.Writer
@@ -243,7 +243,7 @@ var _ ask.Client = terminal{}
 // Can implements ask.Client.
 func (terminal) Can(q ask.Question) bool { return q.Method == ask.Elicitation }
 
-// Ask implements ask.Client. The only form that is asked here is yes or no.
+// Ask implements ask.Client. The only form here is yes or no.
 func (t terminal) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, len(questions))
 	for n, q := range questions {

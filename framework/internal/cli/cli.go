@@ -1,8 +1,7 @@
 // Package cli has the commands that every app has.
 //
-// What belongs here: reading the command line, printing results, exit codes.
-// What must never: what a command's work is; that is an operation or a document
-// of the catalog.
+// What belongs here: reading the command line, printing results, exit codes. What must
+// never: the work of a command, which is an operation or a document of the catalog.
 package cli
 
 import (
@@ -68,11 +67,11 @@ type App struct {
 	Boot        func(ctx context.Context, src config.Source) (Instance, error)
 	// Diagnose returns the checks of `doctor`, also of an app that does not start.
 	Diagnose func(ctx context.Context, src config.Source) ([]catalog.Check, error)
-	// Commands are the providers' own; Configure gives them the checked configuration
+	// Commands are the providers' own; Configure checks the configuration for them
 	// without starting the app.
 	Commands  []*catalog.Command
 	Configure func(src config.Source) (catalog.Host, error)
-	// Stdin, Stdout, Stderr and Env are the process's own where nil.
+	// Stdin, Stdout, Stderr and Env are the process's own if they are nil.
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
@@ -175,7 +174,7 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-// long says what holds for all commands.
+// long is the help text that holds for all commands.
 func (c *command) long() string {
 	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Name + " keys` lists them."
 	if c.app.Description == "" {
@@ -222,7 +221,7 @@ func (c *command) startOnce(ctx context.Context) (Instance, func(), error) {
 // warnings are the defaults of commands that print one thing and end.
 var warnings = map[string]string{"log.level": "warn"}
 
-// runOnce makes a command out of work that a started app does once.
+// runOnce returns the function of a command that starts the app, does its work and stops.
 func (c *command) runOnce(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		i, stop, err := c.startOnce(cmd.Context())
@@ -234,7 +233,7 @@ func (c *command) runOnce(work func(cmd *cobra.Command, i Instance) error) func(
 	}
 }
 
-// source is where the configuration comes from.
+// source returns the sources of the configuration.
 func (c *command) source(defaults map[string]string) config.Source {
 	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}
 	if src.File == "" {
@@ -243,7 +242,7 @@ func (c *command) source(defaults map[string]string) config.Source {
 	return src
 }
 
-// boot starts the app with the configuration that the command line gave.
+// boot starts the app with the configuration of the command line.
 func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
 	i, err := c.app.Boot(ctx, c.source(defaults))
 	if err != nil {
@@ -259,8 +258,8 @@ func (c *command) boot(ctx context.Context, defaults map[string]string) (Instanc
 	return i, stop, nil
 }
 
-// startFailure is the exit of an app that does not start: of wrong use where its
-// configuration is refused.
+// startFailure is the exit of an app that does not start: wrong use if its configuration
+// is invalid.
 func startFailure(err error) error {
 	var problems config.Problems
 	if errors.As(err, &problems) {

@@ -20,8 +20,7 @@ func onTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// painter colours text on a terminal and leaves it plain in a pipe, or where
-// NO_COLOR asks for it.
+// painter colours text on a terminal and leaves it plain in a pipe, or if NO_COLOR is set.
 func painter(w io.Writer) func(color, text string) string {
 	if !onTerminal(w) || os.Getenv("NO_COLOR") != "" {
 		return func(_, text string) string { return text }

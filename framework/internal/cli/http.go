@@ -30,9 +30,9 @@ const (
 	flushTime   = 2 * time.Second // for the last answers of a server that ends
 )
 
-// listen returns what serves over HTTP. What is wrong with it is known before the app
-// starts: an address that other machines reach is refused unless somebody says who
-// calls, or that nobody has to.
+// listen returns the function that serves over HTTP. It checks the configuration before
+// the app starts: an address that other machines reach is rejected unless callers
+// authenticate or insecure is set.
 func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -58,7 +58,7 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
 }
 
-// tlsPair reads the files of TLS; nil where there are none.
+// tlsPair reads the files of TLS; it returns nil if there are none.
 func tlsPair(v catalog.Values) (*tls.Certificate, error) {
 	cert, key := v.String("server.tlsCert"), v.String("server.tlsKey")
 	if cert == "" && key == "" {
@@ -120,7 +120,8 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 		err = nil
 		d.ending.Store(true)
 	}
-	// Calls get their time by themselves; what was cut off then still has to be told.
+	// Shutdown of the surface gives calls their time; clients then still have to be told
+	// which were interrupted.
 	d.mcp.Shutdown(context.Background())
 	rest, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
@@ -154,8 +155,8 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 	}
 }
 
-// endpoint is what stands at the address: MCP, who may come in, and what supervisors
-// and clients without a token ask.
+// endpoint serves everything at the address: MCP, authentication, and the paths for
+// supervisors and for clients without a token.
 type endpoint struct {
 	mcp     *mcpserver.HTTP
 	callers *access.Callers // nil where nobody is asked
@@ -179,8 +180,7 @@ func (d *endpoint) open(i Instance, config access.Config, url, name string) (err
 	return err
 }
 
-// reload takes other tokens, and tells open clients that what they see may be another
-// now.
+// reload reads the tokens again, and notifies open clients that lists may have changed.
 func (d *endpoint) reload(next catalog.Values) (apply func(), err error) {
 	take, err := d.callers.Reload(next)
 	if take == nil {

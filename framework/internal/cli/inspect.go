@@ -126,7 +126,7 @@ func (c *command) doctor() *cobra.Command {
 	}
 }
 
-// printChecks prints what `doctor` found, and fails where one of the checks did.
+// printChecks prints the checks of `doctor`, and fails if one of them did.
 func (c *command) printChecks(checks []catalog.Check) error {
 	paint := painter(c.app.Stdout)
 	w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
@@ -188,8 +188,8 @@ func explain(err error) error {
 	return errors.New(f.Error() + "\n  hint: " + f.Hint)
 }
 
-// withCauseAndHint puts a fault's cause and hint behind an error that has one in its chain.
-// Callers never see a cause; whoever starts the app has nowhere else to read it.
+// withCauseAndHint appends the cause and hint of a fault in an error's chain. Callers
+// never see causes, but the person who starts the app has to.
 func withCauseAndHint(err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -205,8 +205,8 @@ func withCauseAndHint(err error) error {
 	return fmt.Errorf("%w%s", err, more)
 }
 
-// endsWithCause reports whether a message has the end of its cause in it already: what comes
-// before is the way that the cause took.
+// endsWithCause reports whether a message already ends as its cause does, which then has
+// only more context before it.
 func endsWithCause(message, cause string) bool {
 	cause = strings.TrimSpace(cause)
 	last := strings.TrimSpace(cause[strings.LastIndexByte(cause, '\n')+1:])

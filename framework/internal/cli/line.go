@@ -32,8 +32,8 @@ type line struct {
 	Result        lineResult `json:"result"`
 }
 
-// lineResult has data and answer on success, null where the script gave none, and
-// error on failure.
+// lineResult has data and answer on success, null if the script returned none, and error
+// on failure.
 type lineResult struct {
 	OK      bool            `json:"ok"`
 	Data    json.RawMessage `json:"data,omitempty"`
@@ -87,7 +87,7 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 	return l, l.succeed(out)
 }
 
-// succeed fills in what a run gave.
+// succeed fills in the result of a run.
 func (l *line) succeed(out json.RawMessage) (err error) {
 	var b body
 	if out != nil {
@@ -108,8 +108,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// fail fills in why a run failed. What explains the fault is shortened where the line
-// has no room for it.
+// fail fills in why a run failed. The fault's details, path, hint and message are
+// shortened if the line has no room for them.
 func (l *line) fail(f *fault.Fault) (err error) {
 	entry, _ := fault.Lookup(f.Code)
 	e := &lineError{
@@ -168,7 +168,7 @@ func (l *line) setPlan(p *run.Plan, shown bool) {
 	}
 }
 
-// text is the line as it is printed, without the line's end.
+// text is the line as it is printed, without the newline.
 func (l *line) text() ([]byte, error) { return compactJSON(l) }
 
 // fitsLine refuses, before the commit, a run whose line would be too long.
@@ -220,7 +220,8 @@ func (l *line) fits() error {
 	return nil
 }
 
-// approvalOf is what a fault says of the run's approval, and the plan that it names.
+// approvalOf returns the approval state of a run that ended with a fault, and the plan
+// that the fault names.
 func approvalOf(f *fault.Fault) (state, plan string) {
 	var details struct {
 		PlanID string `json:"planId"`
@@ -237,7 +238,7 @@ func approvalOf(f *fault.Fault) (state, plan string) {
 	return notRequired, details.PlanID
 }
 
-// compactJSON writes a value without blanks, and without the escapes that only HTML
+// compactJSON returns a value without spaces, and without the escapes that only HTML
 // needs.
 func compactJSON(v any) ([]byte, error) {
 	var b strings.Builder

@@ -7,12 +7,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// metricsScope is what a caller needs to read /metrics where callers are known.
+// metricsScope is the scope for /metrics if callers authenticate.
 const metricsScope = "koan:metrics"
 
-// metrics guards what is counted: names of tools and how often who fails are nobody
-// else's business. Where callers are known, it takes a scope; else only this machine
-// reads it, and no page of a browser.
+// metrics guards the metrics, which have names of tools and how often calls fail. If
+// callers authenticate it requires a scope; otherwise it serves only this machine, and no
+// pages of a browser.
 func (d *endpoint) metrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.callers == nil {

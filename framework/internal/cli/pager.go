@@ -11,8 +11,8 @@ import (
 // screen.
 const pageLines = 22
 
-// page shows a text to a person: through $PAGER (else less, else more) where it is
-// longer than a screen and out is a terminal, else as it is.
+// page shows a text to a person: through $PAGER (else less, else more) if it is longer
+// than a screen and out is a terminal, else directly.
 func page(out io.Writer, text string) {
 	var pager *exec.Cmd
 	if onTerminal(out) && strings.Count(text, "\n") > pageLines {
@@ -28,7 +28,7 @@ func page(out io.Writer, text string) {
 	}
 }
 
-// pagerCommand returns the person's pager, nil where there is none.
+// pagerCommand returns the user's pager, nil if there is none.
 func pagerCommand() *exec.Cmd {
 	for _, name := range []string{os.Getenv("PAGER"), "less", "more"} {
 		words := strings.Fields(name)

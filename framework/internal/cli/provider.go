@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// providerCommand makes a command out of a provider's.
+// providerCommand makes a cobra command from a provider's command.
 func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: strings.Join(append([]string{p.Name}, p.Args...), " "), Short: p.Short, Long: p.Long}
 	if p.Example != "" {
@@ -66,8 +66,8 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 	return cmd
 }
 
-// group makes a command that only has others: called alone, or with one that it
-// does not have, it is wrongly used.
+// group makes a command that only has subcommands: it is wrong use to call it without one
+// or with an unknown one.
 func (c *command) group(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -18,7 +18,8 @@ const (
 	readyEvery = time.Second     // how often that is asked, however often we are
 )
 
-// ready answers whether calls can be served now, and else what is missing, a line each.
+// ready responds whether calls can be served now, and if not, what is missing, one line
+// each.
 func (d *endpoint) ready(w http.ResponseWriter, r *http.Request) {
 	if d.ending.Load() {
 		http.Error(w, "shutting down", http.StatusServiceUnavailable)
@@ -40,8 +41,7 @@ func (d *endpoint) ready(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "ready\n")
 }
 
-// readiness is whether the app can serve, asked for at most so often: whoever wants to
-// know asks a database too.
+// readiness caches whether the app can serve, since each check queries a database.
 type readiness struct {
 	ask func(context.Context) error
 	log *slog.Logger
@@ -51,8 +51,8 @@ type readiness struct {
 	last  []error
 }
 
-// now returns what keeps the app from serving. The log has each change of it, with what
-// the answer does not say.
+// now returns why the app cannot serve. Each change is logged, with the causes, which the
+// response does not have.
 func (r *readiness) now() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *readiness) now() []error {
 	return missing
 }
 
-// messages are what is said of errors, a line each.
+// messages are the public messages of errors, one line each.
 func messages(errs []error) string {
 	lines := make([]string, len(errs))
 	for i, err := range errs {
@@ -85,7 +85,7 @@ func messages(errs []error) string {
 	return strings.Join(lines, "\n")
 }
 
-// splitErrors takes joined errors apart.
+// splitErrors returns the errors of a joined error.
 func splitErrors(err error) []error {
 	if err == nil {
 		return nil

@@ -13,19 +13,19 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
-// pollInterval is how often the files of the configuration are looked at. Looking is
-// one stat per file, and holds for every file system and for links that are
-// replaced, as Kubernetes does it.
+// pollInterval is how often the files of the configuration are checked. A check is one
+// stat per file, and works for every file system and for replaced links, as Kubernetes
+// has them.
 const pollInterval = time.Second
 
-// watchConfig has the app read its configuration again when SIGHUP asks for it, or when
-// one of its files has changed. What is wrong with it goes to the log, one line per
-// problem, and the old one stays in effect. The returned function ends it.
+// watchConfig makes the app read its configuration again on SIGHUP or when one of its
+// files has changed. Problems are logged, one per line, and the old configuration stays
+// in effect. The returned function ends it.
 func (c *command) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	last := c.files(i.Values()) // before anybody is told that the app serves, and may change them
+	last := c.files(i.Values()) // before the app is known to serve, since files may be changed from then on
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -66,8 +66,7 @@ func (c *command) reload(ctx context.Context, i Instance) {
 	}
 }
 
-// files are the files that the configuration is made of, as they are now; nil for
-// one that is not there.
+// files returns the state of the configuration's files, nil for one that does not exist.
 func (c *command) files(v catalog.Values) []os.FileInfo {
 	var out []os.FileInfo
 	for _, name := range []string{c.source(nil).File, v.String("server.tokensFile"), v.String("server.tlsCert"), v.String("server.tlsKey")} {

@@ -60,7 +60,7 @@ func (c *command) printJSON(v any) error {
 	return c.print(raw)
 }
 
-// formatReplay is what a replay found, for people.
+// formatReplay is the result of a replay as text.
 func formatReplay(r *run.Replayed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "run %s (%s, %s): ", r.Run, r.Recorded.At.UTC().Format(time.RFC3339), r.Recorded.Outcome)

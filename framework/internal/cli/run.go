@@ -89,7 +89,7 @@ func (c *command) run() *cobra.Command {
 	return cmd
 }
 
-// input is what the flags say of the input.
+// input returns the members of the input that the flags set.
 func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 	input := map[string]any{}
 	for _, t := range runTexts {
@@ -188,7 +188,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	return nil
 }
 
-// planByID is the plan that is named in place of a script, nil for none.
+// planByID returns the plan that is named instead of a script, nil if there is none.
 func planByID(ctx context.Context, i Instance, id string) *run.Plan {
 	if id == "" {
 		return nil
@@ -200,7 +200,7 @@ func planByID(ctx context.Context, i Instance, id string) *run.Plan {
 	return p
 }
 
-// included is what the result includes: a plan says it itself.
+// included is what the result includes: a plan has it in its own request.
 func (f runFlags) included(plan *run.Plan) []string {
 	if plan == nil {
 		return f.include
@@ -211,7 +211,7 @@ func (f runFlags) included(plan *run.Plan) []string {
 }
 
 // notStarted prints the line of a run that could not be opened because the app did not
-// start, beside what standard error says. Wrong use has no line.
+// start, in addition to the error on standard error. Wrong use has no line.
 func (c *command) notStarted(code string, err error, took time.Duration) error {
 	var status *exit
 	var f *fault.Fault

@@ -1,8 +1,8 @@
 // Package config reads an app's configuration: defaults, then a file, then the
 // environment, then flags, checked as a whole.
 //
-// What belongs here: merging, checking, and naming every problem with its place.
-// What must never: the meaning of any key; whoever reads a key declares it.
+// What belongs here: merging, checking, and reporting every problem with its place. What
+// must never: the meaning of any key, which belongs to the provider that declares it.
 package config
 
 import (
@@ -25,9 +25,9 @@ import (
 type Source struct {
 	File  string            // path of the file; "" means no file
 	Must  bool              // the file must exist
-	Env   []string          // "KEY=value", as os.Environ gives it
-	Flags map[string]string // by key, as Flags gives them
-	// Defaults replace declared defaults, for a program with other habits.
+	Env   []string          // "KEY=value", as os.Environ returns it
+	Flags map[string]string // by key, as Flags returns them
+	// Defaults replace declared defaults, for commands that need others.
 	Defaults map[string]string
 }
 
@@ -39,7 +39,7 @@ type Config struct {
 	now atomic.Pointer[state] // what is read: that of Load, until Take
 }
 
-// state is what a configuration says. It does not change once it is read.
+// state is the content of a configuration. It is immutable once it is read.
 type state struct {
 	values map[string]any
 	origin map[string]string // key -> where its value came from
@@ -48,7 +48,7 @@ type state struct {
 
 var _ catalog.Values = (*Config)(nil)
 
-// Problems is everything that is wrong with a configuration.
+// Problems are all problems of a configuration.
 type Problems []string
 
 // Error returns one line for each problem.

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// With returns c as it becomes when a configuration of the same app that was read
-// later takes its place: its live keys are those of next. live names those that
-// differ, and later the other ones, which wait for the next start.
+// With returns c with the live keys of next, a configuration of the same app that was
+// read later. live names the keys that differ and take effect, later those that differ
+// and wait for the next start.
 func (c *Config) With(next *Config) (merged *Config, live, later []string) {
 	old, fresh := c.now.Load(), next.now.Load()
 	to := state{values: maps.Clone(old.values), origin: maps.Clone(old.origin), free: maps.Clone(old.free)}
@@ -60,5 +60,5 @@ func joined(a, b map[string]string) map[string]string {
 	return out
 }
 
-// Take makes readers of c see what merged says.
+// Take makes readers of c see the values of merged.
 func (c *Config) Take(merged *Config) { c.now.Store(merged.now.Load()) }

@@ -96,7 +96,7 @@ func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
 	return problems
 }
 
-// environment takes KOAN_A_B for the key a.b; letters' case does not count.
+// environment takes KOAN_A_B for the key a.b, ignoring case.
 func (c *Config) environment(env []string) Problems {
 	byEnv := map[string]string{}
 	sections := map[string]string{}
@@ -131,8 +131,8 @@ func (c *Config) environment(env []string) Problems {
 	return problems
 }
 
-// misspelt refuses a first part of a key that is almost one of this app's. What is
-// far from all of them is another program's.
+// misspelt rejects a key whose first part is almost a section of this app. Any other one
+// belongs to another program.
 func (c *Config) misspelt(place, key string) Problems {
 	const least = 5 // letters; shorter words are near to many
 	section, _, _ := strings.Cut(key, ".")
@@ -168,9 +168,9 @@ func (c *Config) near(key string) string {
 	return ""
 }
 
-// Flags splits `--key value` and `--key=value` for configuration keys off a
-// command line. What it does not know stays for the command. A key of a known
-// section that does not exist is taken too, so that Load can name it.
+// Flags removes `--key value` and `--key=value` with configuration keys from a command
+// line, and returns the rest, which is for the command. It also takes keys of known
+// sections that do not exist, so that Load can report them.
 func Flags(settings []catalog.Setting, args []string) (rest []string, flags map[string]string, err error) {
 	c := &Config{settings: map[string]catalog.Setting{}}
 	for _, s := range settings {

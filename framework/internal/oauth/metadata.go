@@ -82,12 +82,12 @@ func (v *Verifier) Challenge(c bearer.Challenge) bearer.Challenge {
 	return c
 }
 
-// StepUp is the challenge for a caller that lacks scopes. ok is false where a
-// stranger is not told of one of them.
+// StepUp is the challenge for a caller that lacks scopes. ok is false if one of them is
+// not published.
 func (v *Verifier) StepUp(scopes []string) (c bearer.Challenge, ok bool) {
-	told := v.opts.Scopes()
+	published := v.opts.Scopes()
 	for _, s := range scopes {
-		if !slices.Contains(told, s) {
+		if !slices.Contains(published, s) {
 			return bearer.Challenge{}, false
 		}
 	}

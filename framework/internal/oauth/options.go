@@ -37,11 +37,11 @@ type Options struct {
 	// "application/"; nil takes at+jwt (RFC 9068) and JWT, which many issuers write.
 	Types []string
 	// SetsClaim names the claim with the sets that a caller may name: a list, or one
-	// text with blanks between the names. Sets are for tokens without it.
+	// string with spaces between the names. Sets are for tokens without it.
 	SetsClaim string
 	Sets      []string
-	// Scopes are the scopes that strangers are told of, in the metadata and in
-	// challenges; nil tells none.
+	// Scopes are the scopes that are published in the metadata and in challenges; nil
+	// publishes none.
 	Scopes func() []string
 	// Name is the server's, for people.
 	Name string

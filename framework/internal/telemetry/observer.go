@@ -211,8 +211,8 @@ func outcomeOf(err error) string {
 	return string(fault.CodeOf(err))
 }
 
-// ended ends a span. A fault's message may have something of the data in it, so its
-// code is all that is told.
+// ended ends a span. Of a fault only the code is reported, since its message may contain
+// data.
 func ended(span trace.Span, outcome string, err error) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("koan.outcome", outcome))

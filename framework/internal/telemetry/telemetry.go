@@ -56,8 +56,9 @@ func (o Options) wanted() (traces, metrics bool) {
 	return out("TRACES"), out("METRICS")
 }
 
-// New starts what is wanted; nil where nothing is. Exporters connect when they have
-// something to tell: one that cannot reach its peer drops it and never stops a run.
+// New starts what is wanted; it returns nil if nothing is. Exporters connect when they
+// have something to send: one that cannot reach its collector drops it and never stops a
+// run.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	traces, metrics := o.wanted()
 	if !traces && !metrics && !o.Scrape {

@@ -49,7 +49,7 @@ type Detection struct {
 }
 
 // Detect finds the codes of a picture, from top to bottom, then left to right.
-// The same picture gives the same result. The error is the context's.
+// It is deterministic. The error is the context's.
 func Detect(ctx context.Context, picture *Gray) ([]Detection, error) {
 	levels := pyramid(picture)
 	reads, err := scan(ctx, levels)

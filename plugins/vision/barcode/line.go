@@ -117,7 +117,7 @@ func newLineDecoder() *lineDecoder {
 
 const (
 	// quiet is the light space that a code needs on both sides, in modules. The
-	// standards ask for 7 to 11; pictures of real packages give less.
+	// standards ask for 7 to 11; pictures of real packages have less.
 	quiet = 4.0
 	// perModule is how finely a window is drawn for the decoder.
 	perModule = 8

@@ -62,7 +62,7 @@ func connect(ctx context.Context, app, data, photos string) (*session, error) {
 // close ends the server: it leaves when its standard input does.
 func (s *session) close() { _ = s.mcp.Close() }
 
-// report is what one execution gave (CONTRACT section 2), and how long the round
+// report is the result of one execution (CONTRACT section 2), and how long the round
 // trip took.
 type report struct {
 	Success bool            `json:"success"`

@@ -89,8 +89,8 @@ func label(c change) string {
 	return c.ID
 }
 
-// told are the fields worth a word about a new entity, in this order.
-var told = map[string][]string{
+// shownFields are the fields that are shown of a new entity, in this order.
+var shownFields = map[string][]string{
 	"PantryPhoto":  {"status"},
 	"Detection":    {"kind", "status"},
 	"PantryItem":   {"quantity", "unit", "location"},
@@ -105,7 +105,7 @@ func difference(c change) string {
 	var parts []string
 	switch {
 	case c.Before == nil:
-		for _, field := range told[c.Entity] {
+		for _, field := range shownFields[c.Entity] {
 			if v, ok := c.After[field]; ok && v != nil && v != "" {
 				parts = append(parts, strings.ReplaceAll(value(v), "_", " "))
 			}

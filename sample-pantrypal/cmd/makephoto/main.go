@@ -5,7 +5,7 @@
 //	go run ./sample-pantrypal/cmd/makephoto -out haul.png -codes 2000000000039,...
 //
 // A code of 13 digits is drawn as EAN-13, one of 12 as UPC-A, one of 8 as EAN-8.
-// The same arguments give the same file, byte for byte. -keep writes only the
+// The same arguments make the same file, byte for byte. -keep writes only the
 // first bytes of it, which is a broken file.
 package main
 
