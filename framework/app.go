@@ -21,25 +21,25 @@ import (
 	"github.com/koan-go/koan/plugins/upstream"
 )
 
-// What an app developer names beside App.
+// Types that app developers use beside App.
 type (
 	// Entities are an app's entities, as ent.Entities() of its generated code returns
 	// them.
 	Entities = shim.App
-	// Principal is who calls: subject, scopes and the sets that may be named.
+	// Principal is the caller: subject, scopes and the sets that it may name.
 	Principal = auth.Principal
 	// Provider puts operations into an app's catalog.
 	Provider = catalog.Provider
 )
 
-// What a program names that embeds an app.
+// Types that programs use which embed an app.
 type (
 	// Source is where configuration comes from: a file, the environment, flags.
 	Source = config.Source
 	// HTTPOptions are those of Instance.HTTPHandler, and HTTP is what it returns.
 	HTTPOptions = mcpserver.HTTPOptions
 	HTTP        = mcpserver.HTTP
-	// Callers prove who calls over HTTP: see Instance.Callers.
+	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )
 
@@ -52,18 +52,18 @@ type App struct {
 	Version string
 	// Description is one sentence for people and models: what the app is for.
 	Description string
-	// Exposure is the app's default mode, where the configuration leaves it open.
+	// Exposure is the app's default mode, unless the configuration sets one.
 	Exposure exposure.Mode
 	// Defaults replace the defaults of configuration keys, written as in the
 	// environment: {"approval.mode": "destructive"}. A key that does not exist or a value
 	// that it does not take panics when the app starts.
 	Defaults map[string]string
 
-	// Entities is what generated code declares, ent.Entities(). nil: the app has none.
+	// Entities is ent.Entities() of the generated code, nil if the app has no entities.
 	Entities *Entities
-	// Viewer puts into the context what the app's ent hooks, policies and
-	// interceptors, or the database's row level security (sql.WithVar), want to know
-	// of the caller. It is called for every call of every entity.
+	// Viewer returns a context with what the app's ent hooks, policies and interceptors,
+	// or the database's row level security (sql.WithVar), need to know about the caller.
+	// It is called for every call of every entity.
 	Viewer func(ctx context.Context, p Principal) context.Context
 	// Open returns the driver of a set, for apps that have their own database, pool or
 	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
@@ -72,12 +72,12 @@ type App struct {
 	// the system's own (koan_...) are made, and there is no setting `database`. A set
 	// that the app does not have ends in fault.UnknownSet.
 	Open func(ctx context.Context, set string) (dialect.Driver, error)
-	// Migrations are the migration files where the app carries them in it:
+	// Migrations are the migration files if the app embeds them:
 	//
 	//	//go:embed migrations
 	//	var migrations embed.FS
 	//
-	// They count where migrations.dir is not set. nil reads that folder.
+	// They are used if migrations.dir is not set. If it is nil, that folder is read.
 	Migrations fs.FS
 
 	// Providers are the app's own. One with the name of a part that every app has

@@ -18,7 +18,7 @@ const (
 	keyApprovalRules = "approval.rules"
 )
 
-// approvalSettings say what a person has to agree to before it is kept.
+// approvalSettings say which effects a person must approve before they are committed.
 func approvalSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyApprovalMode, Live: true, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person must approve"},
@@ -36,7 +36,7 @@ func approvalSettings() []catalog.Setting {
 	}
 }
 
-// approvals are these settings as the engine takes them.
+// approvals returns these settings in the engine's form.
 func approvals(c *config.Config) run.Approvals {
 	rules, _ := approval.ParseRules(c.Records(keyApprovalRules)) // checked with the configuration
 	return run.Approvals{
@@ -45,8 +45,8 @@ func approvals(c *config.Config) run.Approvals {
 	}
 }
 
-// checkApprovals refuses a policy that nothing could come of: plans have to be kept,
-// and what rules name has to be there.
+// checkApprovals rejects a policy that cannot work: plans must be kept, and what rules
+// name must exist.
 func (i *Instance) checkApprovals(c *config.Config) error {
 	rules, err := approval.ParseRules(c.Records(keyApprovalRules))
 	if err != nil {
@@ -68,9 +68,9 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	return nil
 }
 
-// ruleProblem returns why a rule is about nothing that the app has, "" for a good one. A misspelt one
-// would guard nothing, and nobody would notice. What plugins and servers offer may come
-// later: that is only logged.
+// ruleProblem returns why a rule matches nothing of the app, "" for a good one. A misspelt
+// rule would guard nothing, and nobody would notice. Operations of plugins and servers may
+// be added later: those are only logged.
 func (i *Instance) ruleProblem(r approval.Rule) string {
 	snapshot := i.Snapshot()
 	if r.Entity != "" && snapshot.Resource(r.Entity) == nil {

@@ -11,9 +11,9 @@ import (
 // stopTime bounds how long stopping may take once the checks are done.
 const stopTime = 10 * time.Second
 
-// diagnose returns what `doctor` prints: the checks of an app's providers, of those that
-// do not start as well. Nothing is left running. The error is about the configuration, or
-// about a catalog that cannot be made although all providers have started.
+// diagnose returns the checks that `doctor` prints: those of all providers, also of
+// providers that do not start. Nothing is left running. The error is about the
+// configuration, or about an invalid catalog although all providers have started.
 func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, err error) {
 	i, err := configured(app, o)
 	if err != nil {
@@ -42,7 +42,8 @@ func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, 
 	return checks, nil
 }
 
-// checks are those of one provider; failure is why it did not start, nil where it did.
+// checks returns the checks of one provider; failure is why it did not start, nil if it
+// did.
 func (i *Instance) checks(ctx context.Context, p Provider, failure error) []catalog.Check {
 	if failure == nil {
 		if c, ok := p.(catalog.Checker); ok {

@@ -1,9 +1,9 @@
 // Package framework is what an app developer imports: App, Main and New.
 //
-// What belongs here: putting entities, plugins, code mode, configuration, engine and
-// surfaces together, and the boot report. What must never: what any of them does. This
-// package and koantest alone know the wings (entities, plugins, codemode); what lies
-// below imports nothing else of the repository.
+// What belongs here: assembling entities, plugins, code mode, configuration, engine and
+// surfaces, and the boot report. What must never: what any of them does. Only this package
+// and koantest import the wings (entities, plugins, codemode); the packages below it
+// import nothing else of the repository.
 package framework
 
 import (
@@ -46,7 +46,7 @@ type Instance struct {
 	log    *slog.Logger
 	level  slog.LevelVar // of log, where the app made it
 	engine *run.Engine
-	// telemetry is nil where nobody wants to know anything.
+	// telemetry is nil if nothing is exported.
 	telemetry *telemetry.Telemetry
 	testing   bool
 	redactor  *journal.Redactor
@@ -135,7 +135,7 @@ func (i *Instance) newEngine() *run.Engine {
 	})
 }
 
-// configured is an app that has read its configuration, and does nothing yet.
+// configured returns an instance that has read its configuration and is not started.
 func configured(app App, o Options) (*Instance, error) {
 	if app.Name == "" {
 		panic("framework: App.Name is empty")
@@ -170,7 +170,7 @@ func (i *Instance) start(ctx context.Context) error {
 	return i.complete(ctx)
 }
 
-// startProvider starts one provider, and registers with the engine what it keeps.
+// startProvider starts one provider, and registers its stores with the engine.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 	if err := p.Start(ctx, host{i, p.Name()}); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 	return nil
 }
 
-// complete makes the first catalog of the providers that have started, and checks what
-// the configuration says of it.
+// complete makes the first catalog of the started providers, and checks the parts of the
+// configuration that are about it.
 func (i *Instance) complete(ctx context.Context) error {
 	if err := i.offer(); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (i *Instance) complete(ctx context.Context) error {
 	return nil
 }
 
-// offer makes a new snapshot out of what the providers offer now.
+// offer makes a new snapshot of the providers' current offers.
 func (i *Instance) offer() error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
@@ -247,7 +247,7 @@ func (i *Instance) offer() error {
 	return nil
 }
 
-// sensitive names the fields that nobody may read.
+// sensitive returns the names of fields that nobody may read.
 func sensitive(s *catalog.Snapshot) []string {
 	var out []string
 	for _, r := range s.Resources() {
@@ -260,15 +260,15 @@ func sensitive(s *catalog.Snapshot) []string {
 	return out
 }
 
-// checkPatterns rejects what is not a valid pattern.
+// checkPatterns rejects invalid patterns.
 func checkPatterns(v any) error {
 	patterns, _ := v.([]string)
 	_, err := journal.NewRedactor(patterns)
 	return err
 }
 
-// checkExposure refuses a mode that would offer nothing, and warns of entities
-// that nobody can reach.
+// checkExposure rejects a mode that would offer nothing, and warns of entities that
+// nobody can reach.
 func (i *Instance) checkExposure() error {
 	mode := i.Mode()
 	if err := i.checkServable(mode); err != nil {
@@ -286,7 +286,7 @@ func (i *Instance) warnUnreachable(mode exposure.Mode) {
 	}
 }
 
-// checkServable refuses a mode that would offer nothing.
+// checkServable rejects a mode that would offer nothing.
 func (i *Instance) checkServable(mode exposure.Mode) error {
 	if mode != exposure.Code || len(faces(i.Snapshot())) > 0 {
 		return nil
@@ -295,8 +295,8 @@ func (i *Instance) checkServable(mode exposure.Mode) error {
 		WithHint("Set codeMode.enabled to true, or choose another exposure.")
 }
 
-// App is what the instance was made from. An instance that is made from it has parts of
-// its own.
+// App is the app that the instance was made from. Another instance made from it has parts
+// of its own.
 func (i *Instance) App() App {
 	a := i.app
 	a.parts = nil
@@ -309,7 +309,7 @@ func (i *Instance) Values() catalog.Values { return i.values }
 // Engine is the path of every call.
 func (i *Instance) Engine() *run.Engine { return i.engine }
 
-// Log is where the app writes.
+// Log is the app's logger.
 func (i *Instance) Log() *slog.Logger { return i.log }
 
 // Snapshot is the current catalog.
@@ -328,20 +328,20 @@ func (i *Instance) Negotiated() bool { return negotiated(i.values) }
 
 func negotiated(v catalog.Values) bool { return exposure.Mode(v.String("exposure")) == exposure.Auto }
 
-// View sees the current catalog as a principal whose client declares c.
+// View returns the current catalog as a principal sees it whose client declares c.
 func (i *Instance) View(p auth.Principal, c exposure.Client) *catalog.View {
 	return i.Snapshot().View(p, exposure.ForClient(i.Mode(), c), i.Negotiated())
 }
 
-// OnChange has fn called after each change of the catalog.
+// OnChange makes fn be called after each change of the catalog.
 func (i *Instance) OnChange(fn func()) {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	i.watchers = append(i.watchers, fn)
 }
 
-// Invoke makes one call from inside the program, with a principal's rights. It
-// sees everything that the principal may do, whatever clients are shown.
+// Invoke makes one call from inside the program, with a principal's rights. The principal
+// can call everything that its rights allow, whatever clients are shown.
 func (i *Instance) Invoke(ctx context.Context, p auth.Principal, id catalog.ID, input []byte) ([]byte, *run.Outcome, error) {
 	view := i.Snapshot().View(p, exposure.Full, i.Negotiated())
 	return i.engine.Invoke(ctx, run.Request{View: view, Principal: p, ID: id, Input: input, Surface: "app"})
@@ -359,8 +359,7 @@ func (i *Instance) Report() []string {
 	return out
 }
 
-// Ready returns everything that keeps calls from being served now, joined; nil where
-// nothing does.
+// Ready returns why calls cannot be served now, as joined errors; nil if they can.
 func (i *Instance) Ready(ctx context.Context) error {
 	var problems []error
 	for _, p := range i.started {

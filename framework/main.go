@@ -9,9 +9,9 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
-// Main runs an app's command line and never returns: serve, run, validate, sdk,
-// tools, doctor, and what the providers add. It exits with 0 on success, 1 on a failed run, 2 on wrong use
-// (CONTRACT section 1).
+// Main runs an app's command line and never returns: serve, run, validate, sdk, tools,
+// doctor, and the commands of providers. It exits with 0 on success, 1 on a failed run, 2
+// on wrong use (CONTRACT section 1).
 func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 
 // Run is Main for a program that exits by itself: it returns the status.
@@ -45,7 +45,8 @@ func (a App) commands() []*catalog.Command {
 	return out
 }
 
-// configure returns the host of commands that do not start the app: it has the configuration.
+// configure returns the host of commands that do not start the app. It has the
+// configuration only.
 func (a App) configure(src config.Source) (catalog.Host, error) {
 	i, err := configured(a, Options{Config: src})
 	if err != nil {

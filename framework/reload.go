@@ -13,17 +13,17 @@ import (
 // Reload takes part in a change of the configuration: see catalog.Reloadable.
 type Reload = func(next catalog.Values) (apply func(), err error)
 
-// OnReload has fn take part in each Reload.
+// OnReload makes fn take part in each Reload.
 func (i *Instance) OnReload(fn Reload) {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	i.reloads = append(i.reloads, fn)
 }
 
-// Reload reads the configuration again, from where New had it, and applies what can
-// change while the app runs; keys that cannot are named in the log, one line each.
-// On an error, which names every problem, nothing has changed. Calls that run keep
-// what they began with.
+// Reload reads the configuration again, from the same sources as New, and applies the
+// keys that can change while the app runs; others that differ are logged, one line each.
+// On an error, which lists every problem, nothing has changed. Running calls keep the
+// settings that they began with.
 func (i *Instance) Reload(context.Context) error {
 	next, err := config.Load(i.app.Settings(), i.source)
 	if err != nil {
@@ -56,7 +56,8 @@ func (i *Instance) Reload(context.Context) error {
 	return nil
 }
 
-// prepare asks everybody whether a configuration can hold.
+// prepare checks a configuration with all who take part in a reload, and returns the
+// functions that apply it.
 func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 	i.changing.Lock()
 	asked := append([]Reload{}, i.reloads...)

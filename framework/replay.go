@@ -10,9 +10,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// replaySettings say what is kept of runs. All scripts are by default, since nobody
-// knows before a run whether somebody will ask about it: a usual one takes 1 to 3 KB,
-// and the whole never more than replay.maxMb.
+// replaySettings say which runs are kept for a replay. By default all scripts are, since
+// nobody knows before a run whether it will have to be examined: a usual one takes 1 to
+// 3 KB, and all of them never more than replay.maxMb.
 func replaySettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "replay.keep", Default: string(run.KeepScripts), OneOf: []string{string(run.KeepNone), string(run.KeepFailed), string(run.KeepScripts), string(run.KeepAll)}, Help: "which runs are kept so that they can be replayed, with all that they read: none, failed, scripts (and what failed), all (single calls of tools too)"},
@@ -29,9 +29,8 @@ func tapeOptions(v catalog.Values) run.TapeOptions {
 	}
 }
 
-// Replay executes a kept run again and says whether it goes the same way: on what is
-// kept of it alone, or, with data, with today's data as its entities. Nothing is
-// changed by it.
+// Replay executes a kept run again and reports whether it does the same: from its
+// recording alone, or, with data, on today's data. It changes nothing.
 func (i *Instance) Replay(ctx context.Context, id string, data bool) (*run.Replayed, error) {
 	req := run.ReplayRequest{Run: id, Data: data, View: func(p auth.Principal, mode string) *catalog.View {
 		return i.Snapshot().View(p, exposure.Mode(mode), i.Negotiated())

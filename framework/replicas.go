@@ -8,7 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/seal"
 )
 
-// askSettings are the keys about asking clients, which several replicas do together.
+// askSettings are the keys about asking clients, which several replicas share.
 func askSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "server.askTimeoutMs", Default: 600000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long a client may take to answer what a call asks it"},
@@ -26,7 +26,7 @@ func checkSecrets(value any) error {
 	return nil
 }
 
-// sealer makes what closes the state that clients keep.
+// sealer makes the sealer of the state that clients keep.
 func sealer(v catalog.Values) (*seal.Sealer, error) {
 	if list := v.Strings("server.secret"); len(list) > 0 {
 		return seal.New(list...)

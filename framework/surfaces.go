@@ -54,7 +54,7 @@ func (i *Instance) Connect(ctx context.Context, p auth.Principal) (io.ReadWriteC
 	return s.Connect(ctx, p), nil
 }
 
-// live is what a configuration says of the MCP server's live options.
+// live returns the live options of the MCP server in a configuration.
 func (i *Instance) live(v catalog.Values) mcpserver.Live {
 	return mcpserver.Live{
 		Exposure: i.mode(v), ExposureIsAuto: negotiated(v), Tools: toolset.Configured(v),
@@ -74,8 +74,8 @@ func (i *Instance) codeInstructions() string {
 
 // Callers returns who may call over HTTP, as configured (server.tokensFile,
 // server.oauth.*), for HTTPOptions.Authenticate and StepUp. url is the address of the MCP
-// endpoint, where server.publicUrl leaves it open. Without either setting everybody is
-// refused.
+// endpoint if server.publicUrl is not set. Without either setting every caller is
+// rejected.
 func (i *Instance) Callers(url string) (*Callers, error) {
 	c, err := access.Read(i.values, false)
 	if err != nil {
@@ -84,10 +84,9 @@ func (i *Instance) Callers(url string) (*Callers, error) {
 	return c.Callers(access.App{Name: i.app.Name, URL: url, Catalog: i.Snapshot, Log: i.log})
 }
 
-// HTTPHandler serves MCP over Streamable HTTP, for a program that has a server of
-// its own: mount it at /mcp, say in Authenticate who calls, and call Shutdown
-// before Stop. Hosts, origins and sessions are as configured where o leaves them
-// open.
+// HTTPHandler serves MCP over Streamable HTTP, for a program that has a server of its own:
+// mount it at /mcp, return the caller from Authenticate, and call Shutdown before Stop.
+// Hosts, origins and sessions are as configured unless o sets them.
 func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	s, err := i.MCP()
 	if err != nil {
@@ -106,7 +105,7 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	return h, nil
 }
 
-// withDefaults takes from the configuration what the options leave open.
+// withDefaults takes options that are not set from the configuration.
 func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
 	if o.AllowedHosts == nil {
 		o.AllowedHosts = hosts(v)
@@ -127,7 +126,7 @@ func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
 }
 
 // hosts are the names by which HTTP may be called beside those of loopback: those that
-// are allowed, and the one that clients know.
+// are allowed, and that of the public URL.
 func hosts(v catalog.Values) []string {
 	out := v.Strings("server.allowedHosts")
 	if u, err := url.Parse(v.String("server.publicUrl")); err == nil && u.Hostname() != "" {

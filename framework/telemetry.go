@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/telemetry"
 )
 
-// flushTime bounds the wait for a collector that does not answer at the end.
+// flushTime bounds the wait for a collector that does not respond at the end.
 const flushTime = 3 * time.Second
 
 // telemetrySettings say where traces and metrics are sent.
@@ -51,8 +51,8 @@ func (i *Instance) startTelemetry(ctx context.Context) (err error) {
 	return nil
 }
 
-// Metrics serves what is counted in Prometheus' form, nil where nothing is. Who may
-// read it is the caller's business.
+// Metrics serves the metrics in Prometheus' format, nil if there are none. The caller has
+// to decide who may read them.
 func (i *Instance) Metrics() http.Handler { return i.telemetry.Handler() }
 
 // stopTelemetry sends what is pending. An unreachable collector is not an error.

@@ -25,7 +25,7 @@ const (
 // Form is a user's answer.
 type Form struct {
 	Action Action `json:"action"`
-	// Content is an object that fits the form's schema, where Action is Accept.
+	// Content is an object that is valid by the form's schema, if Action is Accept.
 	Content json.RawMessage `json:"content"`
 }
 
@@ -38,9 +38,9 @@ func FormQuestion(key, message string, form json.RawMessage) Question {
 	return Question{Key: key, Method: Elicitation, Params: params}
 }
 
-// Elicit asks the user to fill in a form. Its schema is a flat object of texts,
-// numbers, truths and choices, as the protocol has it ("Elicitation", requested
-// schema). An answer that does not fit it is upstream_error.
+// Elicit asks the user to fill in a form. Its schema is a flat object of strings, numbers,
+// booleans and enums, as the protocol specifies ("Elicitation", requested schema). An
+// answer that is not valid by it is upstream_error.
 func Elicit(ctx context.Context, key, message string, form json.RawMessage) (Form, error) {
 	got, err := All(ctx, FormQuestion(key, message, form))
 	if err != nil {
@@ -79,8 +79,8 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 	return f, nil
 }
 
-// Text asks the client's model to go on after a user's message, in at most tokens
-// tokens, and returns the text of its answer.
+// Text asks the client's model to respond to a user's message, in at most tokens tokens,
+// and returns the text of the response.
 func Text(ctx context.Context, key, message string, tokens int) (string, error) {
 	got, err := All(ctx, TextQuestion(key, message, tokens))
 	if err != nil {

@@ -20,20 +20,19 @@ const (
 
 // Question is one thing to ask.
 type Question struct {
-	// Key names the question within its call. It is the same each time the call is
-	// made: what was asked under it before is not asked again.
+	// Key names the question within its call. It is the same each time the call is made:
+	// a question that has an answer under its key is not asked again.
 	Key    string
 	Method string          // Elicitation, Sampling or Roots
 	Params json.RawMessage // of that method: an object; nil is {}
-	// Life is how long an answer is of use, where that is longer than clients are
-	// given for answers anyway. Who asks bounds a shorter time itself.
+	// Life is how long the client may take to answer, if that is longer than the usual
+	// limit. A caller that needs a shorter limit uses its context.
 	Life time.Duration
-	// Status says what the call does while the client thinks, for progress; "" is
-	// said in general terms.
+	// Status is the progress message while the call waits; "" is a general one.
 	Status string
 }
 
-// Longest is how long the answers to questions are of use: at least so long.
+// Longest returns the longest Life of some questions, and at least least.
 func Longest(least time.Duration, questions []Question) time.Duration {
 	for _, q := range questions {
 		least = max(least, q.Life)
@@ -41,15 +40,16 @@ func Longest(least time.Duration, questions []Question) time.Duration {
 	return least
 }
 
-// Client is who made a call. It is safe for concurrent use, and ends with the call.
+// Client is the client that made a call. It is safe for concurrent use, and must not be
+// used after the call.
 type Client interface {
-	// Can reports whether the client declared that it takes such questions.
+	// Can reports whether the client declared support for such questions.
 	Can(q Question) bool
 	// Ask returns the answers in the order of the questions, each the result of its
 	// method: an object, not checked further. The error is a fault:
-	// capability_unsupported where Can is false, in whose chain is *Unable;
-	// input_required, in whose chain is *Pending; upstream_error for what is no answer;
-	// cancelled, timeout; queue_overloaded for too many questions at a time.
+	// capability_unsupported if Can is false, with *Unable in its chain; input_required,
+	// with *Pending in its chain; upstream_error for an invalid answer; cancelled,
+	// timeout; queue_overloaded for too many questions at a time.
 	Ask(ctx context.Context, questions ...Question) ([]json.RawMessage, error)
 }
 
@@ -79,8 +79,8 @@ func Waits(err error) []Question {
 	return nil
 }
 
-// Unable is why a client was not asked: nobody is there, or it did not declare
-// that it takes such questions.
+// Unable is why a client was not asked: there is none, or it did not declare support for
+// such questions.
 type Unable struct{ Question Question }
 
 func (u *Unable) Error() string { return "ask: the client does not support " + u.Question.Method }
@@ -108,8 +108,8 @@ func With(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// From returns the client that made the call: one that cannot be asked where nobody
-// did. It is never nil.
+// From returns the client that made the call. It is never nil: if there is none, it
+// returns one that cannot be asked.
 func From(ctx context.Context) Client {
 	if c, _ := ctx.Value(clientKey{}).(Client); c != nil {
 		return c
@@ -128,8 +128,8 @@ func (nobody) Ask(_ context.Context, questions ...Question) ([]json.RawMessage, 
 	return nil, Refuse(questions[0])
 }
 
-// Scoped puts the client of ctx under a prefix of keys, so that calls of the same
-// run don't meet in theirs.
+// Scoped adds a prefix to the keys of questions, so that calls of the same run do not use
+// the same ones.
 func Scoped(ctx context.Context, prefix string) context.Context {
 	return With(ctx, scoped{From(ctx), prefix})
 }
@@ -150,14 +150,14 @@ func (s scoped) Ask(ctx context.Context, questions ...Question) ([]json.RawMessa
 
 // Resumer is a client that may have called before: one of 2026-07-28.
 type Resumer interface {
-	// Answered returns the keys of the questions that have an answer already. Which call
-	// they belong to is certain: the same caller's, with the same input.
+	// Answered returns the keys of the questions that have an answer already. They
+	// certainly belong to this call: same caller, same input.
 	Answered() []string
 }
 
-// Answered returns the keys that have an answer when the handler of a call is entered,
-// so that what was begun under them can be gone on with. It is empty at the first
-// call, and with clients that are asked while their call waits.
+// Answered returns the keys of questions that had an answer when the handler of a call
+// was entered, so that it can resume work. It is empty at the first call, and for clients
+// that are asked while their call waits.
 func Answered(ctx context.Context) []string {
 	if r, ok := From(ctx).(Resumer); ok {
 		return r.Answered()
@@ -180,9 +180,8 @@ func (s scoped) Answered() []string {
 	return own
 }
 
-// All asks the client of ctx several things at once. Its errors are those of
-// Client.Ask; a question that nobody could ask is a programmer's mistake and
-// panics.
+// All asks the client of ctx several questions at once. Its errors are those of
+// Client.Ask; a malformed question is a programming error and panics.
 func All(ctx context.Context, questions ...Question) ([]json.RawMessage, error) {
 	c := From(ctx)
 	keys := map[string]bool{}

@@ -1,8 +1,8 @@
 // Package auth describes the caller: the principal, its scopes and its sets.
 //
-// What belongs here: the Principal, its carriage in a context, and set patterns.
-// What must never: how a principal is proven (tokens, OAuth), which is a
-// surface's business, and what it wants to call.
+// What belongs here: the Principal, its place in a context, and set patterns. What must
+// never: how a caller is authenticated (tokens, OAuth), which is a surface's business, and
+// what it wants to call.
 package auth
 
 import (
@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// All, as a scope or a set pattern, stands for every one.
+// All, as a scope or a set pattern, means every one.
 const All = "*"
 
-// Principal is who makes a call. It is a value: copy it freely, never change one
-// that is in use.
+// Principal is the caller. It is a value: copy it freely, never change one that is in use.
 type Principal struct {
 	Subject string   // stable name of the caller, for the journal
 	Scopes  []string // what it may do; All grants every scope
@@ -49,7 +48,7 @@ func (p Principal) MayName(set string) bool {
 }
 
 // Key identifies the principal's rights: two principals with one key see the
-// same catalog. The subject is no part of it.
+// same catalog. The subject is not part of it.
 func (p Principal) Key() string {
 	return strings.Join(ordered(p.Scopes), "\x1f") + "\x1e" + strings.Join(ordered(p.Sets), "\x1f")
 }

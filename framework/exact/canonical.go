@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 )
 
-// Canonical returns a text of JSON as RFC 8785 writes it: without blanks, members in the
+// Canonical returns JSON text in the form of RFC 8785: without spaces, members in the
 // order of their names' UTF-16 code units, strings with the escapes that JSON needs,
 // numbers as JavaScript writes them. Two texts of the same JSON have one canonical form,
 // and no others do: a number that JavaScript would round keeps all its digits. Of
@@ -100,8 +100,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// maxExponent bounds the exponents that are reckoned with. A number beyond it, which
-// nothing can hold, stands as it came.
+// maxExponent bounds the exponents of numbers that are normalised. A larger one, which no
+// type can hold, is kept unchanged.
 const maxExponent = 1 << 30
 
 // appendNumber appends a JSON number in the form of ECMAScript's Number::toString, by

@@ -1,8 +1,8 @@
-// Package exact reads JSON that decides about rights: objects whose members count by
-// their exact names, and once each. encoding/json matches the names of struct fields in
-// any case, and takes the last of two members with one name, or a mixture of both; so
-// two readers of one text could take it for two things. It also writes JSON in the one
-// form by which texts are compared.
+// Package exact reads JSON that decides about rights: objects whose members have exact
+// and unique names. encoding/json matches the names of struct fields in any case, and
+// takes the last of two members with one name, or a mixture of both; so two readers of one
+// text could read different things. It also writes JSON in the canonical form by which
+// texts are compared.
 //
 // What belongs here: reading names, and the canonical form. What must never: what any
 // member means.
@@ -18,20 +18,20 @@ import (
 	"unicode/utf8"
 )
 
-// escapes make a name a step of a JSON Pointer (RFC 6901).
+// escapes turns a name into a step of a JSON Pointer (RFC 6901).
 var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // ErrNotObject is what Members returns for anything but an object.
 var ErrNotObject = errors.New("it is not a JSON object")
 
-// Repeated is the error of a text in which a name stands twice in one object.
+// Repeated is the error of a text in which an object has a name twice.
 type Repeated struct{ Path string } // JSON Pointer of the member
 
 // Error implements error.
 func (r *Repeated) Error() string { return "the name " + strconv.Quote(r.Path) + " appears twice" }
 
-// Members returns the members of an object by their exact names, with their values as
-// they stand there. It ends in ErrNotObject, or in a *Repeated of any depth.
+// Members returns the members of an object by their exact names, with the bytes of their
+// values. The error is ErrNotObject, or a *Repeated at any depth.
 func Members(text []byte) (map[string]json.RawMessage, error) {
 	if err := Once(text); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *scanner) value() {
 	}
 }
 
-// step passes a member's value or an element, and the comma behind it.
+// step passes a member's value or an element, and the comma after it.
 func (s *scanner) step(name string) {
 	s.path = append(s.path, name)
 	s.value()
@@ -149,7 +149,7 @@ func (o *names) add(name string) (again bool) {
 	return false
 }
 
-// quoted passes a string, and returns it as it stands there.
+// quoted passes a string, and returns its bytes between the quotes.
 func (s *scanner) quoted() (raw []byte, escaped bool) {
 	start := s.at
 	for s.at++; s.text[s.at] != '"'; s.at++ {
@@ -162,7 +162,7 @@ func (s *scanner) quoted() (raw []byte, escaped bool) {
 	return s.text[start:s.at], escaped
 }
 
-// string passes a string, and returns what it says.
+// string passes a string, and returns its value.
 func (s *scanner) string() string {
 	raw, escaped := s.quoted()
 	if inner := raw[1 : len(raw)-1]; !escaped && utf8.Valid(inner) {

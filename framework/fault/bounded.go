@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What is passed on of a fault that another process sent, in bytes. The details count
+// How much of a fault that another process sent is passed on, in bytes. The details count
 // as JSON.
 const (
 	maxMessage      = 16 << 10
@@ -14,8 +14,8 @@ const (
 	maxDetailsBytes = 128 << 10
 )
 
-// MaxBytes is how long the JSON of a fault of Bounded is at most, however much of its
-// texts is escaped.
+// MaxBytes is the longest JSON of a fault of Bounded, however much of its texts is
+// escaped.
 const MaxBytes = 6*(maxMessage+3*maxText) + maxDetailsBytes + 1<<10
 
 // Bounded returns the fault with its texts cut to what may be passed on, and without
@@ -34,8 +34,7 @@ func (f *Fault) Bounded() *Fault {
 	return &b
 }
 
-// clip returns a text, or its beginning and a mark that it is cut, of at most so many
-// bytes.
+// clip cuts a text to at most so many bytes, with a mark at the end.
 func clip(s string, most int) string {
 	const mark = "…"
 	if len(s) <= most {
@@ -44,8 +43,8 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 }
 
-// decodeWithoutDetails reads what is too long to be a fault of Bounded, without its details: they
-// can take fifty times their text once they are decoded.
+// decodeWithoutDetails reads a fault that is longer than MaxBytes, without its details,
+// which can take fifty times their text once they are decoded.
 func decodeWithoutDetails(raw json.RawMessage) (*Fault, error) {
 	var f struct {
 		Fault

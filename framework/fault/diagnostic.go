@@ -32,9 +32,9 @@ const (
 // caller holds them.
 var runLevelCodes = []Code{ApprovalRequired, ApprovalDenied, PlanStale, InProgress, OutcomeUnknown}
 
-// Diagnostic is the code's name among the diagnostics of codemode-run-spec: what
-// a script threw or let through is an uncaught exception, whatever it was; limits
-// have one name; the rest keep their own.
+// Diagnostic is the code's name among the diagnostics of codemode-run-spec: whatever a
+// script threw or did not catch is an uncaught exception; limits have one name; other
+// codes keep their own.
 func (e Entry) Diagnostic() string {
 	switch {
 	case slices.Contains(runLevelCodes, e.Code):
@@ -49,8 +49,8 @@ func (e Entry) Diagnostic() string {
 	return DiagnosticUncaught
 }
 
-// ErrorClass is the class of @codemode/errors that the fault has in a script, ""
-// for what is an error of the script's own.
+// ErrorClass is the class of @codemode/errors that the fault has in a script, "" for an
+// error of the script itself.
 func (e Entry) ErrorClass() string {
 	switch e.Code {
 	case JavaScriptError, SyntaxError, InvalidCode, NeverSettled:

@@ -59,14 +59,13 @@ func Newf(c Code, format string, args ...any) *Fault {
 // MaxDetails is how many details a fault of Invalid has at most.
 const MaxDetails = 50
 
-// MaxFound is how many problems of one input are looked for: who checks one stops
-// there. An input of a few megabytes could have millions.
+// MaxFound is how many problems of one input are searched for. An input of a few
+// megabytes could have millions.
 const MaxFound = 10_000
 
-// Invalid makes an invalid_payload fault out of everything that is wrong with an
-// input. With one detail its path and message become the fault's own. Of more
-// than MaxDetails the last one says how many are left out; of MaxFound and more, that
-// there may be others.
+// Invalid makes an invalid_payload fault of all problems of an input. With one detail its
+// path and message become the fault's own. Of more than MaxDetails the last one says how
+// many are left out; of MaxFound and more, that there may be others.
 func Invalid(details ...Detail) *Fault {
 	f := New(InvalidPayload, "")
 	all, least := len(details), ""
@@ -114,8 +113,8 @@ func (f *Fault) WithHint(format string, args ...any) *Fault {
 	return &c
 }
 
-// WithRetry returns a copy of another retry class, where one fault of a code is of another kind than
-// most. The hint has to agree with it.
+// WithRetry returns a copy with another retry class, for a fault that differs from others of
+// its code. The hint has to agree with it.
 func (f *Fault) WithRetry(r Retry) *Fault {
 	c := *f
 	c.Retry = r

@@ -13,7 +13,7 @@ var (
 // Step makes a name a step of a path.
 func Step(name string) string { return escapes.Replace(name) }
 
-// Steps takes a path, which is a JSON Pointer (RFC 6901), apart; "" has none.
+// Steps splits a path, which is a JSON Pointer (RFC 6901); "" has no steps.
 func Steps(path string) []string {
 	if path == "" {
 		return nil
@@ -25,7 +25,7 @@ func Steps(path string) []string {
 	return steps
 }
 
-// At returns what stands at a path in plain JSON values; ok is false where nothing does.
+// At returns the value at a path in plain JSON values; ok is false if there is none.
 func At(doc any, path string) (v any, ok bool) {
 	v = doc
 	for _, step := range Steps(path) {

@@ -5,8 +5,8 @@ import "strings"
 // maxWord is the longest word that is compared.
 const maxWord = 64
 
-// Nearest returns the candidate that a misspelt word most likely meant, "" when none
-// is near. Case and the signs between words do not count; of equals the first one
+// Nearest returns the candidate that a misspelt word most likely means, "" if none is
+// near. Case and separators between words are ignored; of equally near ones the first one
 // wins. A word that only one candidate begins with means that one.
 func Nearest(word string, candidates []string) string {
 	if len(word) > maxWord {
@@ -39,11 +39,11 @@ func Nearest(word string, candidates []string) string {
 	return begun
 }
 
-// minBeginning is how long the beginning of a name must be to stand for it.
+// minBeginning is how long the beginning of a name must be to mean it.
 const minBeginning = 3
 
-// tolerance is how many characters may differ in a word of so many: about one in five,
-// and none in what is too short to be recognised.
+// tolerance is how many characters may differ in a word of some length: about one in
+// five, and none if it is too short to be recognised.
 func tolerance(length int) int {
 	switch {
 	case length < 3:
@@ -76,7 +76,7 @@ func distinctParts(a, b string) (string, string) {
 	return wordSeparators.Replace(a[shared:]), wordSeparators.Replace(b[shared:])
 }
 
-// singular undoes the plural of words in -y, which is too far from them otherwise.
+// singular undoes the plural of words in -y, which differs in too many characters.
 func singular(word string) string {
 	if stem, ok := strings.CutSuffix(word, "ies"); ok {
 		return stem + "y"

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// Handler returns a handler of log records that takes secrets out of messages and
-// values before next has them.
+// Handler returns a handler of log records that redacts messages and values before it
+// passes them to next.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{r, next} }
 
 type handler struct {
@@ -39,7 +39,7 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.redactor, h.next.WithGroup(name)}
 }
 
-// attr cleans what is written as text: strings, errors, and what names itself.
+// attr redacts values that are written as text: strings, errors and Stringers.
 func (h handler) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {

@@ -1,5 +1,5 @@
-// Package journal is what ran: the record of a run, the sink it goes to, and what
-// is taken out of texts before anybody keeps or sends them.
+// Package journal records runs: the record of a run, the sink that keeps it, and the
+// redaction of texts before anybody keeps or sends them.
 //
 // What belongs here: the shape of records, and redaction. What must never: where
 // records are kept (entities/internal/ledger for durable ones), and any decision that
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Outcomes of a run that are no fault's code.
+// Outcomes of a run that are not fault codes.
 const (
 	OK = "ok"
 	// CutOff is a run whose process died before it ended: its caller got no answer,
@@ -29,8 +29,8 @@ const (
 	Denied      = "denied"
 )
 
-// Record is one run as the journal keeps it. Nothing in it is a value of the app's
-// data: of inputs and changes it has digests and counts. Texts are redacted.
+// Record is one run as the journal keeps it. It has no values of the app's data: of inputs
+// and changes it has digests and counts. Texts are redacted.
 type Record struct {
 	Run           string // its id, a UUID of version 7
 	Trace         string // W3C trace id, 32 hexadecimal digits
@@ -66,8 +66,8 @@ type Record struct {
 	Updated   int
 	Deleted   int
 	Changes   []Count // the same by entity and set
-	// ChangesDigest is over the changes as JSON, of dry, planned and requested ones
-	// with their before and after.
+	// ChangesDigest is the digest of the changes as JSON: with before and after if the
+	// run was dry or planned, or if they were requested.
 	ChangesDigest string
 	Outside       int // calls that had an effect outside this system
 
@@ -84,7 +84,7 @@ type Record struct {
 	Lost int
 }
 
-// What a record has of texts that callers send, or that say what they sent, in bytes.
+// How much a record keeps of texts that callers send or that quote them, in bytes.
 const (
 	MaxName    = 800 // of a set, a subject, a correlation id
 	MaxMessage = 4 << 10
@@ -92,7 +92,7 @@ const (
 	MaxTrail = 10_000
 )
 
-// Bounded returns the record with its texts cut to what is kept of them.
+// Bounded returns the record with its texts cut to their bounds.
 func (r Record) Bounded() Record {
 	for _, name := range []*string{&r.CorrelationID, &r.Subject, &r.Set, &r.Approval.By} {
 		*name = BoundedName(*name)
@@ -107,11 +107,10 @@ func (r Record) Bounded() Record {
 	return r
 }
 
-// BoundedName returns a name as it is kept of a run.
+// BoundedName returns a name cut to its bound in a record.
 func BoundedName(name string) string { return clip(name, MaxName) }
 
-// clip returns a text, or its beginning and a mark that it is cut, of at most so many
-// bytes.
+// clip cuts a text to at most so many bytes, with a mark at the end.
 func clip(s string, most int) string {
 	const mark = "…"
 	if len(s) <= most {
@@ -144,7 +143,7 @@ type Count struct {
 	Deleted int    `json:"deleted"`
 }
 
-// Approval is whether somebody had to agree to a run's effect, and who did.
+// Approval is whether a run needed approval, and who approved it.
 type Approval struct {
 	State string // NotRequired (also ""), Required, Approved, Denied
 	Plan  string // id of the plan
@@ -153,9 +152,8 @@ type Approval struct {
 
 // Sink takes records. Its methods do not block a run for long, and do not fail it.
 type Sink interface {
-	// Begin notes that a run starts, so that it can be found should its process die:
-	// for scripts, with what is known of them then. It is called before the first
-	// attempt, and at most once for each Append.
+	// Begin records that a run starts, so that it can be found if its process dies. It is
+	// called for scripts, before the first attempt, and at most once for each Append.
 	Begin(ctx context.Context, r Record)
 	// Append keeps a run that has ended.
 	Append(ctx context.Context, r Record)
@@ -166,7 +164,7 @@ type Log struct{ Logger *slog.Logger }
 
 var _ Sink = Log{}
 
-// Begin does nothing: a log has no use for what has not happened.
+// Begin does nothing: the log has a line for ended runs only.
 func (Log) Begin(context.Context, Record) {}
 
 // Append writes the record.

@@ -10,14 +10,15 @@ import (
 	"sync/atomic"
 )
 
-// Redacted stands in the place of a secret.
+// Redacted replaces a secret.
 const Redacted = "[redacted]"
 
-// secret is a shape that is hardly ever anything else. None crosses a quote.
+// secret is a pattern that hardly ever matches anything but a secret. None matches across
+// a quote.
 type secret struct {
-	// marks are what a text has somewhere, in lower case, where the shape matches at
-	// all: to look for them is a hundred times faster than the shape. None means that
-	// the shape is always looked for.
+	// marks are substrings, in lower case, of which a text has one if the pattern matches
+	// at all: to search for them is a hundred times faster than the pattern. Without
+	// marks the pattern is always tried.
 	marks []string
 	shape *regexp.Regexp
 	keep  string // what of the match stays, before Redacted
@@ -34,13 +35,12 @@ var secrets = []secret{
 	{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), ""},                                                                                                                                                                   // registries
 	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                                                                                             // key files
 	{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2"},                                           // name=value, also DB_PASSWORD and clientSecret
-	// Of other tokens only those that look like one: not the variable of a script.
+	// Other tokens only if they look like one, and not like a variable of a script.
 	{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1"},
 	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"}, // URLs with a password
 }
 
-// names are of things that are secret wherever they stand, also at the end of longer
-// names.
+// names are names of secrets, also at the end of longer names.
 var names = []string{
 	"password", "passwd", "passphrase", "secret", "secret_key", "secretkey", "secret_access_key", "secretaccesskey", "private_key", "privatekey", "api_key", "api-key", "apikey",
 	"access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken",
@@ -53,17 +53,17 @@ var cards = regexp.MustCompile(`\b(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|64[4
 // leastDigits is how many digits a payment card has at least.
 const leastDigits = 14
 
-// Redactor takes secrets out of texts: tokens, keys, passwords, payment cards,
-// what an app's own patterns match, and the values of fields that its schema calls
-// sensitive. A nil one knows the general shapes only. It is safe for concurrent use.
+// Redactor removes secrets from texts: tokens, keys, passwords, payment cards, matches of
+// the app's own patterns, and the values of fields that its schema calls sensitive. A nil
+// one knows the general patterns only. It is safe for concurrent use.
 type Redactor struct {
 	own    []*regexp.Regexp
 	fields atomic.Pointer[secret]
 }
 
-// NewRedactor makes one that knows more patterns, as package regexp has them: what
-// matches is taken out, or the parts in groups where a pattern has groups. The error
-// names every pattern that is not valid, or that matches the empty string.
+// NewRedactor makes a redactor with more patterns, in the syntax of package regexp: what
+// matches is removed, or only its groups if the pattern has groups. The error names every
+// pattern that is not valid, or that matches the empty string.
 func NewRedactor(patterns []string) (*Redactor, error) {
 	r := &Redactor{}
 	var wrong []string
@@ -84,7 +84,7 @@ func NewRedactor(patterns []string) (*Redactor, error) {
 	return r, nil
 }
 
-// Hide takes out what stands behind the names of sensitive fields from now on:
+// Hide makes the redactor remove values that follow the names of sensitive fields:
 // pin: "1234", pin=1234.
 func (r *Redactor) Hide(fields []string) {
 	if len(fields) == 0 {
@@ -120,7 +120,7 @@ func (r *Redactor) Text(text string) (string, int) {
 	return text, n
 }
 
-// shapes takes out what is a secret by its shape.
+// shapes removes secrets that are recognised by their pattern.
 func (r *Redactor) shapes(text string) (string, int) {
 	n := 0
 	lower := strings.ToLower(text)
@@ -149,7 +149,7 @@ func (r *Redactor) shapes(text string) (string, int) {
 	return text, n
 }
 
-// redact takes a secret out of a text that is given in lower case too.
+// redact removes a secret from a text; lower is the text in lower case.
 func (s *secret) redact(text, lower string) (string, int) {
 	if !slices.ContainsFunc(s.marks, func(m string) bool { return strings.Contains(lower, m) }) {
 		return text, 0
@@ -166,7 +166,7 @@ func (s *secret) redact(text, lower string) (string, int) {
 	return s.shape.ReplaceAllString(text, s.keep+Redacted), n
 }
 
-// redactMatches takes out what an app's own pattern matches, or its groups.
+// redactMatches removes what an app's own pattern matches, or its groups.
 func redactMatches(shape *regexp.Regexp, text string) (string, int) {
 	found := shape.FindAllStringSubmatchIndex(text, -1)
 	if found == nil {
@@ -194,15 +194,15 @@ func redactMatches(shape *regexp.Regexp, text string) (string, int) {
 }
 
 // JSON returns JSON text without the secrets in its strings and numbers, and how many
-// there were. It stays JSON. Values of sensitive fields are not looked for: they
-// stand in no result.
+// there were. The result is valid JSON. Values of sensitive fields are not searched for:
+// results do not have them.
 func (r *Redactor) JSON(raw []byte) ([]byte, int) { return redactValues(raw, r.shapes) }
 
-// FailureJSON is JSON for what is said about a failure, whose texts may quote what somebody
-// sent: in each of them values of sensitive fields are looked for too.
+// FailureJSON is JSON for failures, whose texts may quote what a caller sent: values of
+// sensitive fields are searched for too.
 func (r *Redactor) FailureJSON(raw []byte) ([]byte, int) { return redactValues(raw, r.Text) }
 
-// redactValues takes out of the strings and numbers of JSON text what shapes finds, and
+// redactValues removes what shapes finds from the strings and numbers of JSON text, and
 // values of members that are secret by their names.
 func redactValues(raw []byte, shapes func(string) (string, int)) ([]byte, int) {
 	if _, n := shapes(string(raw)); n == 0 {
@@ -273,7 +273,7 @@ func value(raw []byte, key string, shapes func(string) (string, int)) ([]byte, i
 	return out, n
 }
 
-// digits counts the digits of a text, as far as it matters.
+// digits counts the digits of a text, up to the least of a payment card.
 func digits(text string) int {
 	n := 0
 	for i := 0; i < len(text) && n < leastDigits; i++ {

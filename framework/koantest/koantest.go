@@ -34,9 +34,8 @@ type Kit struct {
 // Setting overrides one key of the configuration.
 type Setting struct{ Key, Value string }
 
-// New starts the app with an empty data folder of its own. It stops with the
-// test. Nobody has to agree to what runs change, unless settings say so. Outside of a
-// test binary it panics.
+// New starts the app with an empty data folder of its own. It stops with the test. Runs
+// need no approval, unless settings say so. Outside of a test binary it panics.
 func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	tb.Helper()
 	return start(tb, app, true, settings)
@@ -82,9 +81,9 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 // Instance is the running app.
 func (k *Kit) Instance() *framework.Instance { return k.instance }
 
-// Connect opens an MCP connection to the app, for a client of the test's choice that
-// calls as the kit's caller: any library's will do that speaks over a pair of streams,
-// a message per line. It is closed with the test, or before.
+// Connect opens an MCP connection to the app for any client that works over a pair of
+// streams, one message per line. It calls as the kit's caller. It is closed at the end of
+// the test, if not before.
 func (k *Kit) Connect() io.ReadWriteCloser {
 	k.tb.Helper()
 	c, err := k.instance.Connect(context.Background(), k.as)
@@ -95,8 +94,7 @@ func (k *Kit) Connect() io.ReadWriteCloser {
 	return c
 }
 
-// Tools returns the list of tools, as tools/list has it, that a client gets for a view in
-// a style (tools.style).
+// Tools returns the result of tools/list for a view in a style (tools.style).
 func Tools(v *catalog.View, style string) json.RawMessage {
 	return toolset.JSON(v, toolset.Options{Style: toolset.Style(style)})
 }
@@ -108,7 +106,7 @@ func (k *Kit) As(p auth.Principal) *Kit {
 	return &other
 }
 
-// Input is what a script is run with; the zero value will do.
+// Input is the input of a script; the zero value is valid.
 type Input struct {
 	Args    any
 	Set     string
@@ -204,13 +202,13 @@ func (k *Kit) call(id catalog.ID, input json.RawMessage) (json.RawMessage, error
 	return out, err
 }
 
-// AnswerInto decodes the script's answer and fails the test where there is none.
+// AnswerInto decodes the script's answer and fails the test if there is none.
 func (r *Result) AnswerInto(v any) {
 	r.tb.Helper()
 	decode(r.tb, "answer", r.Answer, v)
 }
 
-// ResultInto decodes the script's result and fails the test where there is none.
+// ResultInto decodes the script's result and fails the test if there is none.
 func (r *Result) ResultInto(v any) {
 	r.tb.Helper()
 	decode(r.tb, "result", r.Result, v)

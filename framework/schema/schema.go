@@ -1,7 +1,7 @@
-// Package schema validates JSON by JSON Schema 2020-12, and says everything that is
-// wrong with it in plain words.
+// Package schema validates JSON by JSON Schema 2020-12, and reports all violations in
+// plain words.
 //
-// What belongs here: compiling, validating and naming violations. What must never:
+// What belongs here: compiling, validating and reporting violations. What must never:
 // which schema anything has.
 package schema
 
@@ -41,8 +41,8 @@ func (c *Cache) Check(schema, input json.RawMessage) error {
 	return fault.Invalid(wrong...)
 }
 
-// Violations are what is wrong with a value, none where it fits the schema. The error
-// is about the schema: it does not compile.
+// Violations returns the violations of a value, none if it is valid. The error is about
+// the schema: it does not compile.
 func (c *Cache) Violations(schema, value json.RawMessage) ([]fault.Detail, error) {
 	compiled, err := c.get(schema)
 	if err != nil {
@@ -84,7 +84,7 @@ func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, er
 // numbers: a few bytes such as 1e-999999999 would fill the memory.
 const maxExponent = 400
 
-// hugeNumber finds a number that no float64 can hold, and where it stands.
+// hugeNumber finds a number that no float64 can hold, and its path.
 func hugeNumber(v any) (path string, bad bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -135,8 +135,8 @@ func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schem
 
 var english = message.NewPrinter(language.English)
 
-// violations flattens the tree of a validation error into its leaves. What is
-// missing or unknown gets the path of the property itself.
+// violations flattens the tree of a validation error into its leaves. A missing or
+// unknown property gets its own path.
 func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
 	if len(v.Causes) > 0 {
 		var out []fault.Detail

@@ -14,14 +14,14 @@ import (
 	"github.com/koan-go/koan/framework/internal/oauth"
 )
 
-// Callers proves who calls. It is safe for concurrent use.
+// Callers authenticates callers. It is safe for concurrent use.
 type Callers struct {
 	tokens atomic.Pointer[bearer.Tokens]
 	oauth  *oauth.Verifier // nil without an issuer
 	log    *slog.Logger
 }
 
-// App is what callers call.
+// App describes the app that callers call.
 type App struct {
 	Name    string
 	URL     string // of the MCP endpoint, where server.publicUrl leaves it open
@@ -29,8 +29,8 @@ type App struct {
 	Log     *slog.Logger
 }
 
-// Callers makes what was configured ready to prove who calls. The issuer is asked
-// in the background: see Ready.
+// Callers returns the authentication that is configured. The issuer's keys are fetched in
+// the background: see Ready.
 func (c Config) Callers(app App) (*Callers, error) {
 	out := &Callers{log: app.Log}
 	out.tokens.Store(c.tokens)
@@ -98,8 +98,8 @@ func (c *Callers) refusal(f *fault.Fault, why bearer.Challenge) error {
 	return bearer.Refused{Fault: f, Why: why}
 }
 
-// StepUp is the challenge for a caller whose access token lacks scopes; "" where
-// nothing is to be said: holders of static tokens cannot get other ones.
+// StepUp is the challenge for a caller whose access token lacks scopes; "" for holders of
+// static tokens, who cannot get others.
 func (c *Callers) StepUp(r *http.Request, scopes []string) string {
 	if c.oauth == nil {
 		return ""
@@ -120,8 +120,8 @@ func (c *Callers) StepUp(r *http.Request, scopes []string) string {
 	return challenge.String()
 }
 
-// Metadata serves what leads clients to the issuer, below oauth.WellKnown; nil
-// without an issuer.
+// Metadata serves the metadata that names the issuer, below oauth.WellKnown; nil without
+// an issuer.
 func (c *Callers) Metadata() http.Handler {
 	if c.oauth == nil {
 		return nil
@@ -129,7 +129,7 @@ func (c *Callers) Metadata() http.Handler {
 	return c.oauth
 }
 
-// Ready reports whether callers can be known now, and why not.
+// Ready returns why callers cannot be authenticated now, nil if they can.
 func (c *Callers) Ready(ctx context.Context) error {
 	if c.oauth == nil {
 		return nil
@@ -137,8 +137,8 @@ func (c *Callers) Ready(ctx context.Context) error {
 	return c.oauth.Ready(ctx)
 }
 
-// Reload reads the file of tokens again (catalog.Reloadable); apply is nil where they
-// are the same as before.
+// Reload reads the file of tokens again (catalog.Reloadable); apply is nil if they are
+// the same as before.
 func (c *Callers) Reload(next catalog.Values) (apply func(), err error) {
 	t, problems := readTokens(next)
 	if len(problems) == 0 && t == nil && c.oauth == nil {

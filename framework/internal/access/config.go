@@ -96,5 +96,5 @@ func readTokens(v catalog.Values) (*bearer.Tokens, []error) {
 	return t, nil
 }
 
-// Anybody reports whether the configuration asks nobody who they are.
+// Anybody reports whether callers do not authenticate.
 func (c Config) Anybody() bool { return c.tokens == nil && c.oauth == nil }

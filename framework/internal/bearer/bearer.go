@@ -1,9 +1,8 @@
-// Package bearer proves who calls over HTTP by a bearer token: static tokens from
-// a file, for installations that are too small for an identity provider.
+// Package bearer authenticates callers over HTTP by bearer tokens: static ones from a
+// file, for installations that are too small for an identity provider.
 //
-// What belongs here: the Authorization header and the challenge that answers it, and
-// the file of tokens. What must never: what a principal may do; that is package auth
-// and the catalog.
+// What belongs here: the Authorization header and its challenge, and the file of tokens.
+// What must never: what a principal may do, which is in package auth and the catalog.
 package bearer
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 )
 
-// Tokens are static tokens. Only their digests are known.
+// Tokens are static tokens. Only their digests are kept.
 type Tokens struct{ entries []entry }
 
 type entry struct {
@@ -32,7 +31,7 @@ type entry struct {
 	principal auth.Principal
 }
 
-// file is what a file of tokens looks like.
+// file is the content of a file of tokens.
 type file struct {
 	Tokens []struct {
 		Subject string   `yaml:"subject"`
@@ -42,13 +41,13 @@ type file struct {
 	} `yaml:"tokens"`
 }
 
-// goTypeError is what the decoder says of Go types, and with them of values.
+// goTypeError is the decoder's text about Go types, which may quote values.
 var goTypeError = regexp.MustCompile(`( not found in type |: cannot unmarshal )(.|\n)*`)
 
 // maxFile bounds a file of tokens, in bytes.
 const maxFile = 1 << 20
 
-// Load reads a file of tokens. Its error names everything that is wrong with it.
+// Load reads a file of tokens. Its error lists all problems.
 //
 //	tokens:
 //	  - subject: ci                 # the name in the journal
@@ -117,7 +116,7 @@ func parse(raw []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// Principal returns whose token it is; ok is false for a token that is none of these.
+// Principal returns the holder of a token; ok is false for an unknown one.
 func (t *Tokens) Principal(token string) (p auth.Principal, ok bool) {
 	digest := sha256.Sum256([]byte(token))
 	found := -1

@@ -14,8 +14,8 @@ const (
 	InsufficientScope = "insufficient_scope"
 )
 
-// Challenge is what WWW-Authenticate says to a caller that is refused (RFC 6750,
-// section 3, and RFC 9728, section 5.1).
+// Challenge is the content of WWW-Authenticate (RFC 6750, section 3, and RFC 9728,
+// section 5.1).
 type Challenge struct {
 	Error       string   // "" for a caller that sent no credentials
 	Description string   // for the developer of the client
@@ -37,7 +37,7 @@ func (c Challenge) String() string {
 	return b.String()
 }
 
-// quotable keeps what may stand between quotes unescaped.
+// quotable keeps characters that need no escape between quotes.
 func quotable(r rune) rune {
 	if r < ' ' || r > '~' || r == '"' || r == '\\' {
 		return '\''
@@ -45,7 +45,7 @@ func quotable(r rune) rune {
 	return r
 }
 
-// Refused is a refusal with its challenge.
+// Refused is the error of a rejected request, with its challenge.
 type Refused struct {
 	*fault.Fault
 	Why Challenge

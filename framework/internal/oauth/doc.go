@@ -1,10 +1,9 @@
-// Package oauth proves who calls over HTTP by access tokens of an OAuth 2.1
-// authorization server: JSON Web Tokens (RFC 9068), which are verified here with
-// the issuer's published keys. The server is a protected resource (RFC 9728) and
-// takes only tokens that were made for it (RFC 8707).
+// Package oauth authenticates callers over HTTP by access tokens of an OAuth 2.1
+// authorization server: JSON Web Tokens (RFC 9068), which are verified here with the
+// issuer's published keys. The server is a protected resource (RFC 9728) and accepts only
+// tokens that were made for it (RFC 8707).
 //
-// What belongs here: tokens, the issuer's keys, the metadata that leads a client to
-// the issuer, and the challenges that it gets. What must never: what a principal
-// may do, which is package auth's and the catalog's; and the login of people, which
-// is the issuer's.
+// What belongs here: tokens, the issuer's keys, the metadata that names the issuer, and
+// challenges. What must never: what a principal may do, which is in package auth and the
+// catalog; and the login of people, which is the issuer's.
 package oauth

@@ -18,8 +18,8 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 )
 
-// How long the issuer's keys are good for, and how often it is asked. Whoever sends
-// tokens with invented key ids makes nobody ask more often.
+// How long the issuer's keys are cached, and how often they are fetched. Tokens with
+// invented key ids do not cause more fetches.
 const (
 	freshTime = 10 * time.Minute // after it they are fetched again, while the old ones serve
 	staleTime = time.Hour        // after it they serve no more
@@ -34,7 +34,7 @@ var (
 	errUnavailable = errors.New("the issuer's keys are not available")
 )
 
-// keys are the issuer's published keys, fetched when first asked for.
+// keys are the issuer's published keys, fetched at their first use.
 type keys struct {
 	issuer  string
 	client  *http.Client
@@ -49,9 +49,8 @@ type keys struct {
 	flight  chan struct{} // closed when the fetch that goes on ends
 }
 
-// find returns the keys that may have made a signature: the one with that id, or
-// without an id all that fit the algorithm. The error is errUnknownKey or
-// errUnavailable.
+// find returns the keys that may have made a signature: the one with that id, or without
+// an id all keys of the algorithm. The error is errUnknownKey or errUnavailable.
 func (k *keys) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
 	k.mu.Lock()
 	got, age := k.lookup(id, algorithm), k.now().Sub(k.fetched)
@@ -92,8 +91,8 @@ func (k *keys) lookup(id, algorithm string) []jose.JSONWebKey {
 	return out
 }
 
-// refresh begins a fetch, unless one is going on or just ended. nil where there is
-// none to wait for. The lock is held.
+// refresh begins a fetch, unless one is running or has just ended. It returns a channel
+// that is closed when the fetch ends, nil if there is none. The lock is held.
 func (k *keys) refresh() <-chan struct{} {
 	if k.flight != nil {
 		return k.flight
@@ -116,7 +115,7 @@ func (k *keys) refresh() <-chan struct{} {
 	return k.flight
 }
 
-// ready reports whether there are keys, and why not.
+// ready returns why there are no keys, nil if there are.
 func (k *keys) ready(ctx context.Context) error {
 	k.mu.Lock()
 	if !k.fetched.IsZero() && k.now().Sub(k.fetched) < freshTime {
@@ -144,7 +143,7 @@ func (k *keys) ready(ctx context.Context) error {
 	return nil
 }
 
-// fetch asks the issuer where its keys are, and for them.
+// fetch fetches the issuer's metadata, and then its keys.
 func (k *keys) fetch() ([]jose.JSONWebKey, error) {
 	var about map[string]json.RawMessage
 	var problems []error
@@ -180,8 +179,8 @@ func (k *keys) fetch() ([]jose.JSONWebKey, error) {
 	return out, nil
 }
 
-// metadataOf returns where an issuer's metadata may be: as OpenID Connect Discovery
-// has it, and as RFC 8414.
+// metadataOf returns the URLs where an issuer's metadata may be, by OpenID Connect
+// Discovery and by RFC 8414.
 func metadataOf(issuer string) []string {
 	out := []string{strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"}
 	if u, err := url.Parse(issuer); err == nil {
@@ -191,8 +190,7 @@ func metadataOf(issuer string) []string {
 	return out
 }
 
-// usable keeps the public keys that may verify signatures. What it does not know
-// is no reason to refuse the rest.
+// usable returns the public keys that can verify signatures, and ignores others.
 func usable(raw []json.RawMessage) []jose.JSONWebKey {
 	var out []jose.JSONWebKey
 	for _, one := range raw {

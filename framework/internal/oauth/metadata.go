@@ -22,8 +22,8 @@ type metadata struct {
 	Name     string   `json:"resource_name,omitempty"`
 }
 
-// ServeHTTP answers with the metadata, at WellKnown and below. Everybody may read it,
-// pages of other sites too.
+// ServeHTTP serves the metadata, at WellKnown and below. It is public, for pages of other
+// sites too.
 func (v *Verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	switch r.Method {
@@ -54,7 +54,7 @@ func (v *Verifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(raw)
 }
 
-// path is that of the resource, "" for the root.
+// path is the path of the resource, "" for the root.
 func (v *Verifier) path() string {
 	u, err := url.Parse(v.opts.Resource)
 	if err != nil || u.Path == "/" {
@@ -72,8 +72,8 @@ func (v *Verifier) metadataURL() string {
 	return u.Scheme + "://" + u.Host + WellKnown + v.path()
 }
 
-// Challenge completes a challenge with where a client gets a token, and with the
-// scopes that it may begin with where the challenge names none.
+// Challenge adds to a challenge where a client gets a token, and the published scopes if
+// it names none.
 func (v *Verifier) Challenge(c bearer.Challenge) bearer.Challenge {
 	c.Metadata = v.metadataURL()
 	if len(c.Scopes) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Algorithms are the signatures that this package verifies. Shared secrets and
-// unsigned tokens are none of them.
+// Algorithms are the signatures that this package verifies. Shared secrets and unsigned
+// tokens are not among them.
 var Algorithms = []string{
 	string(jose.RS256), string(jose.RS384), string(jose.RS512), string(jose.PS256), string(jose.PS384), string(jose.PS512),
 	string(jose.ES256), string(jose.ES384), string(jose.ES512), string(jose.EdDSA),
@@ -29,12 +29,12 @@ type Options struct {
 	// Resource is the URL by which clients know this server (RFC 8707), as
 	// https://tools.example.org/mcp. It has no fragment.
 	Resource string
-	// Audiences are the values of `aud` of which a token needs one; nil takes Resource.
+	// Audiences are the values of `aud` of which a token needs one; nil means Resource.
 	Audiences []string
-	// Algorithms are those that may sign; nil takes RS256, PS256, ES256 and EdDSA.
+	// Algorithms are the accepted signatures; nil means RS256, PS256, ES256 and EdDSA.
 	Algorithms []string
-	// Types are the values of the header `typ` that may be, in any case and without
-	// "application/"; nil takes at+jwt (RFC 9068) and JWT, which many issuers write.
+	// Types are the accepted values of the header `typ`, in any case and without
+	// "application/"; nil means at+jwt (RFC 9068) and JWT, which many issuers write.
 	Types []string
 	// SetsClaim names the claim with the sets that a caller may name: a list, or one
 	// string with spaces between the names. Sets are for tokens without it.
@@ -43,9 +43,9 @@ type Options struct {
 	// Scopes are the scopes that are published in the metadata and in challenges; nil
 	// publishes none.
 	Scopes func() []string
-	// Name is the server's, for people.
+	// Name is the server's name, for people.
 	Name string
-	// Skew is how far the issuer's clock may be from this one; 0 takes 30 s.
+	// Skew is how far the issuer's clock may be from this one; 0 means 30 s.
 	Skew time.Duration
 
 	Client *http.Client     // for the issuer; nil makes one with time-outs
@@ -53,8 +53,8 @@ type Options struct {
 	Now    func() time.Time // nil is time.Now
 }
 
-// Check names everything that is wrong with the options. A Resource that is not
-// known yet may be empty.
+// Check returns all problems of the options. A Resource that is not known yet may be
+// empty.
 func (o Options) Check() error {
 	var problems []error
 	if err := address(o.Issuer); err != nil {
@@ -73,8 +73,8 @@ func (o Options) Check() error {
 	return errors.Join(problems...)
 }
 
-// address checks a URL of the issuer: what it says decides who gets in, so that it
-// must come over TLS, or from this machine.
+// address checks a URL of the issuer. Its content decides who has access, so it must use
+// TLS or be on this machine.
 func address(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Fragment != "" || u.RawQuery != "" || u.User != nil {
@@ -118,7 +118,7 @@ func (o *Options) fill() {
 	}
 }
 
-// checkRedirect follows redirects of the issuer to where it might be itself.
+// checkRedirect follows redirects of the issuer to URLs that would be accepted for it.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 {
 		return errors.New("too many redirects")

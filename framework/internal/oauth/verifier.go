@@ -45,8 +45,8 @@ func (v *Verifier) fetched(err error) {
 	v.opts.Log.Debug("the keys of the authorization server were fetched", "issuer", v.opts.Issuer)
 }
 
-// Ready reports whether tokens can be verified now, and why not. It asks the issuer
-// where that is not known, at most every ten seconds.
+// Ready returns why tokens cannot be verified now, nil if they can. If that is not known
+// it asks the issuer, at most every ten seconds.
 func (v *Verifier) Ready(ctx context.Context) error {
 	if err := v.keys.ready(ctx); err != nil {
 		return fmt.Errorf("the authorization server %s: %w", v.opts.Issuer, err)
@@ -63,8 +63,8 @@ const maxSubject = 255
 // maxNames bounds the scopes and the sets of one token.
 const maxNames = 1000
 
-// Verify returns the principal of an access token. It ends in unauthorized, with a
-// message that says what is wrong with the token and nothing of its content, or in
+// Verify returns the principal of an access token. The error is unauthorized, whose
+// message says what is wrong with the token and quotes nothing of it, or
 // service_unavailable while the issuer's keys are not available.
 func (v *Verifier) Verify(ctx context.Context, token string) (auth.Principal, error) {
 	p, err := v.verify(ctx, token)
@@ -83,7 +83,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (auth.Principal, er
 	return auth.Principal{}, fault.New(fault.Unauthorized, "the access token is rejected: "+why).Because(err)
 }
 
-// tokenProblem is what is wrong with a token that its issuer signed: its holder may know.
+// tokenProblem is a problem of a token that its issuer signed, so that its holder may know
+// it.
 type tokenProblem string
 
 func (w tokenProblem) Error() string { return string(w) }
@@ -96,7 +97,7 @@ func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, er
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	// Claims count by their exact names, once each: `Aud` is another claim than `aud`.
+	// Names of claims are exact and unique: `Aud` is another claim than `aud`.
 	claims, err := exact.Members(payload)
 	if err != nil {
 		return auth.Principal{}, errors.Join(tokenProblem("its claims cannot be read"), err)
@@ -113,12 +114,12 @@ func (v *Verifier) verify(ctx context.Context, token string) (auth.Principal, er
 	return v.principal(claims)
 }
 
-// text reads a claim that is a text.
+// text reads a claim that is a string.
 func text(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
-// hasAudience reports whether the claim `aud`, a text or a list of texts, has this resource.
+// hasAudience reports whether the claim `aud`, a string or a list, has this resource.
 func (v *Verifier) hasAudience(raw json.RawMessage) bool {
 	var audiences []string
 	if one, ok := text(raw); ok {
@@ -155,8 +156,8 @@ func (v *Verifier) signed(ctx context.Context, token string) ([]byte, error) {
 	return nil, errors.New("the signature was not made with a key of the issuer")
 }
 
-// isAccessToken reports whether a token is an access token by the type in its header. The type
-// may be left out (RFC 7519, section 5.1); what stands there is a text.
+// isAccessToken reports whether a token is an access token by the type in its header. The
+// type is optional (RFC 7519, section 5.1), and a string.
 func (v *Verifier) isAccessToken(header map[jose.HeaderKey]any) bool {
 	typ := "JWT"
 	if given, there := header[jose.HeaderType]; there {
@@ -226,7 +227,7 @@ func (v *Verifier) principal(claims map[string]json.RawMessage) (auth.Principal,
 	return p, nil
 }
 
-// names reads a claim that is a list, or one text with blanks between the names.
+// names reads a claim that is a list, or one string with spaces between the names.
 func names(claim string, raw json.RawMessage) ([]string, error) {
 	out := []string{}
 	if len(raw) == 0 || string(raw) == "null" {

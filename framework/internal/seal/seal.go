@@ -1,10 +1,9 @@
-// Package seal lets a client keep state, so that no replica of a server
-// has to: the client can neither read nor change it, and it is good for one purpose
-// and for a while only.
+// Package seal lets a client keep state, so that no replica of a server has to: the client
+// can neither read nor change it, and it is valid for one purpose and for a limited time.
 //
-// What belongs here: keys, authenticated encryption, binding and expiry. What must
-// never: what is sealed, and a memory of what was given out. So a seal may be
-// presented more than once; what may happen only once is kept by whoever does it.
+// What belongs here: keys, authenticated encryption, binding and expiry. What must never:
+// what is sealed, and any record of seals. So a seal can be presented more than once;
+// callers that must not act twice have to keep track themselves.
 package seal
 
 import (
@@ -39,8 +38,8 @@ type Sealer struct {
 	now     func() time.Time
 }
 
-// New makes a sealer of secrets with at least MinSecret bytes each: the one that
-// seals, and older ones whose seals are still good. Replicas share them.
+// New makes a sealer of secrets with at least MinSecret bytes each: the one that seals,
+// and previous ones whose seals are still valid. Replicas share them.
 func New(secrets ...string) (*Sealer, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("seal: no secret")
@@ -122,7 +121,7 @@ func derive(secret, salt []byte) (cipher.AEAD, []byte) {
 	return aead, material[keySize:]
 }
 
-// bound writes a binding so that no two lists are the same bytes.
+// bound encodes a binding so that different lists have different bytes.
 func bound(binding []string) []byte {
 	var b bytes.Buffer
 	for _, part := range binding {

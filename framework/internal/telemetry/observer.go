@@ -29,8 +29,8 @@ func serviceVersion(version string) attribute.KeyValue {
 // maxStatement is how much of a statement's text a span has, in bytes.
 const maxStatement = 2000
 
-// observer passes what the engine reports to OpenTelemetry. Its instruments' attributes have
-// few values each: names of the catalog and codes of faults.
+// observer reports what the engine does to OpenTelemetry. The attributes of its
+// instruments have few values each: names of the catalog and codes of faults.
 type observer struct {
 	tracer trace.Tracer
 	traces bool
@@ -101,8 +101,8 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 	return failed
 }
 
-// Run implements run.Observer. The trace's id is the run's own, so that journal, logs
-// and traces name it alike.
+// Run implements run.Observer. The trace has the id of the run's trace, which journal and
+// logs have too.
 func (o *observer) Run(ctx context.Context, r run.Observed) (context.Context, func(*run.Outcome, error)) {
 	kind := "call"
 	if r.Operation.Kind == catalog.KindCode {
@@ -200,7 +200,7 @@ func isFault(err error) bool {
 	return ok
 }
 
-// outcomeOf is "again" for what another attempt follows.
+// outcomeOf is "again" if another attempt follows.
 func outcomeOf(err error) string {
 	switch {
 	case err == nil:

@@ -44,7 +44,7 @@ type Telemetry struct {
 	stops    []func(context.Context) error
 }
 
-// wanted returns which signals go out by OTLP.
+// wanted returns which signals are exported by OTLP.
 func (o Options) wanted() (traces, metrics bool) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, false
@@ -128,7 +128,7 @@ func (t *Telemetry) measure(ctx context.Context, o Options, about *resource.Reso
 // Observer returns the engine's observer.
 func (t *Telemetry) Observer() run.Observer { return t.observer }
 
-// Handler serves the metrics in Prometheus' form; nil where they are not kept.
+// Handler serves the metrics in Prometheus' format; nil if they are not kept.
 func (t *Telemetry) Handler() http.Handler {
 	if t == nil || t.registry == nil {
 		return nil
@@ -136,7 +136,7 @@ func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{})
 }
 
-// Stop sends what waits and ends.
+// Stop sends what is pending and ends.
 func (t *Telemetry) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil
