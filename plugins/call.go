@@ -17,11 +17,11 @@ import (
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
-// call makes one call. It ends in the plugin's own fault, or in
-// plugin_unavailable (the process is not there, or died under the call),
-// outcome_unknown (it died, and what it does outside cannot be repeated),
-// tool_timeout (the function's own time is over), call_too_large, or execution_error
-// (it failed without a word for its caller, or broke the contract).
+// call makes one call. Its error is the plugin's own fault, or plugin_unavailable (the
+// process does not run, or died during the call), outcome_unknown (it died, and the
+// call's effect outside cannot be repeated), tool_timeout (the function's own time limit
+// has passed), call_too_large, or execution_error (it failed with an error that is not
+// for callers, or broke the contract).
 func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call) (json.RawMessage, error) {
 	if n := len(c.Input()); n > wire.MaxCallBytes {
 		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxCallBytes).
@@ -53,7 +53,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	return nil, p.explainCall(proc, op, err)
 }
 
-// lateFault is the fault of a call whose own time is over.
+// lateFault is the fault of a call that has passed the function's own time limit.
 func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s.%s did not finish in %s", p.name, op.ID.Op, op.Timeout).
 		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
@@ -77,8 +77,7 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 	return req
 }
 
-// exchange sends a call and reads its events. Errors are faults that the plugin
-// sent, or gRPC's.
+// exchange sends a call and reads its events. Errors are faults of the plugin, or gRPC's.
 func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operation, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
 	held := newHolding(ctx)
 	defer held.release()
@@ -130,7 +129,7 @@ func streaming(ctx context.Context) (out context.Context, cancel func()) {
 	return out, func() { stop(); end() }
 }
 
-// explainCall makes a fault out of what ended a call from below.
+// explainCall makes a fault of an error of gRPC.
 func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {

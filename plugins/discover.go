@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// executable is a file that is taken for a plugin.
+// executable is a file that is a plugin by its name and mode.
 type executable struct {
 	name string
 	path string
@@ -27,8 +27,8 @@ func (e executable) same(o executable) bool {
 // is taken by something else.
 var reserved = []string{"args", "entities", "koan", "out", "run", "servers"}
 
-// discover lists the plugins of a folder by name, and why other files that look
-// like one were left alone.
+// discover lists the plugins of a folder by name, and why other executable files were
+// skipped.
 func discover(dir string) (found []executable, skipped []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -72,8 +72,8 @@ func isExecutable(file string, info os.FileInfo) bool {
 	return info.Mode().Perm()&0o111 != 0
 }
 
-// validName accepts what is its own kebab form: then tool names, server ids and
-// settings all spell it the same.
+// validName accepts names in kebab-case, so that tool names, server ids and settings
+// spell them the same.
 func validName(s string) bool {
 	return len(s) <= 48 && s != "" && catalog.Kebab(s) == s && catalog.PluginID(s, "x").Valid()
 }

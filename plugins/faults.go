@@ -10,15 +10,15 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// pluginCodes are the codes that a plugin may use: what a call can end in. The others speak
-// of runs, scripts, protocols and the app, of which a plugin knows nothing.
+// pluginCodes are the codes that a plugin may use, which are about a call. The others are
+// about runs, scripts, protocols and the app, of which a plugin knows nothing.
 var pluginCodes = []fault.Code{
 	fault.InvalidPayload, fault.NotFound, fault.Conflict, fault.ReadOnly, fault.UnknownSet, fault.Forbidden, fault.Unauthorized, fault.RateLimited,
 	fault.ServiceUnavailable, fault.UpstreamError, fault.ExecutionError, fault.CallTooLarge, fault.ResultTooLarge, fault.CapabilityUnsupported,
 	fault.SetBusy, fault.InProgress, fault.OutcomeUnknown, fault.DryRunBlocked,
 }
 
-// Bounds of what a plugin says in a fault, in bytes.
+// Bounds of the texts in a plugin's fault, in bytes.
 const (
 	maxFaultText    = 8 << 10
 	maxFaultDetails = 64 << 10
@@ -57,8 +57,8 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	return f
 }
 
-// pluginFailure is the fault of a call that the plugin failed. An effect outside may have
-// happened.
+// pluginFailure is the fault of a call that failed through the plugin's fault. An effect
+// outside may have happened.
 func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 	f := fault.Newf(fault.ExecutionError, "the plugin %s failed in %s: %s", p.name, op.ID.Op, why).
 		WithHint("Try again; if it keeps failing, see the log of the plugin %s, and report it to its author.", p.name)
@@ -69,8 +69,8 @@ func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 	return f
 }
 
-// repeatsEffect reports whether a call has an effect outside that a second one would have
-// again.
+// repeatsEffect reports whether a call has an effect outside that a second call would
+// repeat.
 func repeatsEffect(op *catalog.Operation) bool {
 	return op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// pollInterval is how often the folder is looked at: one stat per file.
+// pollInterval is how often the folder is checked: one stat per file.
 const pollInterval = time.Second
 
-// follow keeps the plugins as the folder's files and the settings are. A file counts when
-// two looks have found it the same, so that one which is being written does not.
+// follow keeps the plugins in line with the folder's files and the settings. A file counts
+// once two checks have found it unchanged, so that a file which is being written does not.
 func (p *Provider) follow(ctx context.Context, last []executable) {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()
@@ -46,8 +46,7 @@ func (p *Provider) follow(ctx context.Context, last []executable) {
 	}
 }
 
-// match has the plugins of new and changed files started, and those of files that have
-// gone retired.
+// match starts the plugins of new and changed files, and retires those of removed files.
 func (p *Provider) match(found, last []executable) {
 	before := map[string]executable{}
 	for _, e := range last {
@@ -78,7 +77,8 @@ func (p *Provider) match(found, last []executable) {
 	p.removed(gone)
 }
 
-// latest is the plugin of the latest file of a name, nil for none. p.mu is held.
+// latest returns the plugin of the latest file of a name, nil if there is none. p.mu is
+// held.
 func (p *Provider) latest(name string) *plugin {
 	if pl := p.pending[name]; pl != nil {
 		return pl
@@ -100,7 +100,7 @@ func (p *Provider) startBeside(pl *plugin) {
 	p.begin(pl)
 }
 
-// removed takes plugins out whose files have gone.
+// removed retires the plugins of removed files.
 func (p *Provider) removed(gone []*plugin) {
 	if len(gone) == 0 {
 		return
@@ -112,8 +112,8 @@ func (p *Provider) removed(gone []*plugin) {
 	p.changed()
 }
 
-// putInPlace puts a plugin that runs into its place. fresh means that its operations are
-// not those that were offered before.
+// putInPlace offers a plugin that runs instead of the one it replaces. fresh means that
+// its operations differ from those that were offered before.
 func (p *Provider) putInPlace(pl *plugin, fresh bool) {
 	p.mu.Lock()
 	var replaced *plugin
@@ -131,8 +131,8 @@ func (p *Provider) putInPlace(pl *plugin, fresh bool) {
 	}
 }
 
-// Reload takes other settings of the plugins: each plugin whose settings have changed is
-// started anew with them, and the folder is looked at again (catalog.Reloadable).
+// Reload takes new settings of the plugins: each plugin whose settings have changed is
+// restarted with them, and the folder is checked again (catalog.Reloadable).
 func (p *Provider) Reload(next catalog.Values) (apply func(), err error) {
 	found, _, err := discover(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

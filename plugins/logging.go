@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// logger lets go-plugin write to the app's log. What it says of each message that passes
-// is left out.
+// logger makes go-plugin write to the app's log, without its lines about every message.
 func logger(to *slog.Logger) hclog.Logger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
 	l.RegisterSink(sink{to})

@@ -19,7 +19,7 @@ import (
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
-// refusal is why a plugin is rejected for good: it is not tried again.
+// refusal is why a plugin is rejected permanently: it is not started again.
 type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }
@@ -30,7 +30,7 @@ type configurationError struct{ why string }
 
 func (c *configurationError) Error() string { return c.why }
 
-// checkManifest finds everything that is wrong with a manifest.
+// checkManifest returns all problems of a manifest.
 func checkManifest(name string, m *wire.Manifest) error {
 	var problems []string
 	if m.GetContractVersion() != wire.ContractVersion {
@@ -64,8 +64,8 @@ func checkManifest(name string, m *wire.Manifest) error {
 	return nil
 }
 
-// schemaProblems finds what is wrong with a function's schemas, and with its example by
-// the one of its input.
+// schemaProblems returns the problems of a function's schemas, and of its example by the
+// schema of its input.
 func schemaProblems(f *wire.Function) []string {
 	var problems []string
 	var schemas schema.Cache
@@ -104,7 +104,7 @@ func objectSchema(schemas *schema.Cache, raw []byte) error {
 	return nil
 }
 
-// checkSettings fills in the manifest's defaults and refuses keys it has not.
+// checkSettings fills in the manifest's defaults and rejects keys that it does not have.
 func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var known, problems []string
@@ -128,13 +128,13 @@ func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[
 // sameManifest reports whether the operations would be the same.
 func sameManifest(a, b *wire.Manifest) bool { return proto.Equal(a, b) }
 
-// Bounds of what a plugin says of itself, in bytes.
+// Bounds of a plugin's description of itself, in bytes.
 const (
 	maxDescription = 500
 	maxVersion     = 64
 )
 
-// ownerOf is what a manifest says of the plugin.
+// ownerOf returns the description of the plugin in a manifest.
 func ownerOf(m *wire.Manifest) *catalog.Owner {
 	line := func(s string, n int) string { return bounded(strings.Join(strings.Fields(s), " "), n) }
 	return &catalog.Owner{

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
-// holding is what a call counts of its run's budget until it ends.
+// holding is the share of the run's budget that a call holds until it ends.
 type holding struct {
 	attempt *run.Attempt // nil outside of a run
 	held    int
@@ -42,7 +42,7 @@ func (h *holding) release() {
 // output is an output that comes in parts.
 type output struct{ raw []byte }
 
-// What breaks the contract of a call.
+// Ways to break the contract of a call.
 var (
 	errParts   = errors.New("the parts of its output do not fit together")
 	errNotJSON = errors.New("its output is not JSON")
@@ -69,7 +69,7 @@ func (o *output) add(h *holding, size int64, data []byte) error {
 	return nil
 }
 
-// end takes what is left of the output, or all of it.
+// end takes the rest of the output, or all of it.
 func (o *output) end(h *holding, data []byte) (json.RawMessage, error) {
 	out := data
 	switch {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Bounds of what a plugin writes into the log: a burst, and what comes after it. What is
-// above them is dropped and counted.
+// Bounds of a plugin's output in the log: a burst, and a rate after it. What exceeds them
+// is dropped and counted.
 const (
 	burstLines   = 500
 	burstBytes   = 256 << 10
@@ -32,7 +32,7 @@ const (
 	maxEntry = 64 << 10 // of its log: it may have a stack
 )
 
-// pluginLog is what one process of a plugin prints, in all ways, on its way to the log.
+// pluginLog writes everything that a process of a plugin prints to the log.
 type pluginLog struct {
 	log *slog.Logger
 
@@ -66,7 +66,7 @@ func (o *pluginLog) admit(n int) bool {
 	return false
 }
 
-// reportDropped has the log say how many lines it has not got.
+// reportDropped logs how many lines were dropped.
 func (o *pluginLog) reportDropped() {
 	o.mu.Lock()
 	n := o.dropped
@@ -77,7 +77,7 @@ func (o *pluginLog) reportDropped() {
 	}
 }
 
-// close reports what nobody has heard of yet.
+// close logs lines that were dropped since the last report.
 func (o *pluginLog) close() {
 	o.mu.Lock()
 	if o.report != nil {
@@ -175,8 +175,8 @@ func (o *pluginLog) entry(line []byte) bool {
 	return true
 }
 
-// handshake is a reader of the first line, to the end of from. The other lines are logged:
-// whoever writes into a pipe that nobody reads stands still.
+// handshake returns a reader of the first line of from. All other lines are read and
+// logged, since a process that writes into a pipe which nobody reads would block.
 func (o *pluginLog) handshake(from io.ReadCloser) io.ReadCloser {
 	return &handshake{Closer: from, from: bufio.NewReaderSize(from, maxLine), to: o}
 }

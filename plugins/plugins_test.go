@@ -225,7 +225,7 @@ func TestPluginDiesBetweenCalls(t *testing.T) {
 func TestPluginThatCannotRestart(t *testing.T) {
 	dir := pluginsDir(t, "echo")
 	b := start(t, dir, nil)
-	b.provider.opts.Patience = 300 * time.Millisecond
+	b.provider.opts.RestartWait = 300 * time.Millisecond
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(dir, "echo")))
@@ -243,7 +243,7 @@ func TestPluginThatCannotRestart(t *testing.T) {
 func TestStartFailureHidesPathsFromCallers(t *testing.T) {
 	dir := pluginsDir(t, "echo")
 	b := start(t, dir, nil)
-	b.provider.opts.Patience = 300 * time.Millisecond
+	b.provider.opts.RestartWait = 300 * time.Millisecond
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
 	gone := filepath.Join(t.TempDir(), "gone")

@@ -37,10 +37,10 @@ type process struct {
 	gone chan struct{} // closed when the process is known to be useless
 }
 
-// stopGrace is how long a process may take to leave when it is asked to.
+// stopGrace is how long a process may take to exit when it is asked to.
 const stopGrace = 3 * time.Second
 
-// launch starts an executable and shakes hands. The end of ctx cuts that short.
+// launch starts an executable and makes the handshake, until ctx ends.
 func launch(ctx context.Context, path string, timeout time.Duration, log *slog.Logger) (*process, error) {
 	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(log)}
 	p.child = newChild(path, p.output)
@@ -89,8 +89,8 @@ func launch(ctx context.Context, path string, timeout time.Duration, log *slog.L
 	return p, nil
 }
 
-// ready reports whether a call has a chance: nobody has given the process up, the
-// connection stands, and the process has not ended a moment ago.
+// ready reports whether calls can be sent: the process was not discarded, the connection
+// is open, and the process has not just exited.
 func (p *process) ready() bool {
 	select {
 	case <-p.gone:
@@ -100,14 +100,14 @@ func (p *process) ready() bool {
 	}
 }
 
-// discard marks the process as useless; whoever watches it stops it.
+// discard marks the process as unusable; the goroutine that watches it stops it.
 func (p *process) discard() { p.once.Do(func() { close(p.gone) }) }
 
-// kill ends the process at once, and one that has not been started yet as well.
+// kill ends the process at once, or keeps it from being started.
 func (p *process) kill() { _ = p.child.Kill(context.Background()) }
 
-// stop asks the process to leave, and kills it when it does not. Nothing of it
-// is left when stop returns.
+// stop asks the process to exit, and kills it if it does not. Nothing of it is left when
+// stop returns.
 func (p *process) stop() {
 	p.discard()
 	done := make(chan struct{})
@@ -126,8 +126,8 @@ func (p *process) stop() {
 	_ = os.RemoveAll(p.folder)
 }
 
-// environment is all that a plugin gets of the app's: what programs need to
-// find their temporary folder, time zone and certificates, and no secrets.
+// environment is the part of the app's environment that a plugin gets: variables by which
+// programs find their temporary folder, time zone and certificates, and no secrets.
 func environment() []string {
 	var env []string
 	for _, key := range []string{"PATH", "HOME", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "SYSTEMROOT", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -138,10 +138,10 @@ func environment() []string {
 	return env
 }
 
-// child is the operating system's side of a plugin process, as go-plugin wants
-// it. Differently from go-plugin's own it does not inherit standard input, which
-// is the MCP client's, dies with the app, and takes along what it has started itself,
-// however it ends.
+// child is the operating system's side of a plugin process, for go-plugin. Unlike
+// go-plugin's own implementation it does not inherit standard input, which is the MCP
+// client's, dies with the app, and kills the processes that it has started, however it
+// ends.
 type child struct {
 	cmd    *exec.Cmd
 	mark   string // in the environment of the process and of those that it starts
@@ -160,8 +160,8 @@ type child struct {
 
 var _ runner.Runner = (*child)(nil)
 
-// markKey is the variable of the environment by which the processes of a plugin are
-// known, also those that have left its process group.
+// markKey is the environment variable by which the processes of a plugin are found, also
+// those that have left its process group.
 const markKey = "KOAN_PLUGIN_PROCESS"
 
 func newChild(path string, out *pluginLog) *child {
@@ -200,11 +200,11 @@ func (c *child) Start(context.Context) error {
 	return nil
 }
 
-// drainTime is how long what a process has printed may be read after its end, should
-// somebody still hold its pipes.
+// drainTime is how long the output of a process is read after its end, if another process
+// still has its pipes open.
 const drainTime = time.Second
 
-// reap waits for the end of the process, and ends what it has left behind.
+// reap waits for the end of the process, and kills the processes that it has left behind.
 func (c *child) reap(process *os.Process) {
 	unreaped := awaitEnd(process.Pid)
 	if unreaped { // its id is still its own, and that of its group
@@ -256,19 +256,19 @@ func (c *child) hasExited() bool {
 	return c.reaped || ended(c.pid)
 }
 
-// Diagnose adds what may be wrong with an executable that says nothing.
+// Diagnose says what may be wrong with an executable that prints nothing.
 func (c *child) Diagnose(context.Context) string {
 	return "(it is not a Koan plugin, was built for another system, or exited before the handshake)"
 }
 
-// Stdout is the line of the handshake. What is printed there after it goes to the log.
+// Stdout is the line of the handshake. Later output is logged.
 func (c *child) Stdout() io.ReadCloser { return c.output.handshake(c.stdout) }
 
-// Stderr is empty: the plugin's log is read here. go-plugin would panic at entries that
-// are not as it expects them.
+// Stderr is empty: the child reads the plugin's log itself, since go-plugin panics at
+// entries that it does not expect.
 func (c *child) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// drain waits until what a process that has ended wrote to its log has been read.
+// drain waits until the output of an ended process has been read.
 func (c *child) drain() {
 	c.mu.Lock()
 	started := c.pid != 0

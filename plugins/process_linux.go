@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine has the kernel kill the plugin when the app is gone, however it went.
+// confine makes the kernel kill the plugin when the app ends, however it ends.
 func confine(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -39,9 +39,9 @@ func awaitEnd(pid int) bool {
 	}
 }
 
-// sweep kills the processes that have a mark in their environment: those that a plugin
-// has started and that have left its process group. It looks again as long as it finds
-// some, since they may start others meanwhile.
+// sweep kills the processes that have a mark in their environment: those that a plugin has
+// started and that have left its process group. It repeats until it finds none, since they
+// may start others meanwhile.
 func sweep(mark string) {
 	const most = 20
 	for range most {

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// confine does nothing here: the kit notices that the app is gone.
+// confine does nothing here: the kit notices when the app has ended.
 func confine(*exec.Cmd) {}
 
 func killTree(p *os.Process) error { return p.Kill() }
@@ -18,5 +18,5 @@ func ended(int) bool { return false }
 // awaitEnd cannot wait here without reaping.
 func awaitEnd(int) bool { return false }
 
-// sweep finds nobody here.
+// sweep does nothing here.
 func sweep(string) {}

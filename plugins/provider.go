@@ -1,6 +1,5 @@
-// Package plugins runs plugins: executables that lie in one folder, speak the
-// contract of package wire, and give the app operations (DESIGN section 5,
-// CONTRACT section 2).
+// Package plugins runs plugins: executables in one folder that implement the contract of
+// package wire and add operations to the app (DESIGN section 5, CONTRACT section 2).
 //
 // What belongs here: finding, starting, calling, restarting and stopping plugin
 // processes, and turning their manifests into operations. What must never: what
@@ -24,17 +23,17 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Options are what an app's code says about its plugins. Configuration comes
-// before it. The zero value is right for ordinary apps.
+// Options are an app's settings for its plugins, in code. The configuration takes
+// precedence. The zero value is right for ordinary apps.
 type Options struct {
-	// Dir is the folder to use when plugins.dir is not configured; "" is `plugins`
-	// beside the executable. A relative one is relative to the executable.
+	// Dir is the folder to use if plugins.dir is not configured; "" is `plugins` beside
+	// the executable. A relative one is relative to the executable.
 	Dir string
 	// StartTimeout bounds the start of one plugin, 0 is 10 s.
 	StartTimeout time.Duration
-	// Patience is how long a call waits for a plugin that is being restarted, 0 is
+	// RestartWait is how long a call waits for a plugin that is being restarted, 0 is
 	// 5 s.
-	Patience time.Duration
+	RestartWait time.Duration
 }
 
 // atOnce is how many plugins start at the same time.
@@ -80,22 +79,21 @@ var (
 // and its file name (without .exe) the plugin's name and domain. Files that are
 // not executable, or begin with "." or "_", are left alone.
 //
-// A plugin that does not start does not stop the app: its operations are not
-// offered, the log and `doctor` say why, and it is tried again until it starts,
-// which offers them. A plugin that is refused (it speaks another contract
-// version, or its manifest is wrong) is not tried again. A plugin that dies
-// later is restarted, and its operations stay offered; calls meanwhile wait a
-// little, then end in plugin_unavailable.
+// A plugin that does not start does not stop the app: its operations are not offered, the
+// log and `doctor` say why, and it is started again until it succeeds. A plugin that is
+// rejected (it has another contract version, or its manifest is invalid) is not started
+// again. A plugin that dies later is restarted, and its operations stay offered; calls
+// meanwhile wait for it up to Options.RestartWait, then fail with plugin_unavailable.
 //
-// The folder is watched: a file that comes, changes or goes is a plugin that comes,
-// changes or goes, within a few seconds. Runs that have begun keep the process that they
-// began with. A changed file that does not start leaves the earlier process in place.
+// The folder is watched: plugins are added, replaced and removed with their files, within
+// a few seconds. Runs that have begun keep the process that they began with. If a changed
+// file does not start, the earlier process stays.
 func Provide(o Options) *Provider {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 10 * time.Second
 	}
-	if o.Patience == 0 {
-		o.Patience = 5 * time.Second
+	if o.RestartWait == 0 {
+		o.RestartWait = 5 * time.Second
 	}
 	return &Provider{
 		opts: o, slots: make(chan struct{}, atOnce), wake: make(chan struct{}, 1),
@@ -106,8 +104,7 @@ func Provide(o Options) *Provider {
 // Name is "plugins".
 func (*Provider) Name() string { return "plugins" }
 
-// Settings are plugins.dir, and whatever the plugins declare below
-// plugins.<domain>.
+// Settings are plugins.dir, and the keys below plugins.<domain> that plugins declare.
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
@@ -116,9 +113,8 @@ func (*Provider) Settings() []catalog.Setting {
 	}
 }
 
-// Start starts all plugins. It ends in an error where the configuration is
-// wrong: a configured folder that is not there, a setting that no plugin has, a
-// setting that its plugin refuses.
+// Start starts all plugins. It fails if the configuration is wrong: the configured folder
+// does not exist, no plugin has a setting, or a plugin rejects one.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.host = host
 	dir, explicit, err := p.folder(host.Settings())
@@ -153,7 +149,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	return nil
 }
 
-// startAll starts the first plugins, and waits until each has been tried.
+// startAll starts the first plugins, and waits until each has started or failed.
 func (p *Provider) startAll(ctx context.Context) error {
 	first := p.offering()
 	for _, pl := range first {
@@ -174,7 +170,7 @@ func (p *Provider) startAll(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// begin has a plugin supervised until it is retired, or the provider stops.
+// begin supervises a plugin until it is retired or the provider stops.
 func (p *Provider) begin(pl *plugin) {
 	ctx, cancel := context.WithCancel(p.life)
 	p.mu.Lock()
@@ -222,8 +218,8 @@ func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err erro
 	return filepath.Join(filepath.Dir(exe), dir), false, nil
 }
 
-// settings sorts the free keys by plugin. A key that belongs to none of the plugins is an
-// error; which keys a plugin has, its manifest says later.
+// settings sorts the free keys by plugin. A key that belongs to no plugin is an error;
+// whether a plugin has a key is checked later, by its manifest.
 func (p *Provider) settings(v catalog.Values, plugins []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	var problems []string
@@ -253,7 +249,7 @@ func names(found []executable) []string {
 	return out
 }
 
-// offering are the plugins that are offered, by name.
+// offering returns the plugins that are offered, by name.
 func (p *Provider) offering() []*plugin {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +283,7 @@ func (p *Provider) Offer() catalog.Offer {
 	return o
 }
 
-// retireUnused ends the plugins that no catalog offers any more.
+// retireUnused stops the plugins that no snapshot offers any more.
 func (p *Provider) retireUnused(needed []*plugin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,7 +294,7 @@ func (p *Provider) retireUnused(needed []*plugin) {
 	}
 }
 
-// retire has a plugin end as soon as no run needs it.
+// retire stops a plugin as soon as no run needs it.
 func (p *Provider) retire(pl *plugin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -317,8 +313,8 @@ func (p *Provider) changed() {
 	}
 }
 
-// Stop ends all plugin processes: it asks, waits a moment, and kills. None is
-// left when it returns.
+// Stop stops all plugin processes: it asks them to exit, waits, and kills those that do
+// not. None is left when it returns.
 func (p *Provider) Stop(ctx context.Context) error {
 	if p.cancel == nil {
 		return nil
@@ -365,7 +361,7 @@ func (p *Provider) Ready(context.Context) error {
 	return errors.Join(problems...)
 }
 
-// Checks say where plugins are looked for and how each one is.
+// Checks say where plugins are searched for and the state of each one.
 func (p *Provider) Checks(context.Context) []catalog.Check {
 	p.mu.Lock()
 	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.pending)
@@ -410,5 +406,5 @@ func (p *Provider) absent(checks []catalog.Check) []catalog.Check {
 	return out
 }
 
-// checkName is what `doctor` calls the check of a plugin.
+// checkName is the name of a plugin's check in `doctor`.
 func checkName(plugin string) string { return "plugin " + plugin }

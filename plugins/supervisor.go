@@ -37,7 +37,7 @@ type plugin struct {
 	now state
 }
 
-// state is what is true of a plugin at one moment.
+// state is the state of a plugin at one moment.
 type state struct {
 	proc       *process // nil while none runs
 	failure    error    // why none runs
@@ -105,7 +105,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-// replaced reports whether the file is not the plugin's any more.
+// replaced reports whether the plugin's file was changed or removed.
 func (p *plugin) replaced() bool {
 	p.provider.mu.Lock()
 	defer p.provider.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, e
 	}
 }
 
-// failed notes why a start failed, and reports whether another try makes sense.
+// failed records why a start failed, and reports whether to try again.
 func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) bool {
 	var r *refusal
 	var c *configurationError
@@ -168,7 +168,7 @@ func (p *plugin) start(ctx context.Context) (*process, error) {
 	return proc, nil
 }
 
-// explain makes a refusal out of a handshake that can never succeed.
+// explain makes a refusal of the error of a handshake that can never succeed.
 func explain(err error) error {
 	if strings.Contains(err.Error(), "ncompatible API version") {
 		return &refusal{fmt.Sprintf("refused: it does not speak the contract version of this app, %d (%s)", wire.ContractVersion, oneLine(err))}
@@ -208,7 +208,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	return nil
 }
 
-// adopt makes a process the one that calls go to.
+// adopt makes calls go to a process.
 func (p *plugin) adopt(proc *process) {
 	fresh := false
 	p.update(func(s *state) {
@@ -221,10 +221,10 @@ func (p *plugin) adopt(proc *process) {
 	p.provider.putInPlace(p, fresh)
 }
 
-// acquire returns the running process, waiting a little for one that is being
-// started.
+// acquire returns the running process. It waits for one that is being started, up to
+// Options.RestartWait.
 func (p *plugin) acquire(ctx context.Context) (*process, error) {
-	patience := time.Now().Add(p.provider.opts.Patience)
+	deadline := time.Now().Add(p.provider.opts.RestartWait)
 	for {
 		s := p.state()
 		if s.proc != nil {
@@ -233,10 +233,10 @@ func (p *plugin) acquire(ctx context.Context) (*process, error) {
 			}
 			s.proc.discard()
 		}
-		if s.refused || s.proc == nil && s.next.After(patience) {
+		if s.refused || s.proc == nil && s.next.After(deadline) {
 			return nil, p.unavailable(s.failure)
 		}
-		wait := time.NewTimer(time.Until(patience))
+		wait := time.NewTimer(time.Until(deadline))
 		select {
 		case <-s.changed:
 			wait.Stop()
@@ -249,8 +249,8 @@ func (p *plugin) acquire(ctx context.Context) (*process, error) {
 	}
 }
 
-// publicReason is why a plugin does not run, in words for its callers. Other reasons carry
-// paths of the machine and the plugin's own text, which the log and `doctor` have.
+// publicReason is why a plugin does not run, for its callers. Other reasons have paths of
+// the machine and texts of the plugin, which only the log and `doctor` show.
 type publicReason string
 
 func (s publicReason) Error() string { return string(s) }
@@ -289,8 +289,8 @@ func (p *plugin) check() catalog.Check {
 	return c
 }
 
-// replacing is the line of `doctor` of a plugin whose file has changed, while the one of
-// the new file, p, does not run.
+// replacing is the line of `doctor` for a plugin whose file has changed while the plugin
+// of the new file, p, does not run.
 func (p *plugin) replacing(check catalog.Check) catalog.Check {
 	s := p.state()
 	check.OK = false

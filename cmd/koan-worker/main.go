@@ -1,6 +1,6 @@
-// Command koan-worker runs scripts for an app that is built on Koan. It stands
-// beside the app's executable, which starts it; an app without one starts itself
-// again. Since it links no database and no server, it is ready in half the time.
+// Command koan-worker runs scripts for an app that is built on Koan. The app starts it if
+// it is beside the app's executable, and otherwise starts itself again. Since it links no
+// database and no server, it is ready in half the time.
 //
 // What belongs here: nothing but the worker. What must never: a package that
 // codemode/worker does not need.
@@ -13,8 +13,8 @@ import (
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-// main is reached only where the command line is not that of a worker: those
-// never return from the initialisation of package worker.
+// main is reached only if the command line is not that of a worker: a worker never returns
+// from the initialisation of package worker.
 func main() {
 	fmt.Fprintf(os.Stderr, "koan-worker runs scripts for the app beside it, which starts it; there is nothing to do by hand.\nbuild: %s\n", worker.Build())
 	os.Exit(2)

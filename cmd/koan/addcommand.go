@@ -13,8 +13,8 @@ import (
 	"github.com/koan-go/koan/cmd/koan/add"
 )
 
-// addCommand is the command `koan add`. What fails after the command line was read is
-// left in failure.
+// addCommand is the command `koan add`. An error after the command line was read is stored
+// in failure.
 func addCommand(out io.Writer, failure *error) *cobra.Command {
 	var o add.Options
 	var source string

@@ -17,7 +17,7 @@ import (
 //go:embed all:template
 var templates embed.FS
 
-// options are what `koan new` was asked for.
+// options are the options of `koan new`.
 type options struct {
 	dir    string
 	module string
@@ -38,8 +38,7 @@ var (
 	moduleShape = regexp.MustCompile(`^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$`)
 )
 
-// create writes a new app. It touches nothing when the folder holds anything
-// already.
+// create writes a new app. It changes nothing if the folder is not empty.
 func create(o options, out io.Writer) error {
 	dir, err := filepath.Abs(o.dir)
 	if err != nil {
@@ -82,7 +81,7 @@ func shellQuoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// appName returns the name of an app in a folder, "" where the folder's own has none:
+// appName returns the name of an app in a folder, "" if the folder's name cannot be one:
 // letters and digits of other alphabets would be lost.
 func appName(dir string) string {
 	base := strings.ToLower(filepath.Base(dir))
@@ -147,8 +146,8 @@ type file struct {
 	text []byte
 }
 
-// render fills the templates in; a name's "dot-" stands for a dot, and ".tmpl"
-// falls off.
+// render executes the templates. In their names "dot-" becomes a dot, and ".tmpl" is
+// removed.
 func render(n names) ([]file, error) {
 	var out []file
 	err := fs.WalkDir(templates, "template", func(path string, d fs.DirEntry, err error) error {

@@ -1,5 +1,5 @@
-// Command koan is the developer's tool: it starts new apps, adds
-// Koan to projects that have ent schemas, and serves code mode over other MCP servers. Apps have their own
+// Command koan is the developer's tool: it creates new apps, adds Koan to projects that
+// have ent schemas, and serves code mode over other MCP servers. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
 

@@ -1,5 +1,5 @@
-// Package kit is what the author of a plugin writes against: a few typed
-// functions become a process that an app starts, calls and restarts.
+// Package kit is the API for authors of plugins: it turns a few typed functions into a
+// process that an app starts, calls and restarts.
 //
 //	func main() {
 //		kit.Serve(kit.Plugin{
@@ -12,8 +12,8 @@
 //
 //	func roll(ctx context.Context, call kit.Call, in In) (Out, error)
 //
-// Built to plugins/dice beside the app's executable it is the tool `dice.roll`
-// and, in scripts, SDK.Dice.roll({sides: 6}).
+// Built as plugins/dice beside the app's executable, it becomes the tool `dice.roll` and,
+// in scripts, SDK.Dice.roll({sides: 6}).
 //
 // What belongs here: the author's types and the process's side of the wire
 // contract. What must never: the host's side, or anything of the app.
@@ -38,11 +38,11 @@ type Plugin struct {
 	Domain      string
 	Version     string // the plugin's own
 	Description string // one sentence
-	// Settings are the keys it reads below plugins.<domain> in the app's
-	// configuration. Any other key there is refused by the app.
+	// Settings are the keys that it reads below plugins.<domain> in the app's
+	// configuration. The app rejects any other key there.
 	Settings []Setting
-	// Configure gets the values of all Settings, once, before the first call. Its
-	// error ends the app's start: say which setting is wrong. It may be nil.
+	// Configure gets the values of all Settings, once, before the first call. Its error
+	// ends the app's start; it should name the wrong setting. It may be nil.
 	Configure func(ctx context.Context, settings map[string]string) error
 	Functions []Function
 }
@@ -54,13 +54,13 @@ type Setting struct {
 	Help    string
 }
 
-// Call is what a function knows of the call it serves, beside its input. The
-// context ends with the call's deadline or the caller's cancel.
+// Call describes the call that a function serves. The context ends at the call's deadline
+// or when the caller cancels.
 type Call struct {
 	// ID is unique to this call.
 	ID string
-	// Key is the same in every attempt of the run that makes the call. Hand it to
-	// an outside peer as its idempotency key.
+	// Key is the same in every attempt of the run that makes the call. Pass it to an
+	// outside service as its idempotency key.
 	Key string
 	// Set is the default set of the run.
 	Set string
@@ -68,7 +68,7 @@ type Call struct {
 	Trace string
 	// DryRun says that the run will be rolled back: change nothing outside.
 	DryRun bool
-	// Log goes to the app's log, with the call's id.
+	// Log writes to the app's log, with the call's id.
 	Log *slog.Logger
 
 	progress func(done, total float64, message string)
@@ -97,16 +97,16 @@ type Function struct {
 	problem error // found by an option
 }
 
-// Func makes a function out of a Go function. name is lower-case kebab, summary
-// one sentence for people and models. The JSON Schemas come from In and Out,
-// which must be structs: json tags name the fields, omitempty makes one optional,
-// and jsonschema tags describe it (`jsonschema:"minimum=1"`,
-// `jsonschema_description:"how many"`). Fields that In does not have are refused.
+// Func makes a function of a plugin from a Go function. name is in kebab-case, summary one
+// sentence for people and models. The JSON Schemas come from In and Out, which must be
+// structs: json tags name the fields, omitempty makes one optional, and jsonschema tags
+// describe it (`jsonschema:"minimum=1"`, `jsonschema_description:"how many"`). Fields that
+// In does not have are rejected.
 //
-// A fault (package framework/fault) that fn returns reaches the caller as it is, where
-// its code speaks of a call; any other error is logged, and the caller gets
-// execution_error, which names the plugin. So does a panic. Output beyond
-// wire.MaxCallBytes is call_too_large.
+// A fault (package framework/fault) that fn returns reaches the caller unchanged if its
+// code is about a call; any other error, or a panic, is logged, and the caller gets
+// execution_error, which names the plugin. Output longer than wire.MaxCallBytes is
+// call_too_large.
 func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) (Out, error), opts ...Option) Function {
 	f := Function{name: name, summary: summary}
 	var err error
@@ -136,7 +136,7 @@ func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) 
 	return f
 }
 
-// Option says more about a function.
+// Option sets a property of a function.
 type Option func(*Function)
 
 // ReadOnly says that the function changes nothing, anywhere.
@@ -145,24 +145,24 @@ func ReadOnly() Option { return func(f *Function) { f.effects.ReadOnly = true } 
 // Destructive says that it may delete or overwrite.
 func Destructive() Option { return func(f *Function) { f.effects.Destructive = true } }
 
-// Idempotent says that the same call twice is the same as once.
+// Idempotent says that repeating a call has no further effect.
 func Idempotent() Option { return func(f *Function) { f.effects.Idempotent = true } }
 
-// Outside says that it reaches beyond the system: what it does cannot be rolled
-// back. It is refused in a dry run unless it is ReadOnly too.
+// Outside says that it has effects outside of the system, which cannot be rolled back. It
+// is rejected in a dry run unless it is ReadOnly too.
 func Outside() Option { return func(f *Function) { f.effects.Outside = true } }
 
-// Title returns a title for people; without it the name stands.
+// Title sets a title for people; the default is the name.
 func Title(title string) Option { return func(f *Function) { f.title = title } }
 
-// Scopes are what a caller needs, all of them. Without any, a function that is not
-// ReadOnly needs plugins:call.
+// Scopes sets the scopes that a caller needs, all of them. Without any, a function that is
+// not ReadOnly needs plugins:call.
 func Scopes(scopes ...string) Option { return func(f *Function) { f.scopes = scopes } }
 
-// Timeout bounds one call; without it the app's server.toolTimeoutMs holds.
+// Timeout bounds one call; the default is the app's server.toolTimeoutMs.
 func Timeout(d time.Duration) Option { return func(f *Function) { f.timeout = d } }
 
-// Example returns an input that runs on a fresh app.
+// Example sets an input that works on a fresh app.
 func Example(input any) Option {
 	return func(f *Function) {
 		raw, err := json.Marshal(input)
@@ -173,8 +173,7 @@ func Example(input any) Option {
 	}
 }
 
-// check finds every mistake of the plugin's author that can be seen before a
-// host does.
+// check returns all mistakes of the plugin's author that can be found without a host.
 func (p Plugin) check() error {
 	var problems []string
 	if !validName(p.Domain) {

@@ -46,11 +46,11 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// refPrefix stands before the name of a definition in a reference to it.
+// refPrefix precedes the name of a definition in a reference to it.
 const refPrefix = "#/$defs/"
 
-// expand puts a definition into the root that refers to it. It stays a definition where
-// it refers to itself.
+// expand copies a definition into the root that refers to it. It stays a definition if it
+// refers to itself.
 func expand(s *jsonschema.Schema, name string) error {
 	root := *s.Definitions[name]
 	root.Version, root.Definitions = s.Version, s.Definitions
@@ -88,8 +88,8 @@ var (
 	ownSchema     = reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()
 )
 
-// encoded is the schema of types that encoding/json does not write by their kind, nil
-// for all others.
+// encoded returns the schema of a type that encoding/json does not write by its kind, nil
+// for any other type.
 func encoded(t reflect.Type) *jsonschema.Schema {
 	either := func(i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) }
 	switch {
@@ -127,8 +127,8 @@ func admitNull(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// emptied puts empty lists, objects and texts where encoding/json writes null for a nil
-// slice or map, and the schema does not admit it.
+// emptied replaces null, which encoding/json writes for a nil slice or map, by an empty
+// list, object or string if the schema does not admit null.
 func emptied(schema, raw json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(raw, []byte("null")) {
 		return raw, nil
@@ -186,8 +186,8 @@ func emptyIn(defs map[string]any, schema any, value any) any {
 	return value
 }
 
-// decodeInput reads an input into a function's type. The host has validated it
-// against the schema; this catches what a schema of the type cannot say.
+// decodeInput reads an input into a function's type. The host has validated it against the
+// schema; this finds violations that a schema cannot express.
 func decodeInput(raw json.RawMessage, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -208,7 +208,7 @@ func decodeInput(raw json.RawMessage, into any) error {
 	return fault.Invalid(fault.Detail{Message: strings.TrimPrefix(err.Error(), "json: ")})
 }
 
-// pointer makes a JSON Pointer out of encoding/json's dotted path.
+// pointer makes a JSON Pointer of encoding/json's dotted path.
 func pointer(field string) string {
 	if field == "" {
 		return ""

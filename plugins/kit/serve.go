@@ -22,10 +22,9 @@ import (
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
-// Serve serves the plugin until the app stops it, or the app is gone. It is the
-// last statement of main. A plugin that is put together wrongly panics here and
-// names every mistake. Standard output belongs to the protocol until Serve has
-// begun; what is printed later goes to the app's log.
+// Serve serves the plugin until the app stops it or ends. It is the last statement of
+// main. It panics if the plugin is invalid, with a list of all mistakes. Standard output
+// belongs to the protocol until Serve has begun; later output goes to the app's log.
 func Serve(p Plugin) {
 	if err := p.check(); err != nil {
 		panic(err)
@@ -65,9 +64,9 @@ func logger(w io.Writer) *slog.Logger {
 	}))
 }
 
-// leaveWithParent ends the process when the app has died without stopping it.
-// Linux sees to that by itself (the host asks for a signal); elsewhere a changed
-// parent is the sign.
+// leaveWithParent ends the process when the app has died without stopping it. On Linux the
+// kernel does that (the host asks for a signal); elsewhere it watches for a change of the
+// parent.
 func leaveWithParent(parent int) {
 	for range time.Tick(time.Second) {
 		if os.Getppid() != parent {
@@ -115,7 +114,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 	return m, nil
 }
 
-// Configure hands the settings to the author's Configure.
+// Configure passes the settings to the author's Configure.
 func (s *server) Configure(ctx context.Context, req *wire.ConfigureRequest) (*wire.ConfigureResponse, error) {
 	if s.plugin.Configure == nil {
 		return &wire.ConfigureResponse{}, nil
@@ -201,8 +200,8 @@ func (s *server) invoke(ctx context.Context, call Call, req *wire.CallRequest) (
 	return out, nil
 }
 
-// recoverPanic turns a panic of the author's code into internal; the process lives
-// on.
+// recoverPanic turns a panic of the author's code into the fault internal; the process
+// keeps running.
 func (s *server) recoverPanic(what string, log *slog.Logger, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

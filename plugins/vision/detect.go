@@ -97,9 +97,9 @@ func (v *vision) configure(_ context.Context, settings map[string]string) error 
 	return nil
 }
 
-// detect reads the codes of one picture. Faults: invalid_payload for an input
-// that is not exactly one picture in a supported format, not_found for a missing
-// file, call_too_large for more bytes or pixels than are read.
+// detect reads the codes of one picture. Faults: invalid_payload for an input that is not
+// exactly one picture in a supported format, not_found for a missing file, call_too_large
+// for too many bytes or pixels.
 func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut, error) {
 	select {
 	case v.slots <- struct{}{}:
@@ -167,8 +167,8 @@ func decodeBase64(s string) ([]byte, error) {
 
 const outsideHint = "Give a path inside the folder that the setting plugins.vision.root names, or send the picture as base64."
 
-// read reads a file inside the root. Nothing outside can be reached: os.Root
-// refuses every way out, links included.
+// read reads a file inside the root. Nothing outside can be reached: os.Root rejects every
+// path that leads out of it, through links too.
 func (v *vision) read(path string) ([]byte, error) {
 	root := v.root.Load()
 	if root == nil {
@@ -225,6 +225,6 @@ func fileFault(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("permission to read the file %q was denied", path)}).Because(err)
 	}
-	// What is left: a way out through a link, or a name that is no name.
+	// The rest: a link that leads out of the root, or an invalid name.
 	return fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("%q cannot be read inside plugins.vision.root", path)}).WithHint(outsideHint).Because(err)
 }

@@ -1,10 +1,10 @@
-// Package add brings Koan into a Go module that has ent schemas already: the
-// extension into the program that generates ent's code, the module into go.mod, the
-// annotation into schemas, and a program that serves them.
+// Package add adds Koan to a Go module that has ent schemas: the extension to the program
+// that generates ent's code, the module to go.mod, the annotation to schemas, and a
+// program that serves them.
 //
-// What belongs here: reading the module, and edits of its files that leave
-// everything else in them as it is. What must never: running what the module has,
-// save for ent's own loading of schemas.
+// What belongs here: reading the module, and edits of its files that leave everything else
+// in them unchanged. What must never: running code of the module, except for ent's own
+// loading of schemas.
 package add
 
 import (
@@ -26,7 +26,7 @@ const (
 	schemaImport = entImport + "/schema"
 )
 
-// Options are what `koan add` was asked for.
+// Options are the options of `koan add`.
 type Options struct {
 	Dir     string   // the folder of the schemas, or the one above it
 	Expose  []string // names of schemas, or "all" for those that can be
@@ -35,16 +35,16 @@ type Options struct {
 	Program string   // the folder for a program that serves, from the module's root; "" for none
 	DryRun  bool
 	Force   bool
-	// Flags are those of ent's command, where no go:generate line has them.
+	// Flags are those of ent's command, if no go:generate line has them.
 	// FlagsGiven reports that the command line had them, even if there are none.
 	Flags      []string
 	FlagsGiven bool
-	// Agree is asked before files change; nil where nobody can be asked.
+	// Agree is called before files change; nil if nobody can be asked.
 	Agree func(files int) (bool, error)
 }
 
-// Run plans all changes, shows them, and then makes them. Where one is impossible it
-// returns an error that names the place, and changes nothing.
+// Run plans all changes, shows them, and then makes them. If one is impossible it returns
+// an error that names the place, and changes nothing.
 func Run(o Options, out io.Writer) error {
 	p, err := newPlan(o)
 	if err != nil {
@@ -89,7 +89,7 @@ func Run(o Options, out io.Writer) error {
 	return nil
 }
 
-// plan is all that is to be done in a module.
+// plan is all changes of a module.
 type plan struct {
 	Options
 	files
@@ -141,7 +141,7 @@ func (p *plan) make() error {
 	return p.addProgram()
 }
 
-// report says what is exposed, and what to do now.
+// report prints what is exposed, and what to do next.
 func (p *plan) report(out io.Writer, then string) {
 	list := func(title string, names []string) {
 		if len(names) > 0 {
@@ -193,8 +193,7 @@ func (p *plan) next() []string {
 	return out
 }
 
-// rel is a path as people write it: from the working directory, where it lies below
-// that.
+// rel is a path as people write it: relative to the working directory if it is below it.
 func (p *plan) rel(path string) string {
 	here, err := filepath.Abs(".")
 	if err != nil {

@@ -35,7 +35,7 @@ type method struct {
 	decl *ast.FuncDecl
 }
 
-// annotate exposes the schemas that were asked for.
+// annotate exposes the schemas that were named.
 func (p *plan) annotate() error {
 	names, err := p.graph.choose(p.Expose)
 	if err != nil || len(names) == 0 {
@@ -98,7 +98,7 @@ func (pkg *schemaPackage) add(f *file) error {
 	return nil
 }
 
-// find is a struct of the package with its methods; nil where it has none of that
+// find returns a struct of the package with its methods, nil if there is none of that
 // name.
 func (pkg *schemaPackage) find(name string) *declared {
 	var out *declared
@@ -156,8 +156,8 @@ func (pkg *schemaPackage) free(in *schemaFile) func(string) bool {
 	}
 }
 
-// expose plans the annotation of a schema. Where its text cannot be edited safely,
-// it returns what is to be done by hand.
+// expose plans the annotation of a schema. If its source cannot be edited safely, it
+// returns what to do by hand.
 func (pkg *schemaPackage) expose(name string) (byHand string, err error) {
 	t := pkg.find(name)
 	if t == nil {
@@ -170,7 +170,7 @@ func (pkg *schemaPackage) expose(name string) (byHand string, err error) {
 	return "", nil
 }
 
-// use has a file import a package once, and returns its name there.
+// use makes a file import a package once, and returns its name there.
 func (pkg *schemaPackage) use(f *schemaFile, path string) string {
 	name, edits := imported(f.tf, f.was, f.ast, path, entImport, pkg.free(f))
 	for _, e := range edits {

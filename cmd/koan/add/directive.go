@@ -84,7 +84,7 @@ func split(line string) (words []string, err error) {
 	}
 }
 
-// join writes words so that `go generate` reads them as they are.
+// join quotes words so that `go generate` reads the same words.
 func join(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -115,8 +115,8 @@ func readCommand(words []string) (*entCommand, error) {
 	return nil, nil
 }
 
-// goRun is how the program that generates is run where ent's command was run with
-// these words: by the same `go run`, where it was one.
+// goRun returns the words that run the generating program, for a line that ran ent's
+// command with these words: the same `go run`, if it was one.
 func goRun(words []string) []string {
 	i := slices.Index(words, "go")
 	if i < 0 || i+1 == len(words) || words[i+1] != "run" {

@@ -29,7 +29,7 @@ type files struct {
 	all  []*file
 }
 
-// open returns a file, with was and now nil where there is none.
+// open returns a file; was and now are nil if it does not exist.
 func (f *files) open(path string) (*file, error) {
 	if i := slices.IndexFunc(f.all, func(o *file) bool { return o.path == path }); i >= 0 {
 		return f.all[i], nil
@@ -74,7 +74,7 @@ func (f *files) show(out io.Writer) error {
 	return nil
 }
 
-// checkClean refuses to change files whose last state git does not have.
+// checkClean rejects changes of files that have uncommitted changes.
 func (p *plan) checkClean() error {
 	if p.Force {
 		return nil
@@ -119,7 +119,7 @@ func (p *plan) write() error {
 	return nil
 }
 
-// edit puts text into a file in the place of length bytes.
+// edit replaces length bytes of a file by text.
 type edit struct {
 	at, length int
 	text       string

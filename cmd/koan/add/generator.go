@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// generator is what generates ent's code from the schemas: a program of the module,
-// or ent's command with the flags of a //go:generate line.
+// generator generates ent's code from the schemas: a program of the module, or ent's
+// command with the flags of a //go:generate line.
 type generator struct {
 	file      string      // the program, which may not be there yet
 	runsIn    string      // the folder where it is run
@@ -24,7 +24,7 @@ type generator struct {
 	pkg       string      // its import path
 }
 
-// findGenerator finds what generates code from the plan's schemas.
+// findGenerator finds the generator of the plan's schemas.
 func (p *plan) findGenerator() (*generator, error) {
 	var found []*generator
 	for _, s := range p.mod.sources {
@@ -63,7 +63,7 @@ func (p *plan) findGenerator() (*generator, error) {
 	return nil, fmt.Errorf("the schemas in %s are generated from more than once: %s; leave one of them", p.rel(p.schemas), strings.Join(places, ", "))
 }
 
-// place is where a generator stands.
+// place is the position of a generator in the module, for messages.
 func (g *generator) place(p *plan) string {
 	if g.command != nil && g.directive != nil {
 		return fmt.Sprintf("%s:%d", p.rel(g.from), g.directive.line)
@@ -71,7 +71,7 @@ func (g *generator) place(p *plan) string {
 	return p.rel(g.file)
 }
 
-// place finds out where a generator puts its code.
+// place sets where a generator writes its code.
 func (p *plan) place(g *generator, target, pkg string) {
 	g.target = filepath.Dir(p.schemas)
 	if target != "" {
@@ -83,7 +83,7 @@ func (p *plan) place(g *generator, target, pkg string) {
 	}
 }
 
-// newGenerator is for schemas that no line of the module generates from.
+// newGenerator makes a generator for schemas that have none in the module.
 func (p *plan) newGenerator() (*generator, error) {
 	ent := filepath.Dir(p.schemas)
 	generated, err := filepath.Glob(filepath.Join(ent, "client.go"))
@@ -108,8 +108,8 @@ func (p *plan) newGenerator() (*generator, error) {
 	return g, nil
 }
 
-// program is a program of the module that generates from the schemas; nil where it
-// generates from others.
+// program returns the generator of a program of the module, nil if it generates from other
+// schemas.
 func (p *plan) program(s source) (*generator, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), s.path, s.text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -201,7 +201,7 @@ func (g *generator) commandLine() []string {
 	return append(slices.Clone(g.command.before), filepath.Base(g.file))
 }
 
-// extend has the generator run Koan's extension.
+// extend makes the generator run Koan's extension.
 func (p *plan) extend() error {
 	if p.gen.command != nil {
 		return p.replaceCommand()
@@ -252,7 +252,7 @@ func (p *plan) replaceCommand() error {
 	return nil
 }
 
-// userCommand is what a person types to generate.
+// userCommand is the command that generates, for people.
 func (g *generator) userCommand(p *plan) string {
 	if g.directive == nil && g.command == nil {
 		rel, err := filepath.Rel(g.runsIn, g.file)

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/expose"
 )
 
-// graph is what ent says of the schemas.
+// graph is ent's graph of the schemas.
 type graph struct {
 	all       []string
 	exposed   []string // that have the annotation
@@ -29,7 +29,7 @@ type graph struct {
 	program   string // the folder of the program that serves, "" where none is written
 }
 
-// load has ent load the schemas, as it does when it generates.
+// load loads the schemas by ent, as at generation.
 func (p *plan) load() (*graph, error) {
 	flags, done, err := p.buildFlags()
 	if err != nil {
@@ -63,8 +63,8 @@ func (p *plan) load() (*graph, error) {
 	return read(g), nil
 }
 
-// buildFlags has go resolve the module's imports with the planned go.mod, and write
-// what it finds out beside a copy of that.
+// buildFlags makes go resolve the module's imports with a copy of the planned go.mod, and
+// write additions into that copy.
 func (p *plan) buildFlags() (flags []string, done func(), err error) {
 	work := exec.Command("go", "env", "GOWORK")
 	work.Dir = p.mod.root
@@ -120,7 +120,7 @@ func read(g *gen.Graph) *graph {
 	return out
 }
 
-// choose are the schemas that get the annotation.
+// choose returns the schemas that get the annotation.
 func (g *graph) choose(asked []string) ([]string, error) {
 	if slices.Equal(asked, []string{"all"}) {
 		return slices.Clone(g.exposable), nil

@@ -39,7 +39,7 @@ type source struct {
 	program    bool // it calls package entc
 }
 
-// readModule finds the module of a folder, and in it what has to do with ent.
+// readModule finds the module of a folder, and its files that are about ent.
 func readModule(dir string) (*module, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder; name the one of ent's code or schemas: koan add ./ent", dir)
@@ -103,7 +103,7 @@ func (m *module) walk() error {
 	})
 }
 
-// skip passes over folders that hold none of the module's packages.
+// skip skips folders that have no packages of the module.
 func (m *module) skip(path, name string) error {
 	if path == m.root {
 		return nil
@@ -132,8 +132,8 @@ func (m *module) importPath(dir string) string {
 	return m.path + "/" + filepath.ToSlash(rel)
 }
 
-// resolve is the folder that a path in a program or on a command line means, where
-// that runs in a folder.
+// resolve returns the folder that a path in a program or on a command line means, for a
+// program that runs in a folder.
 func (m *module) resolve(in, path string) string {
 	if rest, ok := strings.CutPrefix(path, m.path); ok && (rest == "" || rest[0] == '/') {
 		return filepath.Join(m.root, filepath.FromSlash(rest))
@@ -144,7 +144,7 @@ func (m *module) resolve(in, path string) string {
 	return filepath.Join(in, filepath.FromSlash(path))
 }
 
-// schemaFolder is where the schemas lie: in the folder, or in its folder `schema`.
+// schemaFolder returns the folder of the schemas: the folder itself, or `schema` in it.
 func schemaFolder(m *module, dir, shown string) (string, error) {
 	for _, at := range []string{dir, filepath.Join(dir, "schema")} {
 		found, err := hasSchemas(at)
@@ -222,8 +222,8 @@ func (p *plan) require() error {
 	return err
 }
 
-// keepInModule has `go mod tidy` keep what the program needs that generates: it has a
-// build tag, so go does not see its imports.
+// keepInModule makes `go mod tidy` keep the dependencies of the generating program, whose
+// imports it does not see because of a build tag.
 func (p *plan) keepInModule() error {
 	if !p.gen.tagged {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"text/template"
 )
 
-// addExtension returns the call of entc.Generate in a program Koan's extension. It
-// returns nil where that cannot be done to the text of the program.
+// addExtension adds Koan's extension to the call of entc.Generate in a program, and
+// returns the program. It returns nil if the source cannot be edited that way.
 func addExtension(name string, src []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -45,7 +45,7 @@ func addExtension(name string, src []byte) ([]byte, error) {
 	return apply(src, edits)
 }
 
-// extensions is a call of entc.Extensions that takes one more argument; nil for
+// extensions returns a call of entc.Extensions to which an argument can be added, nil for
 // anything else.
 func extensions(e ast.Expr, entc string) *ast.CallExpr {
 	c, ok := e.(*ast.CallExpr)
@@ -97,7 +97,7 @@ func main() {
 }
 `))
 
-// block writes a text as a Go string, over several lines where it has them.
+// block writes a text as a Go string, over several lines if the text has them.
 func block(s string) string {
 	if strings.Contains(s, "\n") && !strings.ContainsAny(s, "`\r\uFEFF") {
 		return "`" + s + "`"
@@ -113,8 +113,7 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// newProgram is a program that does what ent's command does, and Koan's extension
-// with it.
+// newProgram returns a program that does what ent's command does, with Koan's extension.
 func newProgram(g *generator, m *module) ([]byte, error) {
 	type templates struct{ Option, Path string }
 	data := struct {

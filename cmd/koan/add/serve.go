@@ -109,7 +109,7 @@ func open(_ context.Context, _ string) (dialect.Driver, error) {
 }
 `))
 
-// addProgram writes a program that serves the entities, where the module has none.
+// addProgram writes a program that serves the entities, if the module has none.
 func (p *plan) addProgram() error {
 	if p.Program == "" || len(p.mod.serving) > 0 || len(p.graph.exposed) == 0 {
 		return nil

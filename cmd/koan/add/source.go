@@ -12,8 +12,8 @@ import (
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// importName is the name that an import has in its file. The name of a package is
-// taken to be the end of its path.
+// importName is the name that an import has in its file. The name of a package is assumed
+// to be the last element of its path.
 func importName(s *ast.ImportSpec) string {
 	if s.Name != nil {
 		return s.Name.Name
@@ -25,8 +25,8 @@ func importName(s *ast.ImportSpec) string {
 	return path.Base(path.Dir(p))
 }
 
-// importedAs is the name by which a file imports a package, "" where it does not, or
-// for its effects only.
+// importedAs returns the name by which a file imports a package, "" if it does not, or
+// only for its effects.
 func importedAs(f *ast.File, pkg string) string {
 	for _, s := range f.Imports {
 		if p, err := strconv.Unquote(s.Path.Value); err == nil && p == pkg {
@@ -139,7 +139,7 @@ func appended(tf *token.File, src []byte, list []ast.Expr, open, end token.Pos, 
 	return edit{at: line, text: "\t" + text + ",\n"}
 }
 
-// generateCall is the call of entc.Generate in a file; nil where there is none.
+// generateCall returns the call of entc.Generate in a file, nil if there is none.
 func generateCall(f *ast.File) (found *ast.CallExpr) {
 	name := importedAs(f, entcImport)
 	if name == "" {

@@ -18,22 +18,22 @@ import (
 )
 
 // ContractVersion is the version of plugin.proto that this build speaks. It is
-// negotiated in the handshake: an app and a plugin without a common version
-// refuse each other before the first message.
+// negotiated in the handshake: an app rejects a plugin without a common version before the
+// first message.
 const ContractVersion = 1
 
-// MaxCallBytes bounds the JSON of one call's input and of its output, each. More
-// ends in call_too_large.
+// MaxCallBytes bounds the JSON of one call's input and of its output, each. A longer one
+// is call_too_large.
 const MaxCallBytes = 4 << 20
 
-// PartBytes is how many bytes of a long output come in one part: the host counts an output
-// before it takes it, and each part fits a small buffer of gRPC's.
+// PartBytes is how many bytes of a long output are sent in one part: the host counts an
+// output before it reads it, and each part fits a small buffer of gRPC's.
 const PartBytes = 30 << 10
 
-// MaxMessageBytes bounds a whole message: a call and what is said about it.
+// MaxMessageBytes bounds a whole message: a call and its metadata.
 const MaxMessageBytes = MaxCallBytes + 1<<16
 
-// Handshake lets an executable know that an app started it, and not a person.
+// Handshake lets an executable find out whether it was started by an app.
 var Handshake = goplugin.HandshakeConfig{
 	MagicCookieKey:   "KOAN_PLUGIN",
 	MagicCookieValue: "koan.plugin.v1",
