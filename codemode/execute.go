@@ -400,7 +400,7 @@ func (e *execution) late(err error) error {
 		if d, ok := f.Details.(map[string]any); ok && d["limit"] == "cpu" {
 			return f
 		}
-		late := fault.Newf(fault.Timeout, "the run took longer than %d ms by the clock", e.wall.Milliseconds()).
+		late := fault.Newf(fault.Timeout, "the run took longer than %d ms of wall-clock time", e.wall.Milliseconds()).
 			WithDetails(map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}).Because(err)
 		late.Line, late.Column, late.Source = f.Line, f.Column, f.Source
 		return late

@@ -96,7 +96,7 @@ func (p *provider) layers() []catalog.Check {
 	}
 	for _, m := range i.Missing() {
 		checks = append(checks, catalog.Check{
-			Name: "isolation: " + m.Layer, Detail: "not to be had here: " + m.Why,
+			Name: "isolation: " + m.Layer, Detail: "not available here: " + m.Why,
 			Hint: "Scripts are held by what remains. Put it into sandbox.require to refuse to start without it.",
 		})
 	}

@@ -39,7 +39,7 @@ func (e *execution) once() error {
 		return nil
 	}
 	if e.in.DryRun {
-		e.notes = append(e.notes, wire.Log{Level: "warn", Message: "a dry run takes no idempotencyKey: it runs anew each time, and the key stays free"})
+		e.notes = append(e.notes, wire.Log{Level: "warn", Message: "a dry run ignores idempotencyKey: it runs each time, and the key stays unused"})
 		return nil
 	}
 	print, err := e.fingerprint()

@@ -47,7 +47,7 @@ func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		if named(executeMembers, name) && !named(planMembers, name) {
-			wrong = append(wrong, fault.Detail{Path: "/" + name, Message: "`" + name + "` cannot stand beside `planId`: a plan has its own"})
+			wrong = append(wrong, fault.Detail{Path: "/" + name, Message: "`" + name + "` cannot be combined with `planId`: a plan has its own"})
 		}
 	}
 	return wrong

@@ -24,7 +24,7 @@ func (p *provider) prompt() *catalog.Prompt {
 		Name: promptName, Title: "Write a script",
 		Description: "Writes one script for a task, with the declarations of the entities that it is about.",
 		Arguments: []catalog.Argument{
-			{Name: argTask, Description: "What the script shall do, in your words.", Required: true},
+			{Name: argTask, Description: "What the script should do, in your words.", Required: true},
 			{
 				Name: argEntities, Description: "The entities that it is about, with commas between them; all of them without.",
 				Complete: completeEntities,
@@ -43,7 +43,7 @@ func (p *provider) prompt() *catalog.Prompt {
 
 func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string, error) {
 	if strings.TrimSpace(task) == "" {
-		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argTask, Message: "say what the script shall do", Expected: "text"})
+		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argTask, Message: "describe what the script should do", Expected: "text"})
 	}
 	chosen, err := chosenEntities(v, entities)
 	if err != nil {

@@ -128,7 +128,7 @@ func (p *provider) Instructions() string {
 // Checks reports to `doctor` whether scripts can run, by running one.
 func (p *provider) Checks(ctx context.Context) []catalog.Check {
 	if !p.config().enabled {
-		return []catalog.Check{{Name: "code mode", OK: true, Detail: "switched off by codeMode.enabled"}}
+		return []catalog.Check{{Name: "code mode", OK: true, Detail: "disabled by codeMode.enabled"}}
 	}
 	l := p.config().limits
 	checks := []catalog.Check{{

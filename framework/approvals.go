@@ -85,7 +85,7 @@ func (i *Instance) ruleProblem(r approval.Rule) string {
 		return ""
 	}
 	if catalog.Kind(kind) == catalog.KindCode {
-		return "scripts are judged by what they do; leave the operation out, and `always` is about every script too"
+		return "scripts are judged by their effects; without `operation`, `always` covers every script too"
 	}
 	var known []string
 	for _, op := range snapshot.Operations() {

@@ -277,7 +277,7 @@ func (p *plugin) check() catalog.Check {
 			s.failure = publicReason("it died and is being restarted")
 		}
 		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
-		c.Hint = "See the log for what it wrote; rebuild it against this version, or take it out of " + p.provider.dir + "."
+		c.Hint = "See its output in the log; rebuild it against this version, or take it out of " + p.provider.dir + "."
 		return c
 	}
 	c.OK = true
@@ -295,6 +295,6 @@ func (p *plugin) replacing(check catalog.Check) catalog.Check {
 	s := p.state()
 	check.OK = false
 	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and the new version does not run: %v", s.failure)
-	check.Hint = "See the log for what it wrote; rebuild it against this version, or put the earlier file back."
+	check.Hint = "See its output in the log; rebuild it against this version, or put the earlier file back."
 	return check
 }

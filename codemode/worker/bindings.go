@@ -246,7 +246,7 @@ func (b entityOp) fails(f *fault.Fault, bareSet bool) {
 	case f.Code == fault.UnknownSet && bareSet:
 		known.Hint += " A bare string names the set; options are an object: {filter: {...}}."
 	case f.Code == fault.NotFound && b.method.Name == "getById" && f.Hint == e.Hint:
-		known.Hint += " findById gives null instead of throwing."
+		known.Hint += " findById returns null instead of throwing."
 	case f.Code == fault.InvalidPayload:
 		b.s.usages[&known] = catalog.MethodUsage(b.method.Name)
 	}

@@ -4,6 +4,6 @@ package worker
 
 import "time"
 
-// ProcessCPU is not to be had here: the time in which a script has the turn
+// ProcessCPU is not available here: the time in which a script has the turn
 // counts instead.
 func ProcessCPU(int) (time.Duration, bool) { return 0, false }

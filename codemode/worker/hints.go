@@ -101,9 +101,9 @@ func (s *session) noMember(name string, line int) string {
 	case slices.Contains(numberMethods, name):
 		return "Decimals, and integers beyond 2^53, are strings: write Number(value)." + name + "(...)."
 	case slices.Contains(arrayMethods, name):
-		return "Only an array has " + name + ". The entities of a page are in its items; all() gives an array; Object.values(o) makes one of an object."
+		return "Only an array has " + name + ". The entities of a page are in its items; all() returns an array; Object.values(o) returns the values of an object."
 	}
-	return "What stands before ." + name + " has no such method: console.log shows what it is."
+	return "The value before ." + name + " has no such method: log it with console.log."
 }
 
 // nothingThere is the hint for a member of undefined or null.
@@ -117,9 +117,9 @@ func (s *session) nothingThere(name string, line int) string {
 		}
 	}
 	if strings.Contains(s.job.Code, "findById(") {
-		return "findById gives null where there is no such entity: test for it, or use getById, which throws."
+		return "findById returns null if there is no such entity: check for it, or use getById, which throws."
 	}
-	return "What stands before ." + name + " is undefined or null: console.log shows it; ?. reads what may be absent."
+	return "The value before ." + name + " is undefined or null: log it with console.log, or read it with ?. if it may be missing."
 }
 
 // entityInUse is the one entity that the script names, else a word for it.

@@ -171,7 +171,7 @@ func (s *session) emptied(o *goja.Object) (what, hint string) {
 	}
 	for p, n := o.Prototype(), 0; p != nil && n < maxPrototypes && p.ExportType() != proxyType; p, n = p.Prototype(), n+1 {
 		if p == s.base.iterator {
-			return "an iterator", "Give what it yields: [...x]."
+			return "an iterator", "Spread it into an array: [...x]."
 		}
 	}
 	return "", ""

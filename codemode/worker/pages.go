@@ -193,7 +193,7 @@ func (b entityOp) all(c goja.FunctionCall) goja.Value {
 	items := []any{}
 	for v := w.next(); v != nil; v = w.next() {
 		if w.total > maxAll || len(items) == maxAll {
-			b.s.throw(fault.Newf(fault.ResultTooLarge, "all() gives at most %d items, and there are more", maxAll).
+			b.s.throw(fault.Newf(fault.ResultTooLarge, "all() returns at most %d items, and there are more", maxAll).
 				WithHint("Narrow it with `filter`, or go through the items with each()."))
 		}
 		items = append(items, v)

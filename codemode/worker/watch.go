@@ -131,7 +131,7 @@ func CPUExceeded(limit time.Duration) *fault.Fault {
 // wallExceeded is the fault of a script that computed until the run's time by the
 // clock was over. The host, which knows that limit, kills soon after.
 func wallExceeded() *fault.Fault {
-	return fault.New(fault.Timeout, "the run took longer than it may by the clock").WithDetails(map[string]any{"limit": "wall"})
+	return fault.New(fault.Timeout, "the run took longer than its limit of wall-clock time").WithDetails(map[string]any{"limit": "wall"})
 }
 
 // Overdue is the fault of a script that passed its CPU limit: by what it used, or by

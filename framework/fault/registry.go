@@ -157,7 +157,7 @@ func init() {
 	entry(ToolTimeout, "The tool did not finish in time.", "Try again; if it times out again, ask for less at once or raise server.toolTimeoutMs.", Safe, 504, rpcInternal, classCall, tooling("TOOL_TIMEOUT"))
 	entry(UpstreamError, "The server behind the tool, or the client that was asked, returned an error or an invalid answer.", "Read its message and correct the call.", Fix, 502, rpcInternal, classCall)
 	entry(PluginUnavailable, "The plugin behind the tool is not running.", "Try again: it is being restarted. If it stays unavailable, run `doctor`.", Safe, 503, rpcInternal, classCall)
-	entry(CodeModeDisabled, "Code mode is switched off.", "Set codeMode.enabled, or use the entity tools.", Never, 403, rpcParams, classBase)
+	entry(CodeModeDisabled, "Code mode is disabled.", "Set codeMode.enabled, or use the entity tools.", Never, 403, rpcParams, classBase)
 	entry(InvalidCodeModeID, "This id is not in the catalog.", "Use an id exactly as search returns it.", Fix, 400, rpcParams, classBase)
 	entry(SchemaUnavailable, "The schema of this operation is not available.", "Try again when its server is connected.", Safe, 503, rpcInternal, classBase)
 	entry(CapabilityUnsupported, "This build cannot do what was asked for.", "Choose one of the values that the message names.", Never, 501, rpcInternal, classBase)

@@ -176,7 +176,7 @@ func (v *vision) read(path string) ([]byte, error) {
 	}
 	local, ok := root.local(path)
 	if !ok {
-		return nil, fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("%q lies outside of plugins.vision.root", path)}).WithHint(outsideHint)
+		return nil, fault.Invalid(fault.Detail{Path: "/path", Message: fmt.Sprintf("%q is outside of plugins.vision.root", path)}).WithHint(outsideHint)
 	}
 	info, err := root.Stat(local) // before opening: a pipe would block
 	if err == nil && !info.Mode().IsRegular() {

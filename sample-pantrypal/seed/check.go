@@ -32,7 +32,7 @@ func (d *Data) check() error {
 	for i, p := range d.Products {
 		at := fmt.Sprintf("products.yaml: product %d", p.N)
 		r.when(p.N < 1 || p.N > maxNumber, "products.yaml: entry %d has the number %d", i+1, p.N)
-		r.when(byN[p.N].N != 0, "%s stands twice", at)
+		r.when(byN[p.N].N != 0, "%s occurs twice", at)
 		r.when(p.Name == "" || p.Brand == "", "%s needs a name and a brand", at)
 		r.when(byName[strings.ToLower(p.Name)].N != 0, "%s has a name that is taken", at)
 		r.when(p.Quantity <= 0 || p.ShelfLifeDays < 0, "%s has a quantity or shelf life that cannot be", at)
@@ -43,7 +43,7 @@ func (d *Data) check() error {
 	}
 	seen := map[string]bool{}
 	for _, rec := range d.Recipes {
-		r.when(seen[rec.Name], "recipes.yaml: %s stands twice", rec.Name)
+		r.when(seen[rec.Name], "recipes.yaml: %s occurs twice", rec.Name)
 		seen[rec.Name] = true
 		r.recipe(rec, byName)
 	}

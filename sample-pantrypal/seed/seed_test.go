@@ -72,7 +72,7 @@ func TestCheckReportsAllProblems(t *testing.T) {
 	d.Recipes[2].DietaryTags = append(d.Recipes[2].DietaryTags, "vegan")
 	d.Household.Pantry[0].Name = "Penne"
 	err = d.check()
-	for _, want := range []string{`unknown category "diary"`, "product 3 stands twice", `unknown unit "pound"`, "spinahc is neither a product", "eggs in a recipe that is vegan", "is vegan but not dairy-free", `product 18 is "Spaghetti"`} {
+	for _, want := range []string{`unknown category "diary"`, "product 3 occurs twice", `unknown unit "pound"`, "spinahc is neither a product", "eggs in a recipe that is vegan", "is vegan but not dairy-free", `product 18 is "Spaghetti"`} {
 		require.ErrorContains(t, err, want)
 	}
 }

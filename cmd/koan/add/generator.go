@@ -215,7 +215,7 @@ func (p *plan) extend() error {
 		return err
 	}
 	if next == nil {
-		p.manual = append(p.manual, fmt.Sprintf("%s: give entc.Generate one more option, entc.Extensions(entgen.New()), and import %q", p.rel(p.gen.file), entgenImport))
+		p.manual = append(p.manual, fmt.Sprintf("%s: add the option entc.Extensions(entgen.New()) to entc.Generate, and import %q", p.rel(p.gen.file), entgenImport))
 		return nil
 	}
 	f.now = next

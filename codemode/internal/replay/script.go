@@ -17,7 +17,7 @@ import (
 const version = 1
 
 // ErrScript is what Decode ends in (wrapped) for bytes that are no kept script.
-var ErrScript = errors.New("replay: this is no kept script")
+var ErrScript = errors.New("replay: this is not a recorded script")
 
 // Script is one attempt of a script: what it was given, its conversation with the
 // host, and how it ended.

@@ -188,7 +188,7 @@ func (c *compiler) rejected(code string, m api.Message) *Error {
 	case refusal:
 		e.Unsupported, e.Import, e.Hint = true, r.path, r.hint
 	case c.shift > 0 && word(code, "namespace"):
-		e.Hint = "A namespace cannot stand in a script with a top-level return: end the script with an expression instead."
+		e.Hint = "A script with a top-level return cannot have a namespace: end the script with an expression instead."
 	}
 	return e
 }
@@ -254,7 +254,7 @@ func (p *Program) unparsed(err error) *Error {
 	e := p.syntax(err)
 	e.unparsed = true
 	if strings.HasPrefix(e.Message, "Invalid destructuring binding target") {
-		e.Hint = "The engine does not know a default inside of an array pattern that has a default itself, `[a = 1] = []`: take that array apart in a statement of its own."
+		e.Hint = "The engine does not know a default inside of an array pattern that has a default itself, `[a = 1] = []`: destructure that array in a separate statement."
 	}
 	return e
 }

@@ -153,7 +153,7 @@ func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
 	case *ast.NumberLiteral:
 		if owner.kind == page && !test {
 			what := owner.entity.Name + "." + owner.method
-			c.fail(m.Idx, "", UnknownMethod, what+" gives a page, which has no element "+quote(m.Literal), UseItems)
+			c.fail(m.Idx, "", UnknownMethod, what+" returns a page, which has no element "+quote(m.Literal), UseItems)
 		}
 	default:
 		c.expr(s, e.Member)

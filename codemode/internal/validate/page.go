@@ -20,10 +20,10 @@ var ofArrays = strings.Fields("length map filter forEach find findIndex findLast
 var ofPromises = []string{"then", "catch", "finally"}
 
 // NoPromise says what to do instead of chaining.
-const NoPromise = "Calls of SDK are synchronous and give their value itself: write const x = SDK... (await in front of it does no harm); functions of @codemode/servers/* give promises."
+const NoPromise = "Calls of SDK are synchronous and return their value: write const x = SDK... (an await before it does no harm); functions of @codemode/servers/* return promises."
 
 // UseItems says where the entities of a page are.
-const UseItems = "The entities of a page are in its `items`; `all` gives an array, `each` goes through all of them."
+const UseItems = "The entities of a page are in its `items`; `all` returns an array, `each` iterates over all of them."
 
 // given is what a call of an entity's method gives, where something is known of it.
 func given(callee value) value {
@@ -59,11 +59,11 @@ func (c *checker) listMember(v value, name string, at file.Idx) (subject string,
 	switch {
 	case slices.Contains(ofPromises, name):
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, what+" gives an array, not a promise of one: it has no "+quote(name), NoPromise)
+			c.fail(at, subject, UnknownMethod, what+" returns an array, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	case slices.Contains(ofPages, name):
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, what+" gives an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
+			c.fail(at, subject, UnknownMethod, what+" returns an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
 		}
 	}
 	return "", nil
@@ -76,7 +76,7 @@ func (c *checker) pendingMember(v value, name string, at file.Idx) (subject stri
 		return subject, nil
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, "functions of @codemode/servers/* give a promise, which has no "+quote(name), "Await it first: (await f(...))."+name+".")
+		c.fail(at, subject, UnknownMethod, "functions of @codemode/servers/* return a promise, which has no "+quote(name), "Await it first: (await f(...))."+name+".")
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 	if slices.Contains(ofPromises, name) {
 		subject = p.entity.Name + "." + p.method + "()." + name
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" gives a page, not a promise of one: it has no "+quote(name), NoPromise)
+			c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" returns a page, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	}
 	if !slices.Contains(ofArrays, name) {
@@ -96,7 +96,7 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 		subject = p.entity.Name + "." + p.method + "()." + name
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" gives a page, which has no "+quote(name), UseItems)
+		c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" returns a page, which has no "+quote(name), UseItems)
 	}
 }
 
@@ -104,8 +104,8 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 func (c *checker) iterated(s *scope, e ast.Expression) {
 	switch v := c.expr(s, e); v.kind {
 	case page:
-		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" gives a page, which cannot be iterated over", UseItems)
+		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
 	case pending:
-		c.fail(e.Idx0(), "", UnknownMethod, "functions of @codemode/servers/* give a promise, which cannot be iterated over", "Await it first.")
+		c.fail(e.Idx0(), "", UnknownMethod, "functions of @codemode/servers/* return a promise, which cannot be iterated over", "Await it first.")
 	}
 }

@@ -86,8 +86,8 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 	o.runs = counter("koan.runs", "runs that ended, by kind (script or call), tool, surface and outcome")
 	o.calls = counter("koan.calls", "calls of operations inside of runs, by operation and outcome")
 	o.attempts = counter("koan.attempts", "attempts of runs, by outcome")
-	o.runTime = histogram("koan.run.duration", "how long runs took by the clock")
-	o.callTime = histogram("koan.call.duration", "how long calls took by the clock")
+	o.runTime = histogram("koan.run.duration", "wall-clock duration of runs")
+	o.callTime = histogram("koan.call.duration", "wall-clock duration of calls")
 	var err error
 	o.active, err = m.Int64UpDownCounter("koan.runs.active", metric.WithDescription("runs that are under way"))
 	note(err)

@@ -202,7 +202,7 @@ func describe(err error, p palette) string {
 	}
 	fmt.Fprintf(&b, "\n  hint: %s", f.Hint)
 	if f.committed {
-		return b.String() + "\n  Some of what it did is in the data all the same."
+		return b.String() + "\n  Part of what it did is in the data nevertheless."
 	}
 	return b.String() + "\n  Nothing was changed."
 }

@@ -27,10 +27,10 @@ import (
 
 func main() {
 	out := flag.String("out", "", "the PNG file to write")
-	codes := flag.String("codes", "", "codes, separated by commas; none gives an empty counter")
+	codes := flag.String("codes", "", "codes, separated by commas; without codes the counter is empty")
 	width := flag.Int("width", 1600, "in pixels")
 	height := flag.Int("height", 1200, "in pixels")
-	seed := flag.Uint64("seed", 1, "another one gives another photo of the same codes")
+	seed := flag.Uint64("seed", 1, "another seed makes another photo of the same codes")
 	keep := flag.Int("keep", 0, "bytes to keep of the file; 0 keeps all")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 {

@@ -164,7 +164,7 @@ func (r *rewriter) class() error {
 			return nil
 		case c == '-' && (after || r.rangeTo()):
 			if !strings.HasPrefix(r.source[r.at+1:], "]") {
-				return &Error{"invalid regular expression: a property escape is no end of a range", `Write the hyphen first or last in the class, or as \-.`}
+				return &Error{"invalid regular expression: a property escape cannot end a range", `Write the hyphen first or last in the class, or as \-.`}
 			}
 			r.out.WriteString(`\-`)
 			r.at++
