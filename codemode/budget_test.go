@@ -17,7 +17,7 @@ import (
 )
 
 // crowd has the house serve n entities beside code mode, each with some fields and
-// one operation that gives an empty page.
+// one operation that returns an empty page.
 func (h *house) crowd(n int) {
 	h.t.Helper()
 	var o catalog.Offer

@@ -99,7 +99,7 @@ func TestDiscoveryKnowsRights(t *testing.T) {
 	require.Equal(t, []string{"IMPORT_FAILURE"}, e.errors())
 }
 
-// What a schema refuses is told so that the next try fits.
+// Violations of a schema are reported so that the next try can succeed.
 func TestSchemaValidationError(t *testing.T) {
 	m := newModules(t, nil)
 	require.JSONEq(t, `["SchemaValidationError","of","of","square","/n",true,true,"invalid_payload"]`, m.gives(`

@@ -398,7 +398,7 @@ throw new Error("Bearer abcdefgh12345678 is no good");`, nil)
 	require.NotContains(t, rec.Code, secret)
 	require.GreaterOrEqual(t, rec.Redactions, 5)
 
-	// What a script gives on purpose is its caller's.
+	// What a script returns on purpose is its caller's.
 	r = h.run(`"card 4111 1111 1111 1111"`, nil)
 	require.JSONEq(t, `"card `+secret+`"`, string(r.Result))
 }

@@ -48,7 +48,7 @@ func TestExplained(t *testing.T) {
 	require.Equal(t, about, fault.From(explained(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
 }
 
-// FuzzExplained: whatever an input and a path are, both sides are told.
+// FuzzExplained checks that expected and received are reported for any input and path.
 func FuzzExplained(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"x"}]}`), "/a/1/b", []byte(`{"properties":{"a":{"items":{"properties":{"b":{"type":["string","null"]}}}}}}`))
 	f.Add([]byte(`[]`), "/~1/~0/-1", []byte(`{"properties":{"/":{"enum":[null,{}]}}}`))

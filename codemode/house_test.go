@@ -293,7 +293,7 @@ func newHouse(t testing.TB, changed map[string]any) *house {
 	return h
 }
 
-// reply is what a code tool gave, success or failure.
+// reply is what a code tool returned, success or failure.
 type reply struct {
 	Success        bool
 	Answer, Result json.RawMessage

@@ -18,7 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// envelope is what codemode.run gives.
+// envelope is what codemode.run returns.
 type envelope struct {
 	Logs []struct {
 		Level, Message string
@@ -135,7 +135,7 @@ func (m *modules) module(code string, more ...in) *envelope {
 	return m.request(context.Background(), string(raw))
 }
 
-// gives runs a module that must succeed, and gives its result.
+// gives runs a module that must succeed, and returns its result.
 func (m *modules) gives(code string) string {
 	m.t.Helper()
 	e := m.module(code)

@@ -205,7 +205,7 @@ func TestPluginExitsByItself(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A dying process still takes a call for a moment: then that call tells, and the
+// A dying process still accepts a call for a moment: then that call reports it, and the
 // next one works.
 func TestPluginDiesBetweenCalls(t *testing.T) {
 	b := start(t, pluginsDir(t, "echo"), nil)

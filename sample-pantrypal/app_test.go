@@ -105,7 +105,7 @@ func script(t *testing.T, name string) string {
 	return string(code)
 }
 
-// value runs a script and gives its result.
+// value runs a script and returns its result.
 func value[T any](k kitchen, code string) T {
 	k.t.Helper()
 	var out T

@@ -196,7 +196,7 @@ func (a answer) names(t *testing.T, list, member string) []string {
 	return out
 }
 
-// program starts a program of tests/npm that prints its address, and gives that.
+// program starts a program of tests/npm that prints its address, and returns that.
 func program(t *testing.T, args ...string) (address string, stop func()) {
 	t.Helper()
 	modules, err := filepath.Abs("../npm/node_modules")

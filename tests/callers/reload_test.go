@@ -100,7 +100,7 @@ func TestExposureChangeReachesOpenClients(t *testing.T) {
 	}
 }
 
-// listen opens a subscription of the newer era, and gives what gives its next event.
+// listen opens a subscription of the newer era, and returns a function for its next event.
 func listen(t *testing.T, url string, header ...string) (next func() string) {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`

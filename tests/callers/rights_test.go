@@ -21,7 +21,7 @@ func rights(t *testing.T) *server {
 	return serve(t, dir, "--server.tokensFile", tokens, "--codeMode.faces", "koan,codemode")
 }
 
-// script runs a script, and gives what came of it.
+// script runs a script, and returns what came of it.
 func (s *server) script(who, code string, more ...string) answer {
 	in := map[string]any{"code": code}
 	for i := 0; i+1 < len(more); i += 2 {

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bare serves two tools: over HTTP where it is told to, else over stdio.
+// bare serves two tools: over HTTP if an address is given, else over stdio.
 func bare() {
 	s := server.NewMCPServer("bare", "1", server.WithToolCapabilities(false))
 	db, err := sql.Open("sqlite3", "file:"+os.Getenv(file))
@@ -100,7 +100,7 @@ func serveBare(s *server.MCPServer, db *sql.DB) error {
 	return http.Serve(l, server.NewStreamableHTTPServer(s, server.WithStateful(true)))
 }
 
-// todo is a row as the app gives it.
+// todo is a row as the app returns it.
 type todo struct {
 	ID             string     `json:"id"`
 	Title          string     `json:"title"`
@@ -132,7 +132,7 @@ func process(b *testing.B, what, data string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// caller makes one call and gives the text of its answer.
+// caller makes one call and returns the text of its answer.
 type caller func(tool, arguments string) (string, error)
 
 // served is a process and a client of it.
@@ -363,7 +363,7 @@ func compare(b *testing.B, clients, round int, sides ...*side) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// sample makes calls from some clients at once and gives how long each took.
+// sample makes calls from some clients at once and returns how long each took.
 func (s *side) sample(b *testing.B, clients, calls int) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, calls)

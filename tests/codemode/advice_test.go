@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/tests/fixture"
 )
 
-// A script that calls things as other libraries call them is told how they are
+// A script that uses names of other libraries gets a fault that says how things are
 // called here, in the failure itself.
 func TestFailuresTeach(t *testing.T) {
 	k := koantest.New(t, fixture.App())

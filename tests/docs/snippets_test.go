@@ -40,5 +40,5 @@ func TestScriptsAreValid(t *testing.T) {
 	require.GreaterOrEqual(t, checked, 3)
 }
 
-// script tells a script from a part of one, and from declarations.
+// script reports whether a snippet is a script, and not a part of one or declarations.
 var script = regexp.MustCompile(`(?m)^[^/]*\bSDK\.`)

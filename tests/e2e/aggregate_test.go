@@ -8,7 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// What the database refuses in the middle of a run leaves the run's transaction usable.
+// A statement that the database rejects during a run leaves its transaction usable.
 func TestRunContinuesAfterRejectedAggregate(t *testing.T) {
 	t.Parallel()
 	for place, a := range map[string]*app{"SQLite": newApp(t), "PostgreSQL": onPostgres(t)} {

@@ -16,8 +16,8 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// here is the app with the plugin that sleeps, on the database that the test runs
-// on, and the place of its data.
+// here returns the app with the plugin that sleeps, on the database that the test runs on,
+// and the place of its data.
 func here(t *testing.T) (a *app, place string) {
 	t.Helper()
 	a = withNap(t)
@@ -43,7 +43,7 @@ Todo.updateByQuery({ title: "kept" }, { notes: "never" });
 Todo.deleteByQuery({ title: "going" });
 `
 
-// ends are all the ways in which a run may end other than by returning.
+// ends are all ways in which a run can end other than by returning.
 var ends = []struct {
 	name, code string
 	want       fault.Code
@@ -122,7 +122,7 @@ func stateOf(t *testing.T, place string) (data []string, receipts int) {
 	return data, pairs(t, db, "SELECT 'n', count(*) FROM koan_receipts")["n"]
 }
 
-// A run that commits call by call says what is there, also when it fails.
+// A run that commits call by call reports what it committed, also if it fails.
 func TestNonAtomicRunReportsCommits(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestNonAtomicRunReportsCommits) {
@@ -179,7 +179,7 @@ if (on > 1) SDK.Entities.Todo.patch(SDK.args, { completed: true });`, input{"arg
 }
 
 // A plugin that takes its time in the middle of a run keeps nobody waiting: the
-// run gives its lock back and starts again with the result.
+// run returns its lock back and starts again with the result.
 func TestSlowPluginDoesNotBlockWriters(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestSlowPluginDoesNotBlockWriters) {

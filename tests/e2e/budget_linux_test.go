@@ -40,7 +40,7 @@ func bulkPlugin() kit.Plugin {
 	}
 }
 
-// withBulk gives an app the plugin.
+// withBulk returns an app the plugin.
 func withBulk(t *testing.T, a *app) {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 	}
 }
 
-// drive runs the way's script and gives by how many bytes the host had grown at most.
+// drive runs the way's script and returns by how many bytes the host grew at most.
 func (w way) drive(t *testing.T, p *peer, idle vitals) int64 {
 	t.Helper()
 	pid := p.cmd.Process.Pid
@@ -222,7 +222,7 @@ func peakOf(t *testing.T, pid int) int64 {
 	return kb << 10
 }
 
-// What a run holds is told apart from what its script holds, and says what to do.
+// The fault of a run's budget differs from that of its script's memory, and says what to do.
 func TestHostBudgetFault(t *testing.T) {
 	t.Parallel()
 	p := newApp(t).serve("--run.maxBytes", "2097152")

@@ -56,7 +56,7 @@ func withNap(t *testing.T) *app {
 	return a
 }
 
-// runResult is what codemode.run gives.
+// runResult is what codemode.run returns.
 type runResult struct {
 	Logs        []map[string]any
 	Result      any

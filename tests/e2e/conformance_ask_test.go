@@ -10,8 +10,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// asker makes a tool that asks the client and says what it was told, as the suites
-// prescribe. The old suites give an argument to some.
+// asker makes a tool that asks the client and returns the answer, as the suites prescribe.
+// The old suites pass an argument to some.
 func asker(name, input string, do func(context.Context, catalog.Call) (string, error)) *catalog.Operation {
 	op := suiteTool("test", name, nil)
 	op.Input = json.RawMessage(input)

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Nobody looks for more of what is wrong with an input than anybody would read.
+// The search for problems of an input is bounded.
 func TestProblemsOfHugeInputsAreBounded(t *testing.T) {
 	p := newApp(t).serve()
 	many := map[string]any{}
@@ -40,7 +40,7 @@ func TestProblemsOfHugeInputsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCornersOfScripts are defects that an attack from outside has found.
+// TestCornersOfScripts are regressions of defects that were found from outside.
 func TestCornersOfScripts(t *testing.T) {
 	t.Parallel()
 	p := newApp(t).serve()

@@ -123,7 +123,7 @@ func (p *peer) try(tool string, args any) (r toolResult, sent, answered bool) {
 // when memory is short), or in the crowd.
 var expected = []fault.Code{fault.ExecutionError, fault.MemoryExceeded, fault.ServiceUnavailable, fault.Conflict, fault.SetBusy, fault.QueueOverloaded, fault.JavaScriptError}
 
-// report is what the clients were told.
+// report is what the clients got as answers.
 type report struct {
 	mu        sync.Mutex
 	committed map[string]string // run -> deed

@@ -31,7 +31,7 @@ import (
 const asFixture = "KOANTEST_FIXTURE"
 
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) { // a plugin, which ends when it is told to stop
+	switch filepath.Base(os.Args[0]) { // a plugin, which runs until it is stopped
 	case napDomain:
 		kit.Serve(napPlugin())
 		os.Exit(0)
@@ -243,7 +243,7 @@ func (p *peer) close() {
 	<-p.done
 }
 
-// post sends a request and gives the channel of its answer.
+// post sends a request and returns the channel of its answer.
 func (p *peer) post(method string, params any) (id int64, answer chan message) {
 	p.t.Helper()
 	id = p.next.Add(1)
@@ -287,7 +287,7 @@ func (p *peer) line(v any) {
 	require.NoError(p.t, err)
 }
 
-// toolResult is what tools/call gives.
+// toolResult is what tools/call returns.
 type toolResult struct {
 	IsError    bool            `json:"isError"`
 	Structured json.RawMessage `json:"structuredContent"`

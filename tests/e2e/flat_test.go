@@ -37,7 +37,7 @@ func eachStaysFlat(t *testing.T, rows int) {
 }
 
 // watchMemory samples the resident memory of a process and its children, in bytes,
-// and gives what ends that and tells the peak.
+// and returns a function that ends it and returns the peak.
 func watchMemory(pid int) (peak func() int64) {
 	end, most := make(chan struct{}), make(chan int64)
 	go func() {

@@ -77,8 +77,8 @@ func TestGenericTools(t *testing.T) {
 	require.Equal(t, string(fault.InvalidPayload), codeOf(t, m.Error))
 }
 
-// A server that is read again shows its tools in another style, and open clients hear
-// of it. What they know can still be called.
+// After a reload the server lists its tools in another style, and notifies open clients.
+// The tools that they know can still be called.
 func TestStyleChangesWhileClientsAreConnected(t *testing.T) {
 	a := newApp(t)
 	config := a.script("koan.yaml", "tools: {style: perEntity}\n")

@@ -69,7 +69,7 @@ func (g *grows) does(version int, args ...string) result {
 	return r
 }
 
-// script runs a script, and gives its result.
+// script runs a script, and returns its result.
 func (g *grows) script(version int, code string) any {
 	g.Helper()
 	file := filepath.Join(g.dir, "script.js")
@@ -111,8 +111,8 @@ func TestConcurrentMigrations(t *testing.T) {
 	require.Equal(t, 0.0, g.script(2, `SDK.Entities.Folder.count({}, { set: "tenant-7" })`))
 }
 
-// TestKilledMigrations kills a migration of many sets: each is whole
-// afterwards, old or new, and the next apply brings the rest.
+// TestKilledMigrations kills a migration of many sets: afterwards each set is either old
+// or new, and the next apply migrates the rest.
 func TestKilledMigrations(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestKilledMigrations) {

@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// TestJournalOfTwoServers kills one of two servers on one database in the middle of a
-// script: the other marks the run, and none of its own.
+// TestJournalOfTwoServers kills one of two servers on one database during a script: the
+// other marks that run as cut off, and none of its own.
 func TestJournalOfTwoServers(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestJournalOfTwoServers) {

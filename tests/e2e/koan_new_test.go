@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// checkNewApp looks further at the app that the README has made in home.
+// checkNewApp checks the app further that the README has made in home.
 func checkNewApp(t *testing.T, root, home string) {
 	do := func(in, name string, args ...string) string {
 		t.Helper()
@@ -63,8 +63,8 @@ func checkNewApp(t *testing.T, root, home string) {
 	require.NoError(t, err, "%s", line)
 	require.Regexp(t, `"data":[12],`, string(line))
 
-	// A schema that cannot be exposed costs nothing: what was generated stays, and
-	// with it what the schemas import of it. A renamed one takes its old files along.
+	// A schema that cannot be exposed changes nothing: generated files stay, and with
+	// them what the schemas import. The old files of a renamed schema are removed.
 	schema := filepath.Join(home, "ent", "schema", "todo.go")
 	was, err := os.ReadFile(schema)
 	require.NoError(t, err)

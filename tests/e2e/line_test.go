@@ -91,8 +91,8 @@ func canonical(t *testing.T, raw json.RawMessage) []byte {
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// TestRunLineIsBounded is about results at the edge of 64 KiB: what the script gives is
-// counted as it is printed, and nothing that does not fit is committed.
+// TestRunLineIsBounded is about results at the edge of 64 KiB: a result is counted as it is
+// printed, and a run whose line does not fit is not committed.
 func TestRunLineIsBounded(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -131,7 +131,7 @@ func TestRunLogsAreBounded(t *testing.T) {
 	require.Contains(t, r.stderr[len(r.stderr)-200:], "at most 262144 are printed")
 }
 
-// TestRunHasAFlagForEveryInput keeps the flags with the input of koan.code.execute.
+// TestRunHasAFlagForEveryInput keeps the flags in line with the input of koan.code.execute.
 func TestRunHasAFlagForEveryInput(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Calls about sets that do not exist leave nothing in the data folder; a committed
-// write makes its set.
+// Reading sets that do not exist creates no files in the data folder; a committed write
+// creates its set.
 func TestOnlyWritesCreateSets(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

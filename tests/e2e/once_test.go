@@ -49,7 +49,7 @@ func postPlugin() kit.Plugin {
 	}
 }
 
-// shortLease is for tests that kill servers and do not want to wait.
+// shortLease is for tests that kill servers, which would have to wait otherwise.
 const shortLease = "KOAN_RUN_KEYLEASEMS=1000"
 
 // keyed is an app with the post, on the database that the test
@@ -81,7 +81,7 @@ func keyed(t *testing.T) (a *app, letters func() map[string]int) {
 	}
 }
 
-// answer is what a keyed script gave: its bytes, and its fault's code.
+// answer is the result of a script with a key: its bytes, and its fault's code.
 type answer struct{ text, code string }
 
 func answerOf(t *testing.T, m message) answer {

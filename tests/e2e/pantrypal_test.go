@@ -19,7 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// pantryVersion is what the linker is told that the build is.
+// pantryVersion is the version of the build that the linker sets.
 const pantryVersion = "9.8.7"
 
 // pantryBuilt is the folder that pantry built into, for TestMain to remove.
@@ -85,8 +85,8 @@ func demo(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestBuildVersion: an app that names no version says its build's, everywhere the
-// same.
+// TestBuildVersion checks that an app without a version reports its build's, everywhere
+// the same.
 func TestBuildVersion(t *testing.T) {
 	t.Parallel()
 	p := servePantry(t, t.TempDir())
@@ -233,8 +233,8 @@ func TestPluginIsMissing(t *testing.T) {
 	require.NotEmpty(t, l.Result.Error.Message)
 }
 
-// In the sample a person agrees before rows are deleted, unless it is configured
-// otherwise; everything else it does as it is asked.
+// In the sample deleting rows needs approval, unless it is configured otherwise, and
+// nothing else does.
 func TestPantryDeletesNeedApproval(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client that stops reading for good ends the server in order: by an exit
-// status, with its runs rolled back, and not by a signal at the next write.
+// A client that closes the server's output ends it gracefully: with an exit status and
+// its runs rolled back, not by a signal at the next write.
 func TestClosedOutputEndsServer(t *testing.T) {
 	a := newApp(t)
 	cmd := a.command(t.Context(), "serve", "--sandbox.cpuMs", "20000")

@@ -41,7 +41,7 @@ func TestApproversOverHTTP(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool string
 		in   input
-		want string // in what the plan gives
+		want string // in the result of the plan
 	}{
 		"script": {"koan.code.execute", input{"code": `SDK.Out.answer(SDK.Entities.Todo.deleteMany(["a", "b"]))`}, `"answer":2`},
 		"module": {"codemode.run", input{"code": `import { todo_delete_many } from "@codemode/servers/koan"; globalThis.__codemode_result__ = await todo_delete_many({ ids: ["a", "b"] })`}, `"deleted":2`},

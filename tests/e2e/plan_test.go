@@ -30,8 +30,8 @@ func (a *app) planned() float64 {
 	return a.lineOf(r).Result.Data.(float64)
 }
 
-// A yes to a plan commits what the plan says, or nothing: where the data has changed
-// another plan takes its place.
+// Approving a plan commits the plan's changes or nothing: if the data has changed, another
+// plan replaces it.
 func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestReplacedPlanOnTheCommandLine) {
@@ -46,7 +46,7 @@ func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	first := a.lineOf(a.exec(`SDK.Out.answer(SDK.Entities.Todo.deleteByQuery({ id: { $in: ["a", "b"] } }, { all: true }))`, "run", "-"))
 	a.exec(`SDK.Entities.Todo.upsert({ id: "b", title: "precious" })`, "run", "-")
 
-	// Of three who say yes at once, one makes the plan that is asked about now.
+	// Of three who approve at once, one makes the plan that replaces it.
 	lines := make([]runLine, 3)
 	var g sync.WaitGroup
 	for n := range lines {
@@ -146,7 +146,7 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	require.Equal(t, "waiting", seen.Shown.Body.Result.State)
 	require.Contains(t, seen.Shown.Body.Result.Text, `"mute"`)
 
-	// A client that gave up left its plan to whoever may approve.
+	// The plan of a client that gave up can still be approved.
 	var left string
 	for _, line := range strings.Split(a.exec("", "approve", "--list").stdout, "\n")[1:] {
 		if id, _, _ := strings.Cut(line, " "); id != "" && strings.Contains(a.exec("", "approve", id, "--yes").stderr, `"gave up"`) {
@@ -155,7 +155,7 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	}
 	require.NotEmpty(t, left)
 
-	// Once somebody has agreed, the agent gets what came of it.
+	// Once the plan is approved, the agent gets its result.
 	plan := seen.Mute.Body.Error.Details.(map[string]any)["planId"].(string)
 	r := a.exec("", "approve", plan, "--yes")
 	require.Zero(t, r.status, r.stderr)
@@ -166,8 +166,8 @@ func approves(t *testing.T, a *app, env []string, server ...string) {
 	require.Contains(t, string(got.Meta["dev.koan/run"]), `"repeated":true`)
 }
 
-// Whoever applies a plan is killed at some moment; the plan is applied once all the
-// same, or said to be unknown where a letter may be on its way.
+// Approvers are killed at random moments; the plan is applied once nevertheless, or its
+// outcome is unknown if a letter may have been sent.
 func TestPlanIsAppliedOnceWithKilledApprovers(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestPlanIsAppliedOnceWithKilledApprovers) {
@@ -203,7 +203,7 @@ func TestPlanIsAppliedOnceWithKilledApprovers(t *testing.T) {
 	require.EqualValues(t, plans, a.planned())
 }
 
-// The hint of a plan that waits names koan.code.execute to callers that have that tool.
+// The hint of a waiting plan names koan.code.execute only to callers that have that tool.
 func TestApprovalHintNamesListedTools(t *testing.T) {
 	t.Parallel()
 	upsert := input{"model": input{"title": "x"}}

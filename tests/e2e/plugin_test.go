@@ -34,8 +34,8 @@ func (p *peer) outputSchema(tool string) json.RawMessage {
 	return nil
 }
 
-// TestPluginOutputThatDoesNotFit: a client gets a failure that fits the tool's output
-// schema, not a result that does not.
+// TestPluginOutputThatDoesNotFit checks that a client gets a failure that is valid by the
+// tool's output schema, not a result that is not.
 func TestPluginOutputThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	p := withNap(t).serve()
@@ -69,8 +69,8 @@ func (p *peer) journalRows(operation string) []map[string]any {
 	return rows
 }
 
-// TestPluginCallThatIsCancelled: a client's cancel is a cancel in the journal, of the
-// run and of its call, and nobody's defect in the log.
+// TestPluginCallThatIsCancelled checks that a client's cancel is recorded as cancelled in
+// the journal, for the run and its call, and not logged as a defect.
 func TestPluginCallThatIsCancelled(t *testing.T) {
 	t.Parallel()
 	a := withNap(t)
@@ -118,7 +118,7 @@ func TestPluginCallThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestPluginCallNeedsApproval: the journal says why the call was not made.
+// TestPluginCallNeedsApproval checks that the journal says why the call was not made.
 func TestPluginCallNeedsApproval(t *testing.T) {
 	t.Parallel()
 	a := withNap(t)
@@ -129,8 +129,8 @@ func TestPluginCallNeedsApproval(t *testing.T) {
 	require.Equal(t, []any{string(fault.ApprovalRequired)}, oneLine(t, r).Result.Data)
 }
 
-// TestCancelledCallOutsideLeavesItsKeyOpen: nobody knows what became of the call, and the
-// key's next holder is told so, not that a defect was the result.
+// TestCancelledCallOutsideLeavesItsKeyOpen checks that the key's next holder gets
+// outcome_unknown, since nobody knows whether the call took effect.
 func TestCancelledCallOutsideLeavesItsKeyOpen(t *testing.T) {
 	t.Parallel()
 	p := withNap(t).serve()
@@ -147,8 +147,8 @@ func TestCancelledCallOutsideLeavesItsKeyOpen(t *testing.T) {
 	require.Equal(t, string(fault.OutcomeUnknown), failure.Error.Code, failure.Error.Message)
 }
 
-// TestPluginAddedWhileServing is listed and called without a restart, says who
-// it is, and goes when its file goes.
+// TestPluginAddedWhileServing adds a plugin, which is listed, described and called without
+// a restart, and removes it.
 func TestPluginAddedWhileServing(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

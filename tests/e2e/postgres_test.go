@@ -19,9 +19,9 @@ func onPostgres(t *testing.T) *app {
 	return a
 }
 
-// Two processes count in one row, each run beside a row of its own, while a third
-// is killed again and again in the middle of the same: nothing is lost, nothing is
-// half there, and nobody gives up.
+// Two processes increment one row, and each run also inserts a row, while a third process
+// that does the same is killed repeatedly: no update is lost, none is partial, and every
+// run of the two succeeds.
 func TestTwoProcessesOnOneDatabase(t *testing.T) {
 	t.Parallel()
 	a := onPostgres(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadme types what the README says, from the checkout to one's own entity, and
-// compares what it prints. The app that comes of it is looked at further by checkNewApp.
+// TestReadme runs the commands of the README, from the checkout to one's own entity, and
+// compares their output. checkNewApp then checks the resulting app further.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -72,7 +72,7 @@ func readme(t *testing.T) (out []block) {
 	return out
 }
 
-// reader types what the README says.
+// reader runs the commands of the README.
 type reader struct {
 	*testing.T
 	dir  string
@@ -81,8 +81,7 @@ type reader struct {
 	ids  map[string]string // what stands for an id of the README here, by its first 13 characters
 }
 
-// bash runs commands where those before ended, in their environment. Afterwards the
-// next ones do.
+// bash runs commands in the working directory and environment that the previous ones left.
 func (r *reader) bash(commands string, in io.Reader) string {
 	r.Helper()
 	dir := r.TempDir()
@@ -100,7 +99,7 @@ func (r *reader) bash(commands string, in io.Reader) string {
 	return string(out)
 }
 
-// sh types commands that must succeed.
+// sh runs commands that must succeed.
 func (r *reader) sh(commands string) {
 	r.Helper()
 	before := r.env
@@ -129,8 +128,7 @@ func (r *reader) file(b block) {
 	require.NoError(r, os.WriteFile(filepath.Join(r.dir, name[1]), []byte(b.text+"\n"), 0o644))
 }
 
-// console types the commands behind "$ " and compares what they print with what stands
-// below them.
+// console runs the commands after "$ " and compares their output with the text below them.
 func (r *reader) console(text string) {
 	r.Helper()
 	var command, want []string
@@ -176,7 +174,7 @@ const (
 	timePattern = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 )
 
-// known puts the ids of this machine for those of the README.
+// known replaces the ids of the README by those of this machine.
 func (r *reader) known(text string) string {
 	return uuids.ReplaceAllStringFunc(text, func(id string) string {
 		here, ok := r.ids[id[:13]]
@@ -185,8 +183,8 @@ func (r *reader) known(text string) string {
 	})
 }
 
-// compare holds what was printed against the README: "…" stands for anything, lines of
-// JSON may be folded, and one id of the README is one id here.
+// compare compares output with the README: "…" matches anything, lines of JSON may be
+// folded, and one id of the README is one id here.
 func (r *reader) compare(command, want, got string) {
 	r.Helper()
 	var pattern strings.Builder
@@ -223,7 +221,7 @@ func literal(text string) string {
 	return folds.ReplaceAllString(text, `\s*`)
 }
 
-// answer types a command on a terminal, and an answer to its question.
+// answer runs a command on a terminal, and answers its question.
 func (r *reader) answer(command, answer string) string {
 	r.Helper()
 	person, program := openTerminal(r.T)
@@ -246,7 +244,7 @@ var (
 	dates     = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 )
 
-// demo runs the sample and compares the story that it tells, but for dates and times.
+// demo runs the sample and compares its output, except for dates and times.
 func (r *reader) demo(want string) {
 	r.Helper()
 	plain := func(text string) string {

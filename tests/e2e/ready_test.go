@@ -48,8 +48,8 @@ func (w *web) healthy() {
 	require.Equal(w.t, http.StatusOK, resp.StatusCode)
 }
 
-// TestReadinessNamesDamage: damage to the files comes and goes while the server
-// runs, and its answer names each part.
+// TestReadinessNamesDamage damages files and repairs them while the server runs, whose
+// answer names each of them.
 func TestReadinessNamesDamage(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -96,8 +96,8 @@ func TestDoctorFailsWithoutRequiredPlugins(t *testing.T) {
 	require.Zero(t, r.status, r.stdout)
 }
 
-// TestSetFileRemovedWhileOpen: what is written to a file that is gone, or has been
-// replaced, would be acknowledged and lost.
+// TestSetFileRemovedWhileOpen checks that writes are rejected if the file is removed or
+// replaced: they would be acknowledged and lost.
 func TestSetFileRemovedWhileOpen(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nothing that is said about a request repeats a secret that stood in it, also where the
-// request never became a run.
+// No response repeats a secret of its request, even if no run was opened.
 func TestRefusalsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"

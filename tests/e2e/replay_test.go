@@ -27,7 +27,7 @@ func replayable(t *testing.T) *app {
 	return a
 }
 
-// ran runs a script and gives the run's id.
+// ran runs a script and returns the run's id.
 func (a *app) ran(code string, args ...string) (id string, r result) {
 	a.t.Helper()
 	r = a.exec(code, append([]string{"run", "-"}, args...)...)
@@ -61,8 +61,8 @@ await Promise.all(Array.from({ length: 8 }, async (_, n) => {
 console.log(order);
 export default { order, all: SDK.Entities.Todo.count() };`
 
-// Whatever the run did, a replay of it in another process is identical: nothing of
-// the world is asked, whose data has changed since.
+// Whatever the run did, a replay of it in another process is identical: it uses neither
+// the data, which has changed since, nor anything outside.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestReplay) {
@@ -94,7 +94,7 @@ func TestReplay(t *testing.T) {
 	require.Contains(t, a.exec("", "replay", ids["parallel"]).stdout, ": identical, 17 calls compared\n")
 }
 
-// runs runs a script and gives the run's id.
+// runs runs a script and returns the run's id.
 func (p *peer) runs(code string, extra ...input) string {
 	p.t.Helper()
 	in := input{"code": code}
@@ -109,7 +109,7 @@ func (p *peer) runs(code string, extra ...input) string {
 	return about.RunID
 }
 
-// Against today's data the first call is told that gives something else.
+// Against today's data a replay reports the first call with another result.
 func TestReplayAgainstTheData(t *testing.T) {
 	t.Parallel()
 	if pgtest.ForEach(t, TestReplayAgainstTheData) {

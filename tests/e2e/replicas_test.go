@@ -54,7 +54,7 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // replicas are three servers of one app on one PostgreSQL behind a balancer, whose
-// address it gives. Whatever is written needs a person's yes.
+// address it returns. Every write needs approval.
 func replicas(t *testing.T) (*balancer, string) {
 	t.Helper()
 	b := &balancer{}

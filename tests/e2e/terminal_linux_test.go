@@ -55,8 +55,8 @@ func TestTerminalPagesLongPlan(t *testing.T) {
 	require.Contains(t, refused.Result.Metrics, "duration_ms")
 }
 
-// A yes to what a person saw is not taken for the plan that has replaced it meanwhile, and
-// the line does not say that it was.
+// Approving a plan on the terminal does not approve the plan that has replaced it
+// meanwhile, and the line does not say so.
 func TestPlanReplacedBeforeConfirmation(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -75,7 +75,7 @@ func TestPlanReplacedBeforeConfirmation(t *testing.T) {
 	require.Contains(t, a.exec(`SDK.Entities.Todo.getById("a").title`, "run", "-").stdout, "precious")
 }
 
-// A person is asked anew about the plan that takes the place of the one that was agreed to.
+// A person is asked again about the plan that replaces the approved one.
 func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -94,7 +94,7 @@ func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
 	}
 }
 
-// Nobody is asked about a plan that could not be applied whatever the answer is.
+// Nobody is asked about a plan that cannot be applied.
 func TestTerminalDoesNotAskAboutStalePlans(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

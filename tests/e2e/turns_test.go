@@ -52,7 +52,7 @@ func TestServersShareWriteLockFairly(t *testing.T) {
 	require.Less(t, longest, 5*time.Second, "and nobody failed")
 }
 
-// A script that stores what each of many slow calls gives starts again at each of them,
+// A script that stores the result of each of many slow calls starts again at each of them,
 // and gets further each time: that is no conflict, and no call is made twice.
 func TestSlowCallsAfterWrite(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type project struct {
 	dir string
 }
 
-// run runs a command in the project, which must succeed, and gives what it prints.
+// run runs a command in the project, which must succeed, and returns what it prints.
 func (p *project) run(name string, args ...string) string {
 	p.Helper()
 	var out, errs bytes.Buffer

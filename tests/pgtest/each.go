@@ -25,7 +25,7 @@ type Runner[T any] interface {
 //		return
 //	}
 //
-// It gives false in the run on a database, whose name is part of the test's then.
+// It returns false in the run on a database, whose name is part of the test's then.
 func ForEach[T Runner[T]](t T, test func(T)) bool {
 	if strings.Contains(t.Name(), "/") {
 		return false

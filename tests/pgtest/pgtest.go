@@ -112,8 +112,8 @@ trap '' INT TERM HUP
 read -r end
 kill -QUIT $!; wait; rm -rf "$folder"`
 
-// start makes a cluster and a server in a folder that it gives. PostgreSQL refuses
-// to run as root, so a test that does lends it another user.
+// start makes a cluster and a server in a folder that it returns. PostgreSQL does not run
+// as root, so a test that does runs it as another user.
 func start() (string, error) {
 	server, err := program("postgres")
 	if err != nil {

@@ -28,7 +28,7 @@ var (
 	listings  = []listing{perEntity, generic, full, code}
 )
 
-// list is what tools/list gives.
+// list is what tools/list returns.
 func (l listing) list(s *catalog.Snapshot) json.RawMessage {
 	return koantest.Tools(s.View(auth.Local(), l.mode, false), l.style)
 }

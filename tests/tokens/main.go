@@ -3,7 +3,7 @@
 // conversations with PantryPal, as tool calls and as scripts. With -write it keeps
 // the tables in docs/reference/tokens.md.
 //
-// What belongs here: counting, with a real tokenizer, what the real app gives. What
+// What belongs here: counting, with a real tokenizer, the output of the real app. What
 // must never: a figure that was not counted.
 package main
 

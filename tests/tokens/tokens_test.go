@@ -28,7 +28,7 @@ func open(t *testing.T) (counter, *framework.Instance) {
 	return c, app
 }
 
-// vision builds PantryPal's plugin, and gives its folder.
+// vision builds PantryPal's plugin, and returns its folder.
 func vision(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func vision(t *testing.T) string {
 	return dir
 }
 
-// documented are the rows of docs/reference/tokens.md whose first cell is told by is:
+// documented are the rows of docs/reference/tokens.md whose first cell is accepted by is:
 // their cells.
 func documented(t *testing.T, is func(first string) bool) map[string][]string {
 	t.Helper()

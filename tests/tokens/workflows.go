@@ -154,7 +154,7 @@ type recorder struct {
 	at    map[string]int // by the call's key: a later attempt replaces an earlier one
 }
 
-// listen returns a snapshot whose operations tell the recorder of their calls.
+// listen returns a snapshot whose operations report their calls to the recorder.
 func (r *recorder) listen(s *catalog.Snapshot) (*catalog.Snapshot, error) {
 	o := catalog.Offer{Resources: s.Resources()}
 	for _, op := range s.Operations() {

@@ -17,7 +17,7 @@ import (
 )
 
 // Check type-checks files as `tsc --strict` does. Every file that is no .d.ts is a
-// module of its own, and all see the same .d.ts files. It gives the findings by
+// module of its own, and all see the same .d.ts files. It returns the findings by
 // file, "(line,column): TSnnnn: message"; none where all is well.
 func Check(tb testing.TB, files map[string]string) map[string][]string {
 	tb.Helper()

@@ -96,7 +96,7 @@ func job(code string) *wire.Job {
 	}
 }
 
-// recorded runs a script in a world, and gives what is kept of it, through its bytes.
+// recorded runs a script in a world, and returns what is kept of it, through its bytes.
 func recorded(t *testing.T, j *wire.Job, w *world) (*replay.Script, *wire.Result) {
 	t.Helper()
 	rec := replay.NewRecorder(w, 1<<20)
@@ -212,7 +212,7 @@ func TestReplayReportsFirstDifference(t *testing.T) {
 	}
 }
 
-// A call of a module is told with the line that started it.
+// A call of a module is reported with the line that started it.
 func TestReplayReportsLineOfStartedCall(t *testing.T) {
 	code := "import { go } from \"@codemode/servers/far\";\nconst a = go({ a: 1 });\nconst b =\n  go({ a: 2 });\nawait a; await b;"
 	s, _ := recorded(t, job(code), newWorld(0))

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/tests/typescript"
 )
 
-// What a search gives checks with the prelude: each by itself, and all together.
+// What a search returns type-checks with the prelude: each by itself, and all together.
 func TestPastedDeclarationsHoldUnderTSC(t *testing.T) {
 	for name, o := range map[string]catalog.Offer{"sample": sample(), "shop": shop()} {
 		v := view(t, o)

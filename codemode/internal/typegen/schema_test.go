@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/tests/typescript"
 )
 
-// function declares a function that takes and gives one schema.
+// function declares a function that takes and returns one schema.
 func function(t testing.TB, schema string) string {
 	return typegen.Declarations(view(t, catalog.Offer{Operations: []*catalog.Operation{operation(catalog.PluginID("x", "f"), schema, schema)}}))
 }

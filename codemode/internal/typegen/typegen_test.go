@@ -213,8 +213,8 @@ func BenchmarkDeclarations200(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms")
 }
 
-// balanced reads text as TypeScript's lexer would and tells whether strings,
-// comments and brackets close.
+// balanced reads text as TypeScript's lexer would, and returns an error if a string,
+// comment or bracket is not closed.
 func balanced(src string) error {
 	var open []byte
 	closing := map[byte]byte{'{': '}', '[': ']', '(': ')'}

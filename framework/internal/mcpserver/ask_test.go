@@ -181,7 +181,7 @@ func TestAnswerTimeout(t *testing.T) {
 	require.Contains(t, f.Error.Message, "did not answer elicitation/create within 3000 ms")
 }
 
-// Who asks may give a person longer than clients are given otherwise, in both eras.
+// A question may have a longer timeout than the usual one, in both eras.
 func TestQuestionHasItsOwnTimeout(t *testing.T) {
 	w := dial(t, asking(t, func(o *mcpserver.Options) { o.AskTimeout = 20 * time.Millisecond }))
 	first := w.call(again(`{"long":true}`, "")).round(t)

@@ -170,7 +170,7 @@ func TestCallTimesOut(t *testing.T) {
 	require.Equal(t, fault.ToolTimeout, f.Error.Code)
 	require.Equal(t, 30, f.TimeoutMs)
 	require.EqualValues(t, 30, f.Error.Details.(map[string]any)["timeoutMs"])
-	<-g.stopped // the work was told
+	<-g.stopped // the handler was cancelled
 }
 
 func TestCallIsCancelled(t *testing.T) {

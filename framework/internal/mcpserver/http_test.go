@@ -105,7 +105,7 @@ func (w *web) post(body string, header ...string) answer {
 	return w.do(http.MethodPost, body, header...)
 }
 
-// hello opens a session of the older era and gives its header.
+// hello opens a session of the older era and returns its header.
 func (w *web) hello(header ...string) []string {
 	w.t.Helper()
 	a := w.post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"web","version":"0"}}}`, header...)
@@ -250,7 +250,7 @@ func TestHTTPModern(t *testing.T) {
 	}
 }
 
-// begin sends a request whose answer takes long, and gives a way to leave.
+// begin sends a request whose answer takes long, and returns a way to leave.
 func (w *web) begin(body string, header ...string) (leave context.CancelFunc, done <-chan error) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -346,7 +346,7 @@ func TestHTTPPrincipals(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, append(stolen, "Authorization", "bob")...).status)
 }
 
-// listening opens a stream and gives its events, one line of data each.
+// listening opens a stream and returns its events, one line of data each.
 func (w *web) listening(r *http.Request) (status int, events <-chan string, leave func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

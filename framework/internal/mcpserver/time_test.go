@@ -118,7 +118,7 @@ func TestNoProgressAfterACancel(t *testing.T) {
 	})
 }
 
-// The end of the input gives running calls Options.Grace.
+// At the end of the input, running calls have Options.Grace to finish.
 func TestGrace(t *testing.T) {
 	within(t, Options{Grace: 3 * time.Second}, func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
 		<-ctx.Done()
@@ -132,7 +132,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// A client that stops reading cannot hold the server when it is told to end.
+// A client that stops reading cannot keep the server from ending.
 func TestClientThatNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := echoServer(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// build makes the app and its plugin as `make build` does, and gives the app.
+// build makes the app and its plugin as `make build` does, and returns the app.
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

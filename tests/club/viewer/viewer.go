@@ -1,4 +1,4 @@
-// Package viewer tells the club's rules who asks. It stands apart from the schemas,
+// Package viewer tells the club's rules who the caller is. It is apart from the schemas,
 // which know nothing of the framework but annotations.
 package viewer
 
@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 )
 
-// Trusted lets Ann do everything, and others what a scope gives them.
+// Trusted lets Ann do everything, and others what their scopes allow.
 func Trusted(scope string) privacy.QueryMutationRule {
 	return privacy.ContextQueryMutationRule(func(ctx context.Context) error {
 		if p := auth.From(ctx); p.Subject == "ann" || p.Has(scope) {

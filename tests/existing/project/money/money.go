@@ -27,7 +27,7 @@ func Parse(s string) (Amount, error) {
 	return Amount{n}, nil
 }
 
-// String gives "12.50".
+// String returns "12.50".
 func (a Amount) String() string {
 	sign, n := "", a.cents
 	if n < 0 {

@@ -25,7 +25,7 @@ func main() {
 	})
 }
 
-// rules give the client what its hooks need.
+// rules pass to the client what its hooks need.
 func rules(c *ent.Client) {
 	c.Journal = os.Stderr
 	c.Member.Use(func(next ent.Mutator) ent.Mutator {
