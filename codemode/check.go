@@ -50,15 +50,15 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	return run.RedactBody(ctx, body), err
 }
 
-// checkHost has operations check the inputs that a script would call them with, and
-// calls none of them.
+// checkHost lets operations check the inputs with which a script would call them. It calls
+// none of them.
 type checkHost struct {
 	noHost
 	ctx    context.Context // of the operation
 	checks int
 }
 
-// maxChecks bounds what a worker may have checked for one script.
+// maxChecks bounds the inputs that a worker may have checked for one script.
 const maxChecks = 1000
 
 // Call implements wire.Host.
@@ -73,8 +73,8 @@ func (h *checkHost) Call(_ context.Context, id string, input json.RawMessage) (j
 	return json.RawMessage("null"), 0, run.CheckInput(h.ctx, parsed, input)
 }
 
-// checkHint returns the hint of a fault that ended a check. A check runs nothing, so what
-// passes a limit is the text itself, not what the script reads or computes.
+// checkHint returns the hint of a fault that ended a check. A check runs nothing, so it is
+// the text itself that exceeds a limit, not what the script reads or computes.
 func checkHint(f *fault.Fault) string {
 	switch f.Code {
 	case fault.MemoryExceeded, fault.Timeout:
@@ -83,8 +83,8 @@ func checkHint(f *fault.Fault) string {
 	return f.Hint
 }
 
-// judge makes the verdict of what the worker found. A worker that the code itself
-// brought to its limits makes it invalid too.
+// judge makes the verdict from the worker's result. Code that brought the worker to its
+// limits is invalid too.
 func judge(res *wire.Result) verdict {
 	found := res.Diagnostics
 	if f := res.Fault; f != nil {

@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// detailDescription is what all of them tell where nothing is asked for (codemode-run-spec section 4.3).
+// detailDescription is the default level of detail (codemode-run-spec section 4.3).
 const detailDescription = "description"
 
 var details = []string{detailName, detailDescription, detailFull}
@@ -62,8 +62,8 @@ type discoveryOptions struct {
 	PageSize *float64
 }
 
-// How many tools describeServer lists at most and otherwise, and how long it lets
-// the description of one be, in characters: a server may have thousands.
+// How many tools describeServer lists at most and by default, and the longest description
+// of one in characters: a server may have thousands.
 const (
 	maxToolsPage   = 200
 	toolsPage      = 50
@@ -71,11 +71,11 @@ const (
 	maxToolSummary = 160
 )
 
-// mostAsked is how often a script may ask discovery where calls are unlimited.
+// mostAsked is how often a script may call discovery if calls are unlimited.
 const mostAsked = 1000
 
-// discover answers what a script asks through @codemode/discovery: input is the
-// list of its arguments. It sees what the caller's View shows.
+// discover serves the calls of @codemode/discovery: input is the list of arguments. It
+// sees what the caller's View shows.
 func (h *host) discover(id string, input json.RawMessage) (json.RawMessage, error) {
 	most := h.maxCalls
 	if most == 0 {
@@ -173,7 +173,7 @@ func describeServer(v *catalog.View, s *bind.Server, o discoveryOptions) serverD
 	return out
 }
 
-// summaryLine is the first line of a description, cut where it is long.
+// summaryLine is the first line of a description, cut if it is long.
 func summaryLine(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if r := []rune(text); len(r) > maxToolSummary {
@@ -196,7 +196,7 @@ func (o discoveryOptions) size(standard int) int {
 	return int(*o.PageSize)
 }
 
-// page says which of so many tools the options ask for.
+// page returns the range of tools that the options ask for.
 func (o discoveryOptions) page(all, standard int) (from, to int) {
 	size := o.size(standard)
 	from = min((o.number()-1)*size, all)
@@ -225,7 +225,7 @@ func serverNamed(servers []*bind.Server, id string) (*bind.Server, error) {
 		WithHint("Name one of these: %s.", strings.Join(ids, ", "))
 }
 
-// define returns what the level of detail asks for of a tool.
+// define returns a tool's definition at a level of detail.
 func define(v *catalog.View, s *bind.Server, i int, detail string) toolDefinition {
 	t, op := s.Tools[i], s.Operations[i]
 	d := toolDefinition{ToolName: t.Name, ExportName: t.Export}

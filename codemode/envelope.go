@@ -24,7 +24,7 @@ type envelope struct {
 	RunID       string           `json:"runId"` // beyond the text: what undo, replay and the journal ask for
 }
 
-// diagnostic is one finding (codemode-run-spec section 3.3.3).
+// diagnostic is one diagnostic (codemode-run-spec section 3.3.3).
 type diagnostic struct {
 	Severity   string `json:"severity"` // error, warning, info
 	Code       string `json:"code"`
@@ -54,7 +54,7 @@ func diagnose(f *fault.Fault) diagnostic {
 	return d
 }
 
-// refusal is the envelope of a request that is not one: no script ran.
+// refusal is the envelope of an invalid request: no script ran.
 func refusal(call catalog.Call, f *fault.Fault) envelope {
 	e := envelope{RunID: call.Run(), Logs: []wire.Log{}, Result: null, ToolTrace: []run.CallRecord{}}
 	wrong, _ := f.Details.([]fault.Detail)
@@ -71,7 +71,7 @@ func refusal(call catalog.Call, f *fault.Fault) envelope {
 	return e
 }
 
-// envelope returns how the run of a module ended; err is nil where it succeeded.
+// envelope returns how the run of a module ended; err is nil if it succeeded.
 func (e *execution) envelope(err error, before []diagnostic) envelope {
 	out := envelope{RunID: e.runID(), Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
 	if e.outcome != nil {
@@ -99,7 +99,8 @@ func (e *execution) envelope(err error, before []diagnostic) envelope {
 	return out
 }
 
-// aftermath says what is true of the world after a failure.
+// aftermath returns diagnostics about what a failed run has left: commits and outside
+// effects.
 func (e *execution) aftermath() []diagnostic {
 	if e.outcome == nil {
 		return nil
@@ -161,7 +162,7 @@ func (e *execution) traced(calls []run.CallRecord) []run.CallRecord {
 
 type tracedKey struct{}
 
-// told is an envelope of what never ran.
+// told returns the envelope of a request that never ran.
 func told(ctx context.Context, e envelope) (json.RawMessage, error) {
 	body, err := sealed(e)
 	return run.RedactBody(ctx, body), err

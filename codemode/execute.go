@@ -22,7 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// What may be asked for with `include`.
+// The values of `include`.
 const (
 	includeChanges = "changes"
 	includeCalls   = "calls"
@@ -46,12 +46,12 @@ type executeInput struct {
 	PlanID         string          `json:"planId"`
 }
 
-// ownLimits are a caller's own limits: whole numbers, 0 where not given.
+// ownLimits are a caller's own limits: whole numbers, 0 if not given.
 type ownLimits struct {
 	TimeoutMs, MaxMemoryBytes, MaxLogBytes, MaxToolCalls float64
 }
 
-// UnmarshalJSON takes limits by their exact names: any others are ignored, and were not
+// UnmarshalJSON reads limits by their exact names: any others are ignored, and were not
 // checked either.
 func (l *ownLimits) UnmarshalJSON(raw []byte) error {
 	given, err := exact.Members(raw)
@@ -70,14 +70,13 @@ func (l *ownLimits) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// execution is one script that a face was given.
+// execution is the execution of one script for a face.
 type execution struct {
 	p    *provider
 	call catalog.Call
 	view *catalog.View // what the script sees, once a run is open
 	in   executeInput
-	// module is a script of codemode.run: its input knows no more than code and
-	// limits.
+	// module is set for a script of codemode.run, whose input has only code and limits.
 	module bool
 	spec   run.Spec
 	wall   time.Duration
@@ -168,7 +167,7 @@ func (e *execution) prepare() {
 	}
 }
 
-// admit refuses a script that is not worth a worker.
+// admit rejects invalid requests before they take a worker.
 func (e *execution) admit() error {
 	if err := e.p.admitCode(e.in.Code); err != nil {
 		return err
@@ -179,8 +178,8 @@ func (e *execution) admit() error {
 	return e.admitOnly()
 }
 
-// admitSet refuses a set that none of the caller's entities has, before a script finds
-// out at its first call.
+// admitSet rejects a set that none of the caller's entities has, before the script's first
+// call would.
 func (e *execution) admitSet() error {
 	resources := e.call.View().Resources()
 	if e.in.Set == "" || len(resources) == 0 {
@@ -207,7 +206,7 @@ func (e *execution) admitSet() error {
 	return f.WithHint("There are: %s.", strings.Join(known, ", "))
 }
 
-// admitCode refuses empty and overlong code.
+// admitCode rejects empty and overlong code.
 func (p *provider) admitCode(code string) error {
 	if strings.TrimSpace(code) == "" {
 		return fault.New(fault.InvalidCode, "Code cannot be empty").WithPath("/code")
@@ -219,8 +218,8 @@ func (p *provider) admitCode(code string) error {
 	return nil
 }
 
-// admitOnly refuses names in `only` that stand for nothing: a misspelt one would
-// silently take everything away.
+// admitOnly rejects unknown names in `only`: a misspelt one would silently take everything
+// away.
 func (e *execution) admitOnly() error {
 	if len(e.in.Only) == 0 {
 		return nil
@@ -254,7 +253,7 @@ func (e *execution) admitOnly() error {
 	return nil
 }
 
-// minMemory is the least limit of memory that is kept to, in bytes.
+// minMemory is the least limit of memory that can be enforced, in bytes.
 const minMemory = 1 << 20
 
 // narrow applies the caller's own limits: lower ones count, higher ones are
@@ -283,10 +282,10 @@ func (e *execution) narrow() {
 	}
 }
 
-// changesFactor is how many results' room the list of changes may take.
+// changesFactor bounds the list of changes, in multiples of the largest result.
 const changesFactor = 4
 
-// changesFit refuses, before the commit, a list of changes that cannot be sent:
+// changesFit rejects, before the commit, a list of changes that is too large to be sent:
 // one above four times codeMode.maxResultBytes.
 func (e *execution) changesFit(_ run.Return, o *run.Outcome) error {
 	most := changesFactor * e.own.MaxResultBytes
@@ -345,7 +344,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	return run.Return{Result: res.Result, Answer: res.Answer}, nil
 }
 
-// carryOut has the executor run the job, and waits for what the job has started.
+// carryOut runs the job in the executor, and waits for the calls that it has started.
 func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	defer stop()
 	if r := replaying(ctx); r != nil {
@@ -371,8 +370,8 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	return res, err
 }
 
-// placed adds the script's line to what ended the attempt, where the executor
-// knows it. The fault itself may be shared, so a copy carries the line.
+// placed adds the script's line to the error that ended the attempt, if the executor knows
+// it. The fault itself may be shared, so a copy has the line.
 func placed(err error, res *wire.Result) error {
 	var f *fault.Fault
 	if res == nil || res.Fault == nil || res.Fault.Line == 0 {
@@ -392,8 +391,8 @@ func placed(err error, res *wire.Result) error {
 	return &at
 }
 
-// late reports whether the run's time by the clock is over, where the error says no
-// more than that something was interrupted.
+// late returns the fault of a run that has exceeded its wall-clock time, for an error that
+// only says that something was interrupted.
 func (e *execution) late(err error) error {
 	switch f := fault.From(err); f.Code {
 	case fault.Timeout, fault.Cancelled, fault.Internal, fault.ToolTimeout:

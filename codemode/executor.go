@@ -20,20 +20,20 @@ func newExecutor(l limits) (wire.Executor, error) {
 	return sandbox.New(sandbox.Options{Require: l.require, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, Log: l.log})
 }
 
-// What an executor may be able to do besides running scripts.
+// Optional interfaces of executors.
 type (
-	// isolated says how scripts are held apart ("process+seccomp"), what of it is
-	// missing here, and what workers are made of.
+	// isolated reports how scripts are isolated ("process+seccomp"), which layers are
+	// missing on this machine, and what workers are made of.
 	isolated interface {
 		Isolation() string
 		Missing() []sandbox.Missing
 		Program() string
 	}
-	// warmed starts workers ahead; it blocks until they wait.
+	// warmed starts workers in advance; it blocks until they are idle.
 	warmed interface {
 		Warm(ctx context.Context) error
 	}
-	// tested tries from inside a worker what its confinement must stop.
+	// tested tests the confinement from inside a worker.
 	tested interface {
 		SelfTest(ctx context.Context) ([]wire.Check, error)
 	}
@@ -46,7 +46,7 @@ func (p *provider) isolation() string {
 	return "none"
 }
 
-// confinement returns what the executor's self-test found, layer by layer.
+// confinement returns the results of the executor's self-test, layer by layer.
 func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	t, ok := p.executor.(tested)
 	if !ok {
@@ -80,7 +80,7 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	return out
 }
 
-// layers returns what stands between scripts and the system, what does not, and why.
+// layers returns the layers of isolation, and which are missing and why.
 func (p *provider) layers() []catalog.Check {
 	i, ok := p.executor.(isolated)
 	if !ok {

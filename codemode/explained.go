@@ -10,9 +10,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// explained adds to the fault of a bad input what the script needs to correct it
-// (codemode-run-spec section 7.2): of each thing that is wrong what was expected and
-// what was there, and an input that works. Any other error stays as it is.
+// explained adds to the fault of an invalid input what is needed to correct it
+// (codemode-run-spec section 7.2): for each problem what was expected and what was
+// received, and an input that works. Any other error is returned unchanged.
 func explained(err error, op *catalog.Operation, input json.RawMessage) error {
 	if fault.CodeOf(err) != fault.InvalidPayload || op == nil {
 		return err
@@ -26,7 +26,7 @@ func explained(err error, op *catalog.Operation, input json.RawMessage) error {
 		return &f
 	}
 	var given, schema any
-	// What is no JSON has nothing in it to be found.
+	// Input that is not JSON has no paths.
 	_ = json.Unmarshal(input, &given)
 	_ = json.Unmarshal(op.Input, &schema)
 	for i := range wrong {
@@ -43,8 +43,8 @@ func explained(err error, op *catalog.Operation, input json.RawMessage) error {
 	return &f
 }
 
-// detailsOf returns the details of a bad input, which come from a plugin as plain
-// JSON; ok is false where they are about something else.
+// detailsOf returns the details of an invalid input, which come from a plugin as plain
+// JSON; ok is false if they are about something else.
 func detailsOf(f *fault.Fault) (wrong []fault.Detail, ok bool) {
 	raw, err := json.Marshal(f.Details)
 	if err != nil || json.Unmarshal(raw, &wrong) != nil {
@@ -56,8 +56,8 @@ func detailsOf(f *fault.Fault) (wrong []fault.Detail, ok bool) {
 	return wrong, true
 }
 
-// expectation says what should stand at a path: by the schema, else in the words of
-// the report itself.
+// expectation says what is expected at a path: by the schema, else in the words of the
+// detail itself.
 func expectation(schema any, d *fault.Detail, v any, found bool) string {
 	s, parent := schemaAt(schema, d.Path)
 	if words := schemaWords(s); words != "" && (!found || words != typeOf(v)) {
@@ -77,7 +77,7 @@ func expectation(schema any, d *fault.Detail, v any, found bool) string {
 	return d.Message
 }
 
-// receipt names what stood at a path.
+// receipt names what was received at a path.
 func receipt(v any, found bool) string {
 	if !found {
 		return "nothing"
@@ -94,8 +94,8 @@ func receipt(v any, found bool) string {
 	return typeOf(v)
 }
 
-// schemaAt returns the schema of what stands at a JSON Pointer, nil where the schema
-// says nothing of it, and the schema of the object around it.
+// schemaAt returns the schema of the value at a JSON Pointer, nil if there is none, and
+// the schema of the object around it.
 func schemaAt(schema any, path string) (at, parent map[string]any) {
 	at, _ = schema.(map[string]any)
 	for _, step := range fault.Steps(path) {
@@ -115,7 +115,7 @@ func schemaAt(schema any, path string) (at, parent map[string]any) {
 	return at, parent
 }
 
-// schemaWords names what a schema takes, "" where that takes more than a few words.
+// schemaWords describes what a schema accepts in a few words, "" if that is not possible.
 func schemaWords(s map[string]any) string {
 	if values, ok := s["enum"].([]any); ok {
 		words := make([]string, 0, len(values))

@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// How much a search tells of what it finds.
+// Bounds of the results of a search.
 const (
 	detailName    = "name"
 	detailSummary = "summary"
@@ -22,7 +22,7 @@ const (
 const (
 	defaultHits = 10
 	maxHits     = 50
-	// maxEcho is how much of a query an answer repeats, in characters.
+	// maxEcho is how much of a query a result repeats, in characters.
 	maxEcho = 200
 )
 
@@ -73,7 +73,7 @@ func describe(v *catalog.View, h catalog.Hit) (name, summary string) {
 	return sdkName(v, h.Operation.ID), h.Operation.Summary
 }
 
-// declare returns a hit's declaration; all of one search stand together.
+// declare returns a hit's declaration; those of one search can be pasted together.
 func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text string) {
 	switch {
 	case h.Resource != nil:

@@ -5,7 +5,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// counted is an executor that knows how much it has to do.
+// counted is an executor that reports its load.
 type counted interface{ Load() sandbox.Load }
 
 var _ catalog.Measured = (*provider)(nil)

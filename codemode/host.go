@@ -22,15 +22,14 @@ import (
 )
 
 const (
-	// clockSlot is where the tape keeps the script's clock after a call.
+	// clockSlot is the slot of the tape for the script's clock after a call.
 	clockSlot = "clock"
-	// deliveries is the position that the order of deliveries stands at: before the
-	// first call's.
+	// deliveries is the position on the tape of the order of deliveries: before that of
+	// the first call.
 	deliveries run.Position = "0"
-	// maxInFlight bounds the calls that were started and whose ends the script did
-	// not take.
+	// maxInFlight bounds the calls that were started and not yet delivered.
 	maxInFlight = 10_000
-	// flightBytes is what a started call takes besides its input and output.
+	// flightBytes is the memory of a started call besides its input and output.
 	flightBytes = 1 << 10
 )
 
@@ -127,8 +126,8 @@ func (h *host) ordered(id catalog.ID) bool {
 	return op != nil && op.Serial
 }
 
-// Start implements wire.Host. What cannot be started ends at its delivery, or
-// ends the attempt.
+// Start implements wire.Host. A call that cannot be started fails at its delivery, or ends
+// the attempt.
 func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
 	if h.ended != nil {
 		return
@@ -167,8 +166,8 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	h.running.Go(func() { h.fly(ctx, f, parsed, input, turn, over) })
 }
 
-// admit bounds what may wait: a script that starts calls faster than they are made
-// must not fill this process. The quota itself is counted when a call is made.
+// admit bounds the calls that wait: a script that starts calls faster than they are made
+// must not fill this process. The quota is counted when a call is made.
 func (h *host) admit(f *flight, asks bool) error {
 	if !asks {
 		h.started++
@@ -184,8 +183,8 @@ func (h *host) admit(f *flight, asks bool) error {
 	return h.attempt.Hold(f.held)
 }
 
-// holdOutput counts the output of a started call until it is delivered. Those that no
-// transaction covers stand on the tape, which counts them.
+// holdOutput counts the output of a started call until it is delivered. Outputs of calls
+// that no transaction covers are on the tape, which counts them.
 func (h *host) holdOutput(f *flight) error {
 	if !f.ordered {
 		return nil
@@ -198,7 +197,7 @@ func (h *host) holdOutput(f *flight) error {
 	return nil
 }
 
-// fly makes a started call, an ordered one when it is its turn.
+// fly makes a started call; an ordered one waits for its turn.
 func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.RawMessage, turn, over chan struct{}) {
 	if over != nil {
 		defer close(over)
@@ -221,16 +220,16 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	}
 }
 
-// end notes what ends the attempt, and which call's end it is: 0 for none.
+// end records the error that ends the attempt, and the call that caused it, 0 for none.
 func (h *host) end(err error, ref uint32) {
 	if h.ended == nil {
 		h.ended, h.endedBy = err, ref
 	}
 }
 
-// Next implements wire.Host. Which call is delivered is on the tape, under what
-// the script did and got until now: an attempt that goes the same way gets the
-// same order, and one that goes another way asks anew.
+// Next implements wire.Host. Which call is delivered is on the tape, keyed by what the
+// script did and got so far: an attempt that does the same gets the same order, and one
+// that does something else gets a new one.
 func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMessage, int64, error) {
 	if h.ended == nil && len(h.flights) == 0 {
 		h.end(fault.New(fault.ExecutionError, "the script waits for calls that were not started"), 0)
@@ -259,8 +258,8 @@ func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMe
 	return f.ref, f.out, now, f.err
 }
 
-// first waits for the first call to arrive and gives its number, 0 where most
-// passed before.
+// first waits for the first call to end and returns its number, 0 if most has passed
+// before.
 func (h *host) first(ctx context.Context, most time.Duration) (any, error) {
 	var late <-chan time.Time
 	if most >= 0 {
@@ -284,8 +283,8 @@ func (h *host) first(ctx context.Context, most time.Duration) (any, error) {
 	return int64(h.ready[0].ref), nil
 }
 
-// receive takes in the calls that have ended. One that ends the attempt does so at
-// once, whatever stands before it.
+// receive collects the calls that have ended. One that ends the attempt does so at once,
+// even if others are before it.
 func (h *host) receive() {
 	h.mu.Lock()
 	arrived := h.arrived
@@ -299,8 +298,8 @@ func (h *host) receive() {
 	}
 }
 
-// passed returns the limit that a call has passed whose end nobody awaited, nil for
-// none: such a script does not succeed.
+// passed returns the fault of a limit that was exceeded by a call which the script did not
+// await, nil for none: such a script fails.
 func (h *host) passed() error {
 	h.receive()
 	var f *fault.Fault
@@ -310,7 +309,7 @@ func (h *host) passed() error {
 	return nil
 }
 
-// take waits for a certain call and gives it away.
+// take waits for a certain call, removes it and returns it.
 func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 	if h.flights[ref] == nil {
 		return nil, fault.Newf(fault.Internal, "the tape delivers the call number %d, which is not in flight", ref)
@@ -339,8 +338,8 @@ func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 	}
 }
 
-// wait waits until nothing of the job runs any more. The context that Start got
-// must have ended.
+// wait waits until no call of the job runs any more. The context that Start got must have
+// ended.
 func (h *host) wait() { h.running.Wait() }
 
 // Progress implements wire.Host.
@@ -351,11 +350,11 @@ func (h *host) Progress(done, total float64, message string) {
 	h.call.Progress(done, total, message)
 }
 
-// levels are those of a script's logs.
+// levels are the levels of a script's logs.
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
-// Log implements wire.Host. An attempt after the first one says again what those
-// before have said, and the caller hears it once.
+// Log implements wire.Host. Later attempts repeat the messages of earlier ones, and the
+// caller gets each once.
 func (h *host) Log(l wire.Log) {
 	if h.logged++; h.logged > h.told {
 		h.call.Log(levels[l.Level], l.Message)

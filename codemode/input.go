@@ -14,19 +14,19 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// member is one part of a code tool's input: its schema, and what is wrong with
-// a value, "" for nothing.
+// member is one member of a code tool's input: its schema, and a check that returns the
+// problem of a value, "" for none.
 type member struct {
 	name     string
 	schema   map[string]any
 	required bool
 	check    func(v any) (message, expected string)
-	// inside says what is wrong with the parts of a value that passed check; their
-	// paths are below the member's.
+	// inside returns the problems of the parts of a value that passed check; their paths
+	// are below the member's.
 	inside func(v any) []fault.Detail
 }
 
-// members are the parts of an input object; nothing else may stand in it.
+// members are the members of an input object, which must not have others.
 type members []member
 
 // schema is the input's JSON Schema.
@@ -49,7 +49,7 @@ func (ms members) schema() json.RawMessage {
 	return raw
 }
 
-// check reports everything that is wrong with an input, as one invalid_payload.
+// check reports all problems of an input, as one invalid_payload.
 func (ms members) check(input json.RawMessage) error {
 	var in map[string]any
 	var twice *exact.Repeated
@@ -83,7 +83,7 @@ func (ms members) check(input json.RawMessage) error {
 	return fault.Invalid(wrong...)
 }
 
-// problems are what is wrong with a value of the member.
+// problems returns the problems of a value of the member.
 func (m member) problems(v any) []fault.Detail {
 	path := "/" + m.name
 	if m.check != nil {
@@ -121,8 +121,8 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// described adds a description, where there is something to say that the name and
-// the type do not: every client reads it with every conversation.
+// described adds a description if it says more than the name and the type: every client
+// reads it in every conversation.
 func described(description string, schema map[string]any) map[string]any {
 	if description != "" {
 		schema["description"] = description
@@ -134,8 +134,8 @@ func text(name, description string) member {
 	return member{name: name, schema: described(description, map[string]any{"type": "string"}), check: isString}
 }
 
-// filled is a name that is not empty: an empty one stands for nothing, and would pass
-// for a member that is not there.
+// filled is a name that must not be empty: an empty one would be taken for a missing
+// member.
 func filled(name, description string) member {
 	m := text(name, description)
 	m.check = func(v any) (string, string) {
@@ -247,7 +247,7 @@ func texts(name, description string, values ...string) member {
 // maxArgsDepth is how deep `args` may be nested.
 const maxArgsDepth = 200
 
-// anyValue is any JSON that the engine can take.
+// anyValue is any JSON that the engine accepts.
 func anyValue(name, description string) member {
 	return member{name: name, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
 		if deeper(v, maxArgsDepth) {

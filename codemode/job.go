@@ -17,7 +17,7 @@ func (p *provider) job(task wire.Task, code string) *wire.Job {
 	}
 }
 
-// noHost serves scripts that have nothing to call.
+// noHost is the host of scripts that have nothing to call.
 type noHost struct{}
 
 func (noHost) Call(context.Context, string, json.RawMessage) (json.RawMessage, int64, error) {

@@ -28,8 +28,8 @@ const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"
 	`"diagnostics":{"type":"array","items":{"type":"object","required":["severity","code","message"],"properties":{"severity":{"enum":["error","warning","info"]},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":"string"},"path":{"type":"string"},"errorClass":{"type":"string"}}}},` +
 	`"toolTrace":{"type":"array","items":{"type":"object","required":["serverId","toolName","durationMs","ok"],"properties":{"serverId":{"type":"string"},"toolName":{"type":"string"},"durationMs":{"type":"integer"},"ok":{"type":"boolean"},"error":{"type":"string"}}}}}}`
 
-// runOperation is codemode.run. It takes any input: what is wrong with a request
-// stands in the diagnostics of its response, which is never an error.
+// runOperation is codemode.run. It accepts any input: problems of a request are in the
+// diagnostics of its response, which is never an error.
 func (p *provider) runOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceCodemode, "run"), Title: "Run code",
@@ -68,8 +68,8 @@ func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMe
 	return told(ctx, e.envelope(err, e.before))
 }
 
-// moduleReply is the reply of a module's run. Where it is kept, a repetition gives
-// it again.
+// moduleReply is the reply of a module's run. If it is kept, a repetition returns it
+// again.
 func (e *execution) moduleReply(err error) (json.RawMessage, error) {
 	body, merr := sealed(e.envelope(err, e.before))
 	if merr != nil {
@@ -95,8 +95,8 @@ func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic
 
 type describeRunKey struct{ p *provider }
 
-// describeRun is what a model reads before it writes a module: the rules, an example
-// that runs, what it can import, and the declarations within their budget.
+// describeRun is the description that a model reads before it writes a module: the rules,
+// an example that runs, what it can import, and the declarations within their budget.
 func (p *provider) describeRun(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(`Runs one ES module (JavaScript or TypeScript, top-level await) in a fresh sandbox, as one transaction: what it changes is kept when it ends cleanly, and nothing when it throws or passes a limit.
@@ -132,7 +132,7 @@ func exampleModule(v *catalog.View, app bind.App) string {
 	return "import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();\n"
 }
 
-// runInstructions are what codemode-run-spec wants in a system prompt.
+// runInstructions are the text that codemode-run-spec requires in a system prompt.
 const runInstructions = `codemode.run runs one ES module that imports tools from @codemode/servers/*. Its failures stand in "diagnostics".
 Capability identifiers (requestedCapabilities): the ids of servers, as listServers of @codemode/discovery gives them. Limit keys: timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls; they only lower the server's.
 A tool function takes one input, an object (a tool whose schema is not an object takes a value of that type; one without a schema takes nothing or {}), and gives the tool's structuredContent, else the text of a single text block, else the whole result with binary data in base64.

@@ -32,8 +32,8 @@ func idempotencyKey() member {
 	return m
 }
 
-// once has the run claim its key. What may differ in a repetition is what decides
-// neither what the script does nor what its caller gets: limits, correlationId.
+// once makes the run claim its key. A repetition may only differ in inputs that affect
+// neither the script nor its result: limits, correlationId.
 func (e *execution) once() error {
 	if e.in.IdempotencyKey == "" {
 		return nil
@@ -50,8 +50,8 @@ func (e *execution) once() error {
 	return nil
 }
 
-// fingerprint is of all inputs that decide what the run does and gives. Two ways to
-// write the same JSON are one.
+// fingerprint is the digest of all inputs that affect what the run does and returns. Equal
+// JSON has equal fingerprints, however it is written.
 func (e *execution) fingerprint() (string, error) {
 	var args json.RawMessage
 	if len(e.in.Args) > 0 {

@@ -66,16 +66,16 @@ var searchMembers = members{
 }
 
 // The output schemas describe success; surfaces admit the fault shape beside it.
-// They name what is always there and leave the rest to the reference: every client
-// reads them with every conversation.
+// They have the members that are always there and leave the rest to the reference: every
+// client reads them in every conversation.
 const (
 	executeOutput  = `{"type":"object","required":["success","logs","changeCounts"],"properties":{"success":{"const":true},"answer":{},"result":{},"changes":{"type":"array"},"calls":{"type":"array"}}}`
 	validateOutput = `{"type":"object","required":["valid"],"properties":{"valid":{"type":"boolean"}}}`
 	searchOutput   = `{"type":"object","required":["query","results"],"properties":{"results":{"type":"array","items":{"type":"object"}}}}`
 )
 
-// executeRefused is the rest of a failure (failed) whose input was refused: no run
-// was opened.
+// executeRefused is the rest of a failure (failed) whose input was rejected: no run was
+// opened.
 const executeRefused = `{"committed":false,"calls":[],"logs":[],"outsideEffects":[]}`
 
 func (p *provider) executeOperation() *catalog.Operation {
@@ -125,7 +125,7 @@ const rules = `Runs one JavaScript program as one transaction: it commits on a c
 - dryRun shows the changes and keeps nothing.
 `
 
-// methods stand in for the declarations, which clients may cut off.
+// methods replaces the declarations, which clients may cut off.
 const methods = `
 Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
 Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $not; to-one {a: 1}, to-many {$some: {a: 1}}.`
@@ -134,13 +134,13 @@ const searching = `
 koan.code.search with detail full declares each of:
 `
 
-// essential is how many bytes of a description say what a script cannot be written
-// without: clients cut at 2,048 characters, and some hand on no more.
+// essential is how many bytes of a description must contain what a script cannot be
+// written without: some clients pass on only 2,048 characters.
 const essential = 1900
 
-// describeExecute is what a model reads before it writes a script. The rules, an
-// example that runs, and the names of what there is come first; the declarations
-// within their budget follow.
+// describeExecute is the description that a model reads before it writes a script. The
+// rules, an example that runs, and the names in SDK come first; the declarations within
+// their budget follow.
 func (p *provider) describeExecute(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(rules)

@@ -13,19 +13,19 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// The members that are about plans, without a word too many: every client reads them
-// with every conversation. approval only makes the server's policy stricter: never is
-// the policy as it stands.
+// The members that are about plans, with few words: every client reads them in every
+// conversation. approval only makes the server's policy stricter: never is the policy
+// unchanged.
 func approvalMember() member {
 	return choice("approval", "", string(approval.Never), string(approval.Destructive), string(approval.Writes), string(approval.Always))
 }
 
 func planMember() member { return filled("planId", "") }
 
-// planMembers may stand beside planId: a plan has its own code and everything else.
+// planMembers can be combined with planId: a plan has its own code and everything else.
 var planMembers = members{planMember(), flag("dryRun", "", false), named("correlationId", "")}
 
-// checkExecute wants code or planId.
+// checkExecute requires either code or planId.
 func checkExecute(input json.RawMessage) error {
 	var in map[string]json.RawMessage
 	if json.Unmarshal(input, &in) == nil && in["planId"] != nil {
@@ -39,8 +39,8 @@ func checkExecute(input json.RawMessage) error {
 	return needed.check(input)
 }
 
-// besidePlan says of the members of a run that stand beside planId that a plan has its
-// own.
+// besidePlan rejects members of a run that cannot be combined with planId, since a plan
+// has its own.
 func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
 	named := func(in members, name string) bool {
 		return slices.ContainsFunc(in, func(m member) bool { return m.name == name })
@@ -89,7 +89,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 	case err != nil:
 		return planFailure(call, outcome, err)
 	}
-	// A tool of its own, or another face: what it gave is the result.
+	// Another tool or face: its output is the result.
 	reply := succeeded{Success: true, RunID: plan.Run, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
 	if outcome != nil {
 		reply.RunID = outcome.Run

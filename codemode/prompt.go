@@ -8,7 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// promptName is the prompt that begins the writing of a script.
+// promptName is the name of the prompt for writing a script.
 const promptName = "write-koan-script"
 
 const (
@@ -16,8 +16,8 @@ const (
 	argEntities = "entities"
 )
 
-// prompt returns the prompt that has what a model needs for one script, in few tokens: the rules, the
-// task, and the declarations of what the script is about.
+// prompt returns the prompt with everything that a model needs for one script, in few
+// tokens: the rules, the task, and the declarations of the script's entities.
 func (p *provider) prompt() *catalog.Prompt {
 	execute := catalog.CodeID(faceKoan, "execute")
 	return &catalog.Prompt{
@@ -59,7 +59,7 @@ func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string,
 	return b.String(), nil
 }
 
-// chosenEntities reads a list of names. It reports every one that is unknown.
+// chosenEntities reads a list of names. It reports every unknown one.
 func chosenEntities(v *catalog.View, list string) (map[string]bool, error) {
 	chosen := map[string]bool{}
 	var wrong []fault.Detail

@@ -40,8 +40,8 @@ func (p *provider) Name() string { return "codemode" }
 
 func (p *provider) Settings() []catalog.Setting { return declared() }
 
-// Start refuses what this build has not (capability_unsupported), and makes the
-// executor.
+// Start rejects options that this build does not support (capability_unsupported), and
+// makes the executor.
 func (p *provider) Start(_ context.Context, host catalog.Host) error {
 	config := read(host.Settings())
 	p.now.Store(&config)
@@ -62,11 +62,11 @@ func (p *provider) Start(_ context.Context, host catalog.Host) error {
 	return nil
 }
 
-// config is what holds for a script that begins now.
+// config returns the settings for a script that begins now.
 func (p *provider) config() *settings { return p.now.Load() }
 
-// Reload has scripts that begin from then on meet the new limits
-// (catalog.Reloadable). Keys that are not live have not changed in next.
+// Reload applies new limits to scripts that begin later (catalog.Reloadable). Keys that
+// are not live are unchanged in next.
 func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
 	last := p.config().limits
@@ -81,9 +81,9 @@ func (p *provider) Stop(context.Context) error {
 	return p.executor.Close()
 }
 
-// Offer returns the operations of the configured faces. Those of `koan` are always
-// there for the app's own commands. Switched off they stay in the catalog, listed
-// nowhere, and end in code_mode_disabled.
+// Offer returns the operations of the configured faces. Those of `koan` are always there
+// for the app's own commands. If code mode is disabled they stay in the catalog, are
+// listed nowhere, and fail with code_mode_disabled.
 func (p *provider) Offer() catalog.Offer {
 	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation()}
 	if !p.has(faceKoan) {
@@ -139,7 +139,7 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), p.trial(ctx))
 }
 
-// trial runs a smallest script.
+// trial runs a minimal script.
 func (p *provider) trial(ctx context.Context) catalog.Check {
 	check := catalog.Check{Name: "sandbox"}
 	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
@@ -159,8 +159,8 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 	return check
 }
 
-// Report is the boot report's line (CONTRACT section 1). Switched off it names no
-// limits: none holds.
+// Report is the boot report's line (CONTRACT section 1). If code mode is disabled it has
+// no limits.
 func (p *provider) Report(b catalog.Boot) []string {
 	c := p.config()
 	if !c.enabled {
@@ -170,7 +170,7 @@ func (p *provider) Report(b catalog.Boot) []string {
 		b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
 
-// Warm fills the pool of workers ahead of the first script, without blocking.
+// Warm fills the pool of workers before the first script, without blocking.
 func (p *provider) Warm(ctx context.Context) {
 	w, ok := p.executor.(warmed)
 	if !ok {
@@ -185,7 +185,7 @@ func (p *provider) Warm(ctx context.Context) {
 
 const mimeTypeScript = "text/x-typescript"
 
-// Where the declarations stand.
+// URIs of the declarations.
 const (
 	declarationsURI = "koan://sdk/koan.d.ts"
 	modulesURI      = "koan://sdk/modules.d.ts"
@@ -231,7 +231,7 @@ func entityNames(v *catalog.View) []string {
 	return names
 }
 
-// shorten keeps what a caller sent short enough to show.
+// shorten cuts a text of a caller so that it can be shown.
 func shorten(s string) string {
 	const most = 64
 	if short := beginning(s, most); len(short) < len(s) {

@@ -15,8 +15,8 @@ import (
 
 var _ run.Replayer = (*provider)(nil)
 
-// recorder notes what the script and its host say to each other, where the run is
-// going to be kept; nil where it is not.
+// recorder records the conversation of the script and its host, if the run will be kept;
+// it returns nil if not.
 func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
 	most := a.Run().Recording()
 	if most == 0 {
@@ -25,8 +25,8 @@ func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
 	return replay.NewRecorder(h, most)
 }
 
-// keep adds to the run what a replay needs of its last attempt. What the caller is
-// shown of the logs is redacted later; what the script said is not.
+// keep adds the recording of the last attempt to the run, for a replay. The logs that the
+// caller gets are redacted later; those of the recording are not.
 func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result, ended error) {
 	if res != nil {
 		own := *res
@@ -86,7 +86,7 @@ type replayed struct {
 
 type replayedKey struct{}
 
-// alone executes the script with nothing but what is kept.
+// alone executes the script from its recording alone.
 func (r *replayed) alone(ctx context.Context, p *provider) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()

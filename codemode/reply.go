@@ -11,8 +11,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// succeeded is the result of koan.code.execute (CONTRACT section 2): only what is
-// undefined is left out.
+// succeeded is the result of koan.code.execute (CONTRACT section 2): only undefined values
+// are left out.
 type succeeded struct {
 	Success      bool              `json:"success"`
 	RunID        string            `json:"runId"`
@@ -25,8 +25,8 @@ type succeeded struct {
 	Calls        *[]run.CallRecord `json:"calls,omitempty"`
 }
 
-// failed is its failure: what was done and said before is always there, and with
-// atomic: false how much of it is kept.
+// failed is its failure: calls and logs up to the failure are always there, and with
+// atomic: false what was committed.
 type failed struct {
 	Success        bool              `json:"success"`
 	RunID          string            `json:"runId"`
@@ -47,8 +47,7 @@ func (e *execution) logs() []wire.Log {
 	return logs
 }
 
-// reply makes what the caller gets, of a run that is about to commit or one that
-// failed.
+// reply makes the caller's reply, for a run that is about to commit or that has failed.
 func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 	switch {
 	case e.module:
@@ -82,7 +81,7 @@ func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	return wire.Marshal(out)
 }
 
-// runID is the id of the run, or of the one that was refused before it began.
+// runID is the id of the run, also of one that was rejected before it began.
 func (e *execution) runID() string {
 	if e.outcome != nil {
 		return e.outcome.Run
@@ -90,7 +89,7 @@ func (e *execution) runID() string {
 	return e.call.Run()
 }
 
-// loose is false for a run whose calls commit by themselves, else nothing.
+// loose returns false for a run whose calls commit by themselves, else nil.
 func (e *execution) loose() *bool {
 	if e.in.Atomic == nil || *e.in.Atomic || e.in.DryRun {
 		return nil
@@ -117,9 +116,9 @@ const (
 	maxCallsBytes = 64 << 10
 )
 
-// bounded returns the first calls that a reply has room for. When some are left
-// out, a last record stands for them: its tool is "…", it is ok when all of them
-// were, it lasted as long as they did together, and its error says how many.
+// bounded returns the first calls that a reply has room for. If some are left out, a last
+// record represents them: its tool is "…", it is ok if all of them were, its duration is
+// their sum, and its error says how many.
 func bounded(calls []run.CallRecord) []run.CallRecord {
 	out := []run.CallRecord{}
 	size := 0
@@ -144,7 +143,7 @@ func bounded(calls []run.CallRecord) []run.CallRecord {
 	return out
 }
 
-// orEmpty makes nil an empty list, which JSON tells apart.
+// orEmpty makes nil an empty list, so that JSON has [] and not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -74,17 +74,17 @@ func declared() []catalog.Setting {
 	}
 }
 
-// limits are what an executor is made with.
+// limits are the options of an executor.
 type limits struct {
 	wire.Limits
-	// require are the layers of isolation that there must be.
+	// require are the required layers of isolation.
 	require []string
 	// maxWorkers and queueMax bound the scripts that run at once, and those of one
 	// caller that wait. 0 is the executor's own.
 	maxWorkers, queueMax int
-	// fresh wants a process for every script.
+	// fresh means a process for every script.
 	fresh bool
-	// testing wants an executor in this process, for koantest.
+	// testing means an executor in this process, for koantest.
 	testing bool
 	log     *slog.Logger
 }
@@ -117,7 +117,8 @@ func read(v catalog.Values) settings {
 	}
 }
 
-// supported names everything that is configured and that this build has not.
+// supported returns an error that lists all configured options that this build does not
+// support.
 func (s settings) supported() error {
 	var wrong []string
 	if s.runtime != runtimeGoja {

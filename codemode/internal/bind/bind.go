@@ -1,5 +1,5 @@
-// Package bind derives from a View what SDK has in a script: the names of
-// entities, domains and functions.
+// Package bind derives the contents of SDK in a script from a View: the names of entities,
+// domains and functions.
 //
 // What belongs here: names and which operation each one calls. What must never:
 // types or descriptions (package typegen), or how a call is made.
@@ -14,7 +14,7 @@ import (
 
 type memoKey struct{}
 
-// taken are the members of SDK that no domain may be called (CONTRACT section 3).
+// taken are the members of SDK, which cannot be names of domains (CONTRACT section 3).
 var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "args": true, "run": true}
 
 // Bind returns the bindings of a View: entities by name, domains and functions in

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// App is what the server of the entities is called.
+// App is the name and version of the server of the entities.
 type App struct{ Name, Version string }
 
 // Server is a server of the catalog as scripts import it
@@ -75,7 +75,7 @@ func servers(v *catalog.View, app App) []*Server {
 	return out
 }
 
-// introduce takes what a server says of itself.
+// introduce takes over a server's description of itself.
 func (s *Server) introduce(o *catalog.Owner) {
 	if o == nil {
 		return
@@ -86,8 +86,8 @@ func (s *Server) introduce(o *catalog.Owner) {
 	}
 }
 
-// toolName is a tool's name on its own server: an upstream's as it is, a plugin's
-// without the domain, an entity's as the app lists it.
+// toolName is a tool's name on its own server: an upstream's unchanged, a plugin's without
+// the domain, an entity's as the app lists it.
 func toolName(v *catalog.View, op *catalog.Operation) string {
 	switch op.ID.Kind {
 	case catalog.KindPlugin:
@@ -131,8 +131,8 @@ func moduleID(id string, taken map[string]bool) string {
 	return numbered(s, "--", taken)
 }
 
-// numbered returns name, or name with the first number from 2 that is free, and
-// takes it.
+// numbered returns name, or name with the first number from 2 that is free, and marks it
+// as taken.
 func numbered(name, dash string, taken map[string]bool) string {
 	out := name
 	for n := 2; taken[out]; n++ {
@@ -147,7 +147,7 @@ var (
 	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
 )
 
-// computes reports whether a module may be imported whose path is not written out.
+// computes reports whether the code may import a module whose path is not a literal.
 func computes(code string) bool {
 	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
 }

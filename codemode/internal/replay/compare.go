@@ -10,8 +10,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Compare says whether the script went as it was recorded. res is what the executor
-// gave, with the player as its host.
+// Compare compares the script's execution with its recording. res is what the executor
+// returned, with the player as its host.
 func (p *Player) Compare(res *wire.Result) *run.Replayed {
 	out := &run.Replayed{Calls: p.calls, Notes: []string{}}
 	if p.diff != nil {
@@ -33,8 +33,8 @@ func (p *Player) Compare(res *wire.Result) *run.Replayed {
 	return out
 }
 
-// limited are the ends that depend on how fast a machine is and how much memory it
-// has, so that the place may be another one each time.
+// limited reports whether a script's end depends on how fast a machine is and how much
+// memory it has, so that its place may differ each time.
 func limited(c fault.Code) bool {
 	return c == fault.Timeout || c == fault.MemoryExceeded
 }
@@ -73,7 +73,7 @@ func (p *Player) endings(out *run.Replayed, res *wire.Result) *run.Difference {
 	return d
 }
 
-// ended is the end of a script for people: all that a caller sees of a fault.
+// ended describes the end of a script for people: all that a caller sees of a fault.
 func ended(f *fault.Fault) string {
 	if f == nil {
 		return "the script ended well"

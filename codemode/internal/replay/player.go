@@ -20,8 +20,8 @@ type Live interface {
 	Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
-// Player is a host that answers as the recorded one did, for as long as it is asked
-// the same. At the first other question it ends the script, which tells the line.
+// Player is a host that answers as recorded, as long as it is asked the same. At the first
+// difference it ends the script, so that the script's line is known.
 type Player struct {
 	script *Script
 	live   Live // nil without data
@@ -67,8 +67,8 @@ func (p *Player) Start(ctx context.Context, ref uint32, id string, input json.Ra
 	}
 }
 
-// started makes a started call at once, where today's data is asked: calls to
-// entities are made one by one in the order of issue, so it gives the same.
+// started makes a started call at once, if it goes to today's data: calls to entities are
+// made one by one in the order of issue, so the result is the same.
 func (p *Player) started(ctx context.Context, t *Turn, input json.RawMessage) error {
 	if p.live == nil {
 		return nil
@@ -101,7 +101,7 @@ func (p *Player) Progress(float64, float64, string) {}
 // Log implements wire.Host.
 func (p *Player) Log(wire.Log) {}
 
-// asked takes a call's turn.
+// asked takes the turn of a call.
 func (p *Player) asked(now Turn, input json.RawMessage) (*Turn, error) {
 	p.calls++
 	now.Input, now.Digest = clip(input), digest(input)
@@ -129,7 +129,7 @@ func (p *Player) turn(now Turn) (*Turn, error) {
 	return then, nil
 }
 
-// said is a turn for people.
+// said describes a turn for people.
 func (t *Turn) said() string {
 	if t.Kind != turnNext {
 		return t.ID + " " + t.Input
@@ -148,15 +148,14 @@ func (p *Player) answered(t *Turn) error {
 	return t.fault()
 }
 
-// interrupt ends the script where something outside of it ended the recorded one.
+// interrupt ends the script where the recorded one was ended from outside.
 func (p *Player) interrupt() error {
 	p.cut = true
 	p.ended = errInterrupted
 	return p.ended
 }
 
-// errInterrupted and errDiffers end a script: nobody sees more of them than their
-// class.
+// errInterrupted and errDiffers end a script. Only their class is visible.
 var (
 	errInterrupted = fault.New(fault.ReplayDiffers, "the recorded run was interrupted here")
 	errDiffers     = fault.New(fault.ReplayDiffers, "")
@@ -174,8 +173,7 @@ func (p *Player) differ(d *run.Difference, id string) error {
 	return p.ended
 }
 
-// check makes a call to an entity against today's data, and compares what it gives
-// with then.
+// check makes a call to an entity against today's data, and compares its result with then.
 func (p *Player) check(ctx context.Context, t *Turn, input, then json.RawMessage, thenErr error) error {
 	if p.live == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Recorder is a host that notes what goes through it, until it is more than may be kept.
-// Of an input it has the beginning and the digest.
+// Recorder is a host that records what passes through it, until that is more than may be
+// kept. Of an input it keeps the beginning and the digest.
 type Recorder struct {
 	host  wire.Host
 	most  int
@@ -21,8 +21,7 @@ type Recorder struct {
 	turns []noted
 }
 
-// noted is a Turn as the host had it. A short input is digested only when the turn is
-// written down.
+// noted is a recorded Turn. A short input is digested only when the Script is made.
 type noted struct {
 	Turn
 	input  json.RawMessage // at most maxShown bytes, or nil: Turn has what is kept
@@ -39,12 +38,12 @@ func asked(t Turn, input json.RawMessage) noted {
 	return noted{Turn: t}
 }
 
-// turnBytes is about what a turn takes beside its input and output.
+// turnBytes is about the size of a turn without its input and output.
 const turnBytes = 100
 
 var _ wire.Host = (*Recorder)(nil)
 
-// NewRecorder records what a host is asked, up to so many bytes.
+// NewRecorder records the conversation with a host, up to so many bytes.
 func NewRecorder(h wire.Host, most int) *Recorder { return &Recorder{host: h, most: most} }
 
 func (r *Recorder) note(t noted) {
@@ -58,8 +57,8 @@ func (r *Recorder) note(t noted) {
 
 func (r *Recorder) full() bool { return r.size > r.most }
 
-// Size is about how many bytes are to be kept, more than was allowed where nothing
-// is.
+// Size is about the size of the recording in bytes. If it is larger than allowed, nothing
+// is kept.
 func (r *Recorder) Size() int { return r.size }
 
 // Call implements wire.Host.
@@ -104,8 +103,8 @@ func (r *Recorder) Progress(done, total float64, message string) {
 // Log implements wire.Host.
 func (r *Recorder) Log(l wire.Log) { r.host.Log(l) }
 
-// Script is what was recorded of a job that gave res and err. It is for after the
-// job, and takes a while: digests and copies are made here.
+// Script returns the recording of a job that returned res and err. It must be called after
+// the job, and takes some time: it makes digests and copies.
 func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, error) {
 	job.Code, job.Args = "", nil // they stand in the run's input
 	s := &Script{Version: version, Job: job, Turns: make([]Turn, len(r.turns)), Ending: Ending{Logs: []wire.Log{}}}
@@ -144,7 +143,7 @@ func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, e
 	return s, err
 }
 
-// fail notes how a turn failed.
+// fail records how a turn failed.
 func (t *Turn) fail(err error) error {
 	switch {
 	case isFault(err) && run.Ends(err):

@@ -13,13 +13,13 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// version is of Script's form.
+// version is the version of Script's format.
 const version = 1
 
-// ErrScript is what Decode ends in (wrapped) for bytes that are no kept script.
+// ErrScript is the error (wrapped) of Decode for bytes that are not a recorded script.
 var ErrScript = errors.New("replay: this is not a recorded script")
 
-// Script is one attempt of a script: what it was given, its conversation with the
+// Script is the recording of one attempt of a script: its input, its conversation with the
 // host, and how it ended.
 type Script struct {
 	Version int      `json:"version"`
@@ -35,7 +35,7 @@ const (
 	turnNext  = "next"
 )
 
-// How the conversation ended at a Turn, where it did.
+// How the conversation ended at a Turn, if it did.
 const (
 	// endsFault is a fault that the script cannot catch.
 	endsFault = "fault"
@@ -44,7 +44,7 @@ const (
 	endsCut = "cut"
 )
 
-// Turn is one thing that the script asked of the host, and the answer.
+// Turn is one request of the script to the host, and the answer.
 type Turn struct {
 	Kind   string `json:"kind"`
 	ID     string `json:"id,omitempty"`     // of the operation
@@ -60,13 +60,13 @@ type Turn struct {
 	NowMs  int64           `json:"nowMs,omitempty"` // the script's clock then
 }
 
-// Ending is what the attempt gave.
+// Ending is how the attempt ended.
 type Ending struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Fault  json.RawMessage `json:"fault,omitempty"`
 	Logs   []wire.Log      `json:"logs"`
-	// Cut says that something from outside ended the attempt.
+	// Cut says that the attempt was ended from outside.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -81,8 +81,8 @@ func digest(input []byte) string {
 // Encode returns the bytes that Decode reads.
 func (s *Script) Encode() ([]byte, error) { return wire.Marshal(s) }
 
-// Decode reads what Encode gave, and refuses everything else. The code and the
-// arguments are the job's own again: they stand in the run's input, and only there.
+// Decode reads the output of Encode, and rejects everything else. The code and the
+// arguments are not part of it: they are stored in the run's input only.
 func Decode(raw []byte, code string, args json.RawMessage) (*Script, error) {
 	var s Script
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -134,7 +134,7 @@ func (t *Turn) check() error {
 	return nil
 }
 
-// fault is what a turn that failed gave, nil for others.
+// fault returns the fault of a turn that failed, nil for others.
 func (t *Turn) fault() error {
 	if t.Fault == nil {
 		return nil

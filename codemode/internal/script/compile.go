@@ -10,8 +10,8 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// Compile compiles a script: as it stands where the engine knows what it is written in,
-// else what the compiler makes of it. The error is an *Error.
+// Compile compiles a script: unchanged if the engine supports its syntax, otherwise by
+// esbuild. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
 	p := &Program{
@@ -46,7 +46,7 @@ func Compile(src Source) (*Program, error) {
 	return p, nil
 }
 
-// try compiles in one of several ways; one that fails leaves nothing behind.
+// try compiles in one of several ways; one that fails has no effect.
 func (p *Program) try(way func(*Program) bool) bool {
 	one := *p
 	if !way(&one) {
@@ -56,12 +56,12 @@ func (p *Program) try(way func(*Program) bool) bool {
 	return true
 }
 
-// errAwait says that a plain script uses await as a variable, as the parser sees
-// it.
+// errAwait is the error of a plain script that uses await, which the parser takes for a
+// variable.
 var errAwait = errors.New("top-level await")
 
-// What the engine's compiler says of async generators and of super in the value of a
-// field, which its parser takes.
+// Errors of the engine's compiler for async generators and for super in the value of a
+// field, which its parser accepts.
 const (
 	noAsyncGenerators = "Async generators are not supported yet"
 	noSuperInField    = "'super' keyword unexpected here"
@@ -70,15 +70,16 @@ const (
 // errParser says that the parser failed, not the script.
 var errParser = errors.New("the engine cannot parse this script")
 
-// worthAnotherTry is false for what the compiler found: the parser took it.
+// worthAnotherTry is false for errors of the compiler, since the parser accepted the
+// script.
 func worthAnotherTry(err error) bool {
 	var list parser.ErrorList
 	var ce *goja.CompilerSyntaxError
 	return errors.As(err, &list) || errors.Is(err, errAwait) || errors.Is(err, errParser) || errors.As(err, &ce) && (ce.Message == noAsyncGenerators || ce.Message == noSuperInField)
 }
 
-// parse parses JavaScript. The error of what the parser fails at itself, such as
-// "\u{10FFFF}", is errParser.
+// parse parses JavaScript. If the parser itself fails, as at "\u{10FFFF}", the error is
+// errParser.
 func parse(text string) (tree *ast.Program, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -89,7 +90,7 @@ func parse(text string) (tree *ast.Program, err error) {
 	return parser.ParseFile(nil, Name, text, 0, parser.WithDisableSourceMaps)
 }
 
-// plain compiles a script as it stands.
+// plain compiles a script unchanged.
 func (p *Program) plain(code string) error {
 	tree, err := parse(code)
 	if err != nil {
@@ -135,7 +136,7 @@ func isFunction(e ast.Expression) bool {
 	return false
 }
 
-// loneFunction compiles `function () {...}`, which is no statement.
+// loneFunction compiles `function () {...}`, which is not a statement.
 func (p *Program) loneFunction(code string) bool {
 	trimmed := strings.TrimSpace(code)
 	if !strings.HasPrefix(trimmed, "function") && !strings.HasPrefix(trimmed, "async") {
@@ -144,8 +145,8 @@ func (p *Program) loneFunction(code string) bool {
 	return p.parenthesised(code)
 }
 
-// moduleWithout compiles a module that neither imports nor exports, where goja
-// can parse it. One that is a single function is treated as elsewhere.
+// moduleWithout compiles a module that neither imports nor exports, if goja can parse it.
+// One that is a single function is treated as elsewhere.
 func (p *Program) moduleWithout(code string) bool {
 	if tree, err := parse(code); err == nil {
 		switch s := lone(tree.Body).(type) {
@@ -212,8 +213,8 @@ func (p *Program) body(code string) bool {
 	return ok && p.finish(tree, fn, own) == nil
 }
 
-// behindScope returns the statements behind the one that hands out the entry function;
-// ok is false where none of the first does.
+// behindScope returns the statements after the one that exposes the entry function; ok is
+// false if there is no such statement.
 func behindScope(list []ast.Statement) (out []ast.Statement, ok bool) {
 	for i, s := range list {
 		if isHook(s) {
@@ -241,8 +242,8 @@ func (p *Program) finish(tree *ast.Program, fn *ast.FunctionLiteral, own []ast.S
 	return nil
 }
 
-// entryOf is "" where the script calls the default entry function itself, as far
-// as its text shows: only for a function that cannot be watched.
+// entryOf is "" if the script seems to call the default entry function itself. It is used
+// only for a function that cannot be watched.
 func (p *Program) entryOf(list []ast.Statement, watched bool) string {
 	if p.Entry == defaultEntry && p.implicit && !watched && calls(list, defaultEntry) {
 		return ""
@@ -250,8 +251,7 @@ func (p *Program) entryOf(list []ast.Statement, watched bool) string {
 	return p.Entry
 }
 
-// directive keeps a script strict whose own directive is not the first statement
-// any more.
+// directive keeps a script strict if its own directive is no longer the first statement.
 func (p *Program) directive() string {
 	if p.strict {
 		return `"use strict";`
@@ -259,7 +259,7 @@ func (p *Program) directive() string {
 	return ""
 }
 
-// scope returns the statement that hands out the entry function.
+// scope returns the statement that exposes the entry function.
 func (p *Program) scope() string {
 	if p.Entry == "" {
 		return HookName + "(0,void 0);"
@@ -279,9 +279,9 @@ func wrapped(tree *ast.Program) (*ast.FunctionLiteral, bool) {
 	return fn, ok && fn.Body != nil && len(fn.Body.List) > 0
 }
 
-// keepLast hands the value of the last expression statement to the hook, in each
-// branch where the last statement has some: a value from before it is not what the
-// script ends with. It reports whether there is one.
+// keepLast passes the value of the last expression statement to the hook, in each branch
+// of the last statement if that has branches: an earlier value is not the script's result.
+// It reports whether there is one.
 func keepLast(list []ast.Statement) bool {
 	for _, s := range slices.Backward(list) {
 		e, ok := s.(*ast.ExpressionStatement)
@@ -303,8 +303,8 @@ func keepLast(list []ast.Statement) bool {
 	return false
 }
 
-// keepInside is keepLast of what a statement is made of. Loops are left out: nobody
-// means their last value, and the hook would be called in each round.
+// keepInside is keepLast for the parts of a statement. Loops are left out: their last
+// value is never meant, and the hook would be called in each iteration.
 func keepInside(s ast.Statement) bool {
 	keep := func(list ...ast.Statement) bool { return keepLast(list) }
 	switch s := s.(type) {

@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// importNamespace is where esbuild finds the modules that exist here. Each is one
-// statement that asks the hook for its exports, whatever their number.
+// importNamespace is esbuild's namespace for the modules that exist here. Each is one
+// statement that gets the module's exports from the hook, whatever their number.
 const importNamespace = "module"
 
 func (p *Program) exports(path string) ([]string, bool) {
@@ -23,14 +23,14 @@ func (p *Program) exports(path string) ([]string, bool) {
 	return p.modules.Exports(path)
 }
 
-// refused says why a module cannot be imported.
+// refused is the reason why a module cannot be imported.
 type refused struct{ full, path, text, hint string }
 
-// importStatement finds one at the begin of a line or of the text, or behind a semicolon.
+// importStatement finds one at the start of a line or of the text, or after a semicolon.
 var importStatement = regexp.MustCompile(`(?m)(?:^|[;\x{2028}\x{2029}])[ \t\x{FEFF}]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
 
-// hoist takes the import statements out of a script that is to become the body of
-// a function. They are on one line, and what stays has its lines and columns.
+// hoist moves the import statements out of a script that becomes the body of a function.
+// They are on one line, and the rest keeps its lines and columns.
 func hoist(code string) (imports, body string) {
 	blank := func(r rune) rune {
 		if r == '\n' || r == '\r' || r == ';' {
@@ -51,9 +51,9 @@ func hoist(code string) (imports, body string) {
 	return imports, rest.String() + code[from:]
 }
 
-// withoutText returns the code with its comments and templates blanked out, byte for
-// byte: what looks like a statement in them is none. A regular expression that looks
-// like the begin of one of them hides what stands behind it.
+// withoutText returns the code with its comments and templates blanked out, byte for byte,
+// so that nothing in them looks like a statement. A regular expression that looks like the
+// start of one of them hides what follows it.
 func withoutText(code string) string {
 	out := []byte(code)
 	for i := 0; i < len(code); {
@@ -89,8 +89,8 @@ func until(code string, from int, end string) int {
 	return len(code)
 }
 
-// quotedLength returns the length of a string or a template that code begins with. One
-// on a single line that has no end is the quote alone.
+// quotedLength returns the length of a string or a template that code begins with. For a
+// string that does not end on its line it is the length of the quote.
 func quotedLength(code string) int {
 	for i := 1; i < len(code); i++ {
 		switch c := code[i]; {
@@ -169,8 +169,8 @@ func listed(names []string) string {
 }
 
 var (
-	// wrappedModule finds what esbuild makes of a module, taken finds who imports
-	// names from it.
+	// wrappedModule finds esbuild's wrapper of a module, taken finds imports of names
+	// from it.
 	wrappedModule = regexp.MustCompile(`(?m)^var (require_\w+) = __commonJS\w*\(\{\n  "` + importNamespace + `:([^"]+)"`)
 	taken         = regexp.MustCompile(`(?m)^var (import_\w+) = __toESM\w*\((require_\w+)\(\)\);$`)
 )
@@ -241,7 +241,7 @@ func (p *Program) unwrapRequire(tree *ast.Program) {
 	})
 }
 
-// missing is nil where a module exports a name.
+// missing returns the error of a name that a module does not export, nil if it does.
 func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
 	names, _ := p.exports(path)
 	name := use.Identifier.Name.String()

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// What the hook (HookName) is called with first, before a second argument.
+// First arguments of the hook (HookName), before a second one.
 const (
 	HookEntry   = iota // a function that gives the entry function, or undefined
 	HookDefault        // the default export
@@ -19,11 +19,11 @@ const (
 	HookMember         // a key and a value; it returns an object that has only this member
 )
 
-// instrument adds to a syntax tree what cannot be known from outside at run time,
-// and changes nothing that a script can see but the positions in a stack: where a
-// value was thrown that keeps no stack, where a script waits, in which loop it was
-// stopped, and whether it called its entry function. It reports whether the entry
-// function is watched.
+// instrument adds hooks to a syntax tree for what cannot be observed from outside at run
+// time: where a value without a stack was thrown, where a script waits, in which loop it
+// was stopped, and whether it called its entry function. It changes nothing that a script
+// can observe except the positions in a stack. It reports whether the entry function is
+// watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	Walk(tree, func(n any) bool {
 		p.placed(n)
@@ -84,8 +84,8 @@ func (p *Program) member(one ast.Property) ast.Property {
 	return &ast.SpreadElement{Expression: call}
 }
 
-// placed sets the position of what has none in the engine, which would be reported at
-// the last thing before it that has one.
+// placed sets the position of a node that has none in the engine, which would be reported
+// at the last node before it that has one.
 func (p *Program) placed(n any) {
 	switch n := n.(type) {
 	case *ast.WhileStatement:
@@ -113,8 +113,8 @@ func (p *Program) placed(n any) {
 // stackName is the member of an Error with positions in the compiled text.
 const stackName = "stack"
 
-// read hands the owner of a stack to the hook. What can end an optional chain must
-// stay a part of it.
+// read passes the owner of a stack to the hook. An expression that can end an optional
+// chain must stay a part of it.
 func (p *Program) read(owner ast.Expression) ast.Expression {
 	if _, ok := owner.(*ast.SuperExpression); ok {
 		return owner
@@ -194,7 +194,7 @@ func hookCall(at file.Idx, what int, arg ast.Expression) *ast.CallExpression {
 		Callee:          &ast.Identifier{Name: HookName, Idx: at},
 		LeftParenthesis: at,
 		ArgumentList:    []ast.Expression{number(at, what), arg},
-		// What a stack shows is the call's begin.
+		// A stack shows the start of the call.
 		RightParenthesis: at,
 	}
 }
@@ -203,8 +203,8 @@ func number(at file.Idx, n int) *ast.NumberLiteral {
 	return &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(n)}
 }
 
-// marked puts something with a position into a loop that does nothing: it would be
-// reported at the last thing before it that has one.
+// marked adds a node with a position to an empty loop, which would be reported at the last
+// node before it that has one.
 func marked(at file.Idx, body ast.Statement) ast.Statement {
 	switch b := body.(type) {
 	case *ast.EmptyStatement:
@@ -283,8 +283,8 @@ func isDirective(s ast.Statement) bool {
 	return ok
 }
 
-// boxReturns hands what top-level returns give to the hook: an async function
-// would wait for any thenable, which is data (CONTRACT section 2).
+// boxReturns passes the values of top-level returns to the hook: an async function would
+// wait for any thenable, which is data (CONTRACT section 2).
 func boxReturns(list []ast.Statement) {
 	for _, s := range list {
 		Walk(s, func(n any) bool {

@@ -17,25 +17,24 @@ const (
 	starter       = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
 )
 
-// supported is what goja can and cannot parse, for a target that is otherwise
-// left alone: an old target would lower async functions too.
+// supported lists what goja can and cannot parse, for a modern target: an old target would
+// lower async functions too.
 var supported = map[string]bool{
 	"top-level-await": true, "async-generator": false, "for-await": false, "using": false,
 	"decorators": false, "dynamic-import": false, "import-meta": false,
 }
 
-// spelledOut is lowered as well where goja cannot parse what came of it: fields named
-// get, set, static or async, super in the value of a field, and "\u{10FFFF}" in a
-// template with a tag.
+// spelledOut is lowered as well if goja cannot parse the result: fields named get, set,
+// static or async, super in the value of a field, and "\u{10FFFF}" in a tagged template.
 var spelledOut = []string{"class-field", "class-static-field", "template-literal"}
 
-// verbatim keeps the imports that a script does not use: a module may be imported for
-// what it does.
+// verbatim keeps the imports that a script does not use: a module may be imported for its
+// effects.
 const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
 
-// lower compiles what the compiler makes of a script: as the body of a function, which
-// can have a top-level return, or as an ES module, which can import and export. Both are
-// tried before a script is refused, and the module says why: it is what was sent.
+// lower compiles a script by esbuild: as the body of a function, which can have a top-level
+// return, or as an ES module, which can import and export. Both are tried before a script
+// is rejected, with the error of the module, which is the script as it was sent.
 func (p *Program) lower(code, language string) *Error {
 	if p.Lowered != nil {
 		return p.adopt(code)
@@ -68,10 +67,10 @@ func (p *Program) lower(code, language string) *Error {
 	return body
 }
 
-// moduleWords find what can stand in no function.
+// moduleWords find syntax that no function can have.
 var moduleWords = regexp.MustCompile(`\b(?:import|export|namespace|module|declare)\b`)
 
-// compiler is esbuild, with one script.
+// compiler runs esbuild on one script.
 type compiler struct {
 	*Program
 	loader api.Loader
@@ -113,8 +112,8 @@ func (c *compiler) run(code string) *Error {
 	return err
 }
 
-// bundle runs esbuild over one virtual module. Every name that the module asks
-// for is refused, or esbuild would read it from the disk.
+// bundle runs esbuild on one virtual module. Every path that the module imports is
+// resolved here, or esbuild would read it from the disk.
 func (c *compiler) bundle(lower ...string) api.BuildResult {
 	known := supported
 	if len(lower) > 0 {
@@ -193,7 +192,7 @@ func (c *compiler) rejected(code string, m api.Message) *Error {
 	return e
 }
 
-// lowered is what esbuild made.
+// lowered is the output of esbuild.
 func (c *compiler) lowered(res api.BuildResult) *Lowered {
 	out := &Lowered{Shift: c.shift}
 	for _, f := range res.OutputFiles {
@@ -206,7 +205,7 @@ func (c *compiler) lowered(res api.BuildResult) *Lowered {
 	return out
 }
 
-// adopt compiles what esbuild made. A failure leaves nothing behind.
+// adopt compiles the output of esbuild. A failure has no effect.
 func (p *Program) adopt(code string) (err *Error) {
 	p.try(func(p *Program) bool {
 		err = p.parseLowered(code)
@@ -249,7 +248,7 @@ func (p *Program) parseLowered(code string) *Error {
 
 const closesTooMuch = "the script closes a bracket that it did not open"
 
-// unparsed is the error of what the engine refuses although the compiler took it.
+// unparsed is the error of a script that the engine rejects although esbuild accepted it.
 func (p *Program) unparsed(err error) *Error {
 	e := p.syntax(err)
 	e.unparsed = true
@@ -259,10 +258,10 @@ func (p *Program) unparsed(err error) *Error {
 	return e
 }
 
-// own returns the statements that became of the user's text: those behind the name of
-// its module and before the hook, or those of the function that the script was put into,
-// which then become statements of the module as well. ok is false where the script closed
-// that function itself.
+// own returns the statements that were compiled from the user's text: those after the name
+// of its module and before the hook, or those of the function that the script was put
+// into, which then become statements of the module as well. ok is false if the script
+// closed that function itself.
 func (p *Program) own(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
 	if p.Lowered.Shift > 0 {
 		return inline(module)

@@ -8,21 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// positions leads from the compiled text to the user's.
+// positions maps positions in the compiled text to the user's.
 type positions struct {
 	user lines
-	// shift is how many lines stand before the user's text: in the compiled text, or in
-	// what the compiler was given.
+	// shift is how many lines are before the user's text: in the compiled text, or in
+	// esbuild's input.
 	shift int
-	// segments are the source map of what the compiler made, in the order of that text;
-	// nil where the compiled text is the user's.
+	// segments are the source map of esbuild's output, in the order of that text; nil if
+	// the compiled text is the user's.
 	segments []segment
 	made     lines // of what the compiler made
 }
 
-// find returns the user's line and column of a place in the compiled text, in UTF-16
-// units; the place is in bytes, and all count from 1. ok is false for a place that the
-// user did not write.
+// find returns the user's line and column of a position in the compiled text, in UTF-16
+// units; the position is in bytes, and all count from 1. ok is false for a position that
+// the user did not write.
 func (p *positions) find(line, column int) (userLine, userColumn int, ok bool) {
 	if p.segments == nil {
 		line -= p.shift
@@ -44,9 +44,9 @@ func (p *positions) find(line, column int) (userLine, userColumn int, ok bool) {
 	return userLine, s.userColumn + p.kept(s, line, column, userLine), true
 }
 
-// kept returns how far behind a segment's begin a place is that the user wrote there,
-// too. The compiler maps the name of what is called, for example, and not the bracket
-// behind it.
+// kept returns how far after a segment's start a position is, if the text between is the
+// user's too. The compiler maps the name of a called function, for example, and not the
+// parenthesis after it.
 func (p *positions) kept(s segment, line, column, userLine int) int {
 	if s.line != line {
 		return 0
@@ -81,7 +81,7 @@ func newLines(code string) lines {
 // all returns the whole text, with every line end as one.
 func (l lines) all() string { return strings.Join(l.text, "\n") }
 
-// find returns where a text stands first.
+// find returns the first position of a text.
 func (l lines) find(text string) (line, column int) {
 	for i, s := range l.text {
 		if at := strings.Index(s, text); at >= 0 {
@@ -111,7 +111,7 @@ func (l lines) column(line, bytes int) int {
 	return n
 }
 
-// from returns what of a line stands from a column on, in UTF-16 units from 1.
+// from returns the rest of a line from a column on, in UTF-16 units from 1.
 func (l lines) from(line, column int) string {
 	s := l.line(line)
 	n := 1

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// Shape says how a compiled program is run.
+// Shape is how a compiled program is run.
 type Shape int
 
 const (
@@ -33,32 +33,32 @@ type Program struct {
 	// Entry names the function to call after the script when it exists, "" for
 	// none.
 	Entry string
-	// Patterns are the sources of the regular expressions that were rewritten for
-	// the engine, by what they became.
+	// Patterns are the original sources of the regular expressions that were rewritten
+	// for the engine, by the rewritten ones.
 	Patterns map[string]string
 	// Hooked reports that a Plain program needs the hook.
 	Hooked bool
-	// Lowered is what the compiler made of the script, nil where it was not needed.
+	// Lowered is the script as esbuild compiled it, nil if that was not needed.
 	Lowered *Lowered
 
 	text string // what was parsed, with what stands around the user's text
 	at   positions
-	// implicit says that nobody named the entry function: the default one is then
-	// called only where the script did not.
+	// implicit says that no entry function was named: the default one is then called only
+	// if the script did not call it.
 	implicit bool
 	strict   bool // the script begins with "use strict", or is to run as a module
 	modules  Modules
 }
 
-// Position returns the user's line and column of a position in the compiled text, which
-// is in bytes. All count from 1; ok is false for what is not the user's text.
+// Position returns the user's line and column of a position in the compiled text, which is
+// in bytes. All count from 1; ok is false if it is not in the user's text.
 func (p *Program) Position(line, column int) (userLine, userColumn int, ok bool) {
 	return p.at.find(line, column)
 }
 
-// Tree parses again what was compiled, the script or what the compiler made of it, and
-// returns its syntax tree. at returns the user's line and column of a node; ok is false
-// for what the user did not write.
+// Tree parses the compiled text again, the script or esbuild's output, and returns its
+// syntax tree. at returns the user's line and column of a node; ok is false for a node that
+// the user did not write.
 func (p *Program) Tree() (tree *ast.Program, at func(file.Idx) (line, column int, ok bool)) {
 	tree, err := parse(p.text)
 	if err != nil { // it was parsed before

@@ -8,23 +8,22 @@ import (
 // Source is a script as it was sent.
 type Source struct {
 	Code string
-	// Language is "javascript", "typescript", or "" for either.
+	// Language is "javascript" or "typescript"; "" accepts both.
 	Language string
 	// Entry names the function to call after the script, "" for `run` if there is
 	// one that the script did not call.
 	Entry string
-	// Module compiles the code as an ES module even where it imports and
-	// exports nothing: it is strict, and its names are no globals.
+	// Module compiles the code as an ES module even if it imports and exports nothing: it
+	// is strict, and its names are not globals.
 	Module bool
-	// Modules are what the code can import; nil is nothing.
+	// Modules are the modules that the code can import; nil is none.
 	Modules Modules
-	// Lowered is what the compiler made of this very source before; nil where it has
-	// not, or nobody kept it.
+	// Lowered is this very source as esbuild compiled it before; nil if there is none.
 	Lowered *Lowered
 }
 
-// Lowered is a script in the language that the engine knows. It says nothing about
-// whether the script may run: that is looked at each time.
+// Lowered is a script in syntax that the engine supports. Whether the script may run is
+// checked each time.
 type Lowered struct {
 	Text  string
 	Map   string // from it to the script
@@ -40,7 +39,7 @@ type Modules interface {
 	Exports(path string) (names []string, ok bool)
 }
 
-// Name is what the user's script is called in positions.
+// Name is the name of the user's script in positions.
 const Name = "script"
 
 // defaultEntry is the function that is called when no statement of the script
@@ -52,14 +51,14 @@ type Error struct {
 	Message string // with a quote of the line
 	Line    int    // the user's, from 1; 0 is unknown
 	Column  int    // from 1, in UTF-16 units; 0 is unknown
-	// Unsupported is set where the script asks for something that this build does
-	// not have, as opposed to a mistake in it.
+	// Unsupported is set if the script needs something that this build does not have, as
+	// opposed to a mistake in it.
 	Unsupported bool
-	// Import is the module that an import failed for, Name the export that it has
-	// not; Unsupported is set too.
+	// Import is the module of a failed import, Name the export that it does not have;
+	// Unsupported is set too.
 	Import, Name string
 	Hint         string // "" for the usual one
-	// unparsed says that the engine's parser refused what the compiler made.
+	// unparsed says that the engine's parser rejected esbuild's output.
 	unparsed bool
 }
 
@@ -83,9 +82,9 @@ func IsName(name string) bool {
 	return err == nil
 }
 
-// Unfence takes off one code fence around a script: of three or more backticks or
-// tildes, with whatever is said behind them. What it removes in front becomes
-// empty lines, so that the lines keep their numbers.
+// Unfence removes one code fence around a script: of three or more backticks or tildes,
+// with any info string. Lines that it removes at the start become empty lines, so that
+// other lines keep their numbers.
 func Unfence(code string) string {
 	open := fenceOpen.FindStringSubmatchIndex(code)
 	if open == nil {
@@ -106,10 +105,10 @@ func Unfence(code string) string {
 	return head
 }
 
-// word reports whether a word stands in the code as such.
+// word reports whether a word occurs in the code as a whole word.
 func word(code, w string) bool { return wordAt(code, w) >= 0 }
 
-// wordAt returns where a word stands first in the code as such, -1 where nowhere.
+// wordAt returns the first position of a whole word in the code, -1 if there is none.
 func wordAt(code, w string) int {
 	for at := 0; ; {
 		i := strings.Index(code[at:], w)

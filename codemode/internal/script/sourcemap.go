@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// segment is a place in a text that the compiler made, and the user's place that it
-// comes from. Lines and columns count from 1, columns in UTF-16 units.
+// segment is a position in esbuild's output, and the user's position that it comes from.
+// Lines and columns count from 1, columns in UTF-16 units.
 type segment struct {
 	line, column         int
 	userLine, userColumn int // 0 where the user did not write it
 }
 
-// behind reports whether a segment begins behind a place.
+// behind reports whether a segment begins after a position.
 func (s segment) behind(line, column int) bool {
 	return s.line > line || s.line == line && s.column > column
 }
 
 var errSourceMap = errors.New("the source map of the script cannot be read")
 
-// decodeSourceMap reads a source map of version 3. The segments of other sources than
-// the user's stay in it, as places that he did not write.
+// decodeSourceMap reads a source map of version 3. Segments of other sources than the
+// user's stay in it, as positions that the user did not write.
 func decodeSourceMap(text string) ([]segment, error) {
 	var m struct {
 		Sources  []string

@@ -14,15 +14,15 @@ var namedImport = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
 })
 
-// typesOnly is what a module's declarations have besides its exports.
+// typesOnly are the names of a module's declarations besides its exports.
 const typesOnly = "Types"
 
-// imported is a name that a script takes from a module, and its own name for it.
+// imported is a name that a script imports from a module, and its local name.
 type imported struct{ path, name, local string }
 
-// unused finds a name that a script imports, that the module does not export, and
-// that the script does not use: esbuild leaves such names out of what it makes, so
-// that link does not meet them. text is what esbuild was given for code.
+// unused finds an imported name that the module does not export and that the script does
+// not use: esbuild leaves such names out of its output, so that link does not see them.
+// text is esbuild's input for code.
 func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	if p.modules == nil {
 		return nil
@@ -47,7 +47,7 @@ func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	if len(suspects) == 0 {
 		return nil
 	}
-	// What looked like a statement may be a part of a text. esbuild knows.
+	// What looks like a statement may be in a string. esbuild knows.
 	res := api.Transform(text, api.TransformOptions{
 		Loader: loader, Target: api.ESNext, LogLevel: api.LogLevelSilent, TsconfigRaw: verbatim,
 	})
@@ -62,8 +62,8 @@ func (p *Program) unused(code, text string, loader api.Loader) *Error {
 	return nil
 }
 
-// statements returns what the import statements of a module take, as esbuild writes it:
-// each at the begin of a line.
+// statements returns the names that the import statements of a module import, in esbuild's
+// output, which has each at the start of a line.
 func statements(text string) (out []imported) {
 	text = "\n" + withoutText(text)
 	for {
@@ -77,8 +77,8 @@ func statements(text string) (out []imported) {
 	}
 }
 
-// namesIn returns the names that the import statement takes from a module with which a
-// text begins, but for types, and the statement's length.
+// namesIn returns the names that the import statement at the start of a text imports,
+// except for types, and the statement's length.
 func namesIn(text string) (out []imported, length int) {
 	m := namedImport().FindStringSubmatch(text)
 	if m == nil {
@@ -98,7 +98,7 @@ func namesIn(text string) (out []imported, length int) {
 
 var exportAssignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bexport\s*=`) })
 
-// assigned refuses `export =`, which makes a CommonJS module of a script.
+// assigned rejects `export =`, which makes a script a CommonJS module.
 func (p *Program) assigned(code, text string) *Error {
 	const exports = userModule + "_module"
 	if !word(text, exports) || word(code, exports) {

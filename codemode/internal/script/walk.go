@@ -8,9 +8,9 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// Walk visits every node of a syntax tree in source order, parents first. Where
-// visit gives false the node's children are left out. It works on any node of
-// goja's, whatever a later version adds.
+// Walk visits every node of a syntax tree in source order, parents first. If visit returns
+// false, the node's children are skipped. It works on any node of goja's, also on those of
+// later versions.
 func Walk(node any, visit func(node any) bool) {
 	w := walker{visit: visit, seen: map[any]bool{}}
 	w.walk(reflect.ValueOf(node))
@@ -23,8 +23,8 @@ type walker struct {
 
 var fileType = reflect.TypeFor[file.File]()
 
-// children are the fields of a node's type that can lead to other nodes, found
-// once for each type: asking the type at each node took longer than the walk.
+// children are the fields of a node's type that can have other nodes, computed once for
+// each type: reflection at each node took longer than the walk.
 var children sync.Map // reflect.Type -> []int
 
 func childrenOf(t reflect.Type) []int {
@@ -96,8 +96,8 @@ func mentions(node any, name string) bool {
 	return found
 }
 
-// calls reports whether a function of that name is called, or handed to something
-// that may call it, outside of its own body.
+// calls reports whether a function of that name is called, or passed to something that may
+// call it, outside of its own body.
 func calls(node any, name string) bool {
 	found := false
 	Walk(node, func(n any) bool {

@@ -54,7 +54,7 @@ func (g *generator) server(d wire.Domain) (types, member string) {
 	return types, g.about(d) + "  " + property(d.Name) + ": {\n" + functions + "  };\n"
 }
 
-// about is what a plugin or a server says of itself, as a comment.
+// about returns the description that a plugin or a server gives of itself, as a comment.
 func (g *generator) about(d wire.Domain) string {
 	for _, f := range d.Functions {
 		id, err := catalog.ParseID(f.ID)
@@ -68,8 +68,8 @@ func (g *generator) about(d wire.Domain) string {
 	return ""
 }
 
-// domain writes a plugin's functions and, in a namespace of the same name, the
-// types they take and give.
+// domain writes a plugin's functions and, in a namespace of the same name, the types of
+// their inputs and outputs.
 func (g *generator) domain(d wire.Domain) (types, functions string) {
 	types, functions = g.functions(d, d.Name)
 	if types != "" {
@@ -105,7 +105,7 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 	return strings.Join(n.types, ""), b.String()
 }
 
-// hints name the annotations that hold of an operation, as MCP calls them
+// hints name the annotations of an operation in MCP's words
 // (codemode-run-spec 6.3).
 func hints(e catalog.Effects) string {
 	var names []string

@@ -15,8 +15,8 @@ type generator struct {
 	shapes []shape             // the distinct sets of methods, in order of first use
 	params map[string][]string // op -> what its input may hold, over all entities
 	taken  map[string]bool     // names in the namespace Entities
-	// operators are those that the schemas of filters name; empty where they name
-	// none, which stands for all.
+	// operators are those that the schemas of filters name; empty if they name none,
+	// which means all.
 	operators map[string]bool
 	alone     bool // what is written stands without the other entities
 	brief     bool // nobody checks scripts with it
@@ -28,7 +28,7 @@ type shape struct {
 	ops  []string
 }
 
-// base returns the largest shape whose methods another one all has, nil if there
+// base returns the largest shape whose methods are a subset of another one's, nil if there
 // is none.
 func (g *generator) base(of shape) *shape {
 	var best *shape
@@ -47,7 +47,8 @@ func (g *generator) base(of shape) *shape {
 
 type generatorKey struct{}
 
-// newGenerator returns the generator of a view, made once: who changes it copies it.
+// newGenerator returns the generator of a view, which is made once and must be copied
+// before it is changed.
 func newGenerator(v *catalog.View) *generator {
 	return catalog.Memo(v, generatorKey{}, func() *generator { return makeGenerator(v) })
 }
@@ -82,8 +83,8 @@ func (g *generator) addShape(r *catalog.Resource, used map[string]bool) {
 	g.shapes = append(g.shapes, shape{name, ops})
 }
 
-// addParams notes what the input of an operation may hold, so that types promise
-// exactly what the operation takes.
+// addParams collects the members of an operation's input, so that types have exactly those
+// that the operation accepts.
 func (g *generator) addParams(entity, op string) {
 	o := g.view.At(catalog.SurfaceScript).Operation(catalog.EntityID(entity, op))
 	if o == nil {
@@ -102,8 +103,8 @@ func (g *generator) addParams(entity, op string) {
 	})
 }
 
-// addOperators notes the filter operators that a schema names, in its keys or in
-// its descriptions.
+// addOperators collects the filter operators that a schema names, in its keys or in its
+// descriptions.
 func (g *generator) addOperators(schema []byte) {
 	for i := bytes.IndexByte(schema, '$'); i >= 0; {
 		end := i + 1
@@ -177,8 +178,8 @@ func relates(r *catalog.Resource) bool {
 	return slices.ContainsFunc(r.Edges, func(e catalog.Edge) bool { return !e.WriteOnly })
 }
 
-// entity writes an entity's types and its constant; known tells which targets of
-// edges the text declares.
+// entity writes an entity's types and its constant; known reports which targets of edges
+// the text declares.
 func (g *generator) entity(r *catalog.Resource, known func(string) bool) string {
 	t := g.names(r)
 	for _, s := range g.shapes {
@@ -193,8 +194,8 @@ func (g *generator) entity(r *catalog.Resource, known func(string) bool) string 
 	return ""
 }
 
-// unions writes the types of an entity's sets and relationships, and of its
-// input where that has more than can be read.
+// unions writes the types of an entity's sets and relationships, and of its input if that
+// has more than can be read.
 func (g *generator) unions(r *catalog.Resource) string {
 	var b strings.Builder
 	t := g.names(r)
@@ -219,8 +220,7 @@ func setsType(sets []string) string {
 	return strings.Join(parts, " | ")
 }
 
-// relationType is the union of an entity's relationships, and of what stands for
-// all of them.
+// relationType is the union of an entity's relationships, and of "all".
 func relationType(edges []catalog.Edge) string {
 	var b strings.Builder
 	for _, e := range edges {
@@ -248,7 +248,7 @@ func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
 	return b.String() + "    }\n"
 }
 
-// fields writes the interface of what is read of an entity.
+// fields writes the interface of an entity's readable fields.
 func (g *generator) fields(r *catalog.Resource, name string, known func(string) bool) string {
 	var b strings.Builder
 	b.WriteString(comment("    ", r.Description))
@@ -319,10 +319,10 @@ func fieldNotes(f *catalog.Field) string {
 	return noted(f.Description, notes)
 }
 
-// edgeNotes say of a relationship what its type cannot.
+// edgeNotes say what the type of a relationship cannot.
 func edgeNotes(e catalog.Edge) string { return noted(e.Description, e.Limits()) }
 
-// noted puts notes behind a description.
+// noted appends notes to a description.
 func noted(description string, notes []string) string {
 	text := strings.Join(notes, ", ")
 	if description == "" {

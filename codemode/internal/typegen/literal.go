@@ -67,7 +67,7 @@ func enum(values []any) string {
 	return union(parts)
 }
 
-// union joins with |: what admits everything swallows the rest.
+// union joins with |: a type that admits everything makes the others redundant.
 func union(kinds []string) string {
 	if i := slices.IndexFunc(kinds, isUnsaid); i >= 0 {
 		return kinds[i]
@@ -75,8 +75,8 @@ func union(kinds []string) string {
 	return join(kinds, " | ")
 }
 
-// intersection joins with &: what admits everything says nothing, and alternatives
-// inside are put in brackets.
+// intersection joins with &: a type that admits everything is left out, and unions inside
+// are put in parentheses.
 func intersection(kinds []string) string {
 	said := slices.DeleteFunc(slices.Clone(kinds), isUnsaid)
 	switch len(said) {
@@ -114,7 +114,7 @@ func list(item string) string {
 	return item + "[]"
 }
 
-// note writes what a schema says about a member, in a comment before it.
+// note writes the description and limits of a member as a comment before it.
 func note(schema any) string {
 	s, ok := schema.(map[string]any)
 	if !ok {

@@ -42,10 +42,10 @@ func (c *converter) members(s map[string]any, p position) string {
 	return "{ " + strings.Join(parts, "; ") + " }"
 }
 
-// index writes the index signatures: what additionalProperties and
-// patternProperties say. Members that no keyword speaks of are not declared,
-// though a schema that is silent admits them. An index signature must admit what
-// the named members are, so beside those it is unknown, with a warning.
+// index writes the index signatures for additionalProperties and patternProperties.
+// Without these keywords no other members are declared, although the schema admits them.
+// An index signature must admit the types of the named members, so beside those it is
+// unknown, with a warning.
 func (c *converter) index(s map[string]any, names []string, p position) []string {
 	more, ok := s["additionalProperties"]
 	patterns, _ := s["patternProperties"].(map[string]any)
@@ -81,11 +81,11 @@ func (c *converter) index(s map[string]any, names []string, p position) []string
 	return []string{said + "[key: string]: unknown"}
 }
 
-// prefixed is a pattern that asks for a beginning and nothing else.
+// prefixed is a pattern that requires a prefix and nothing else.
 var prefixed = regexp.MustCompile(`^\^([A-Za-z0-9_:@ -]+)(?:\.\*)?\$?$`)
 
-// prefixes writes an index signature for each pattern. ok is false where a pattern
-// is no plain beginning, or two speak of the same names.
+// prefixes writes an index signature for each pattern. ok is false if a pattern is not a
+// plain prefix, or two match the same names.
 func (c *converter) prefixes(patterns map[string]any, names []string, p position) (out []string, ok bool) {
 	var seen []string
 	for _, pattern := range sortedNames(patterns) {

@@ -52,7 +52,7 @@ func (g *generator) methods(ops []string, t typeNames) []string {
 	return out
 }
 
-// methodNotes are what the types of methods leave open.
+// methodNotes say what the types of methods cannot.
 var methodNotes = map[string]string{
 	"firstPage": "/** pageSize 50, at most 200 */ ",
 	"page":      "/** page from 1 */ ",
@@ -65,8 +65,7 @@ var methodNotes = map[string]string{
 	"delete":    "/** how many were deleted */ ",
 }
 
-// method is the signature of a method: what it takes by place, the options, and what it
-// returns.
+// method is the signature of a method: positional arguments, options and result.
 func (g *generator) method(op catalog.EntityOperation, m catalog.Method, t typeNames) string {
 	var parameters []string
 	for i, name := range m.Leading {
@@ -82,7 +81,7 @@ func (g *generator) method(op catalog.EntityOperation, m catalog.Method, t typeN
 	return name + "(" + strings.Join(append(parameters, g.options(op, t)), ", ") + "): " + returned(m.Returns, t) + ";"
 }
 
-// parameter is an input that methods take by place.
+// parameter is a positional argument of a method.
 func parameter(name string, optional bool, t typeNames) string {
 	if optional {
 		return name + "?: " + argumentType(name, t)
@@ -90,7 +89,7 @@ func parameter(name string, optional bool, t typeNames) string {
 	return name + ": " + argumentType(name, t)
 }
 
-// returned is the type of what a method returns.
+// returned is the result type of a method.
 func returned(what catalog.Returned, t typeNames) string {
 	switch what {
 	case catalog.ReturnsPage:
@@ -111,8 +110,8 @@ func returned(what catalog.Returned, t typeNames) string {
 	panic("typegen: a result without a type")
 }
 
-// options writes the last parameter of a method: an object, or a set's name. That of
-// pages has a type of its own, since several methods take it.
+// options writes the last parameter of a method: an object, or a set's name. The options of
+// pages have a named type, since several methods take them.
 func (g *generator) options(op catalog.EntityOperation, t typeNames) string {
 	members := g.members(op.Name, t)
 	switch {
@@ -126,7 +125,7 @@ func (g *generator) options(op catalog.EntityOperation, t typeNames) string {
 	return "options?: { " + members + " } | " + t.set
 }
 
-// inputs are what the operations of entities take, in the order of the types.
+// inputs are the inputs of the operations of entities, in the order of the types.
 var inputs = []struct {
 	name string
 	kind func(t typeNames) string
@@ -171,7 +170,7 @@ func argumentType(name string, t typeNames) string {
 	return "any"
 }
 
-// written is what is written of an entity.
+// written is the type of an entity as it is written.
 func written(t typeNames) string { return "Input<" + t.input + ">" }
 
 // ones are the fields and relationships that may have one value.
@@ -193,8 +192,7 @@ func counts(t typeNames) string {
 	return "boolean | { all?: boolean; distinct?: Names<" + ones(t) + "> }"
 }
 
-// members writes what an operation's input may hold, save what the method takes
-// by place.
+// members writes the members of an operation's input, except for positional arguments.
 func (g *generator) members(op string, t typeNames) string {
 	var out []string
 	known, _ := catalog.EntityOperationNamed(op)

@@ -11,7 +11,7 @@ import (
 type modulesKey struct{}
 
 // Modules returns the declarations of everything that scripts of a View can import,
-// as a file that stands by itself (codemode-run-spec section 4.4).
+// as a self-contained file (codemode-run-spec section 4.4).
 func Modules(v *catalog.View, app bind.App) string {
 	return catalog.Memo(v, modulesKey{}, func() string {
 		var b strings.Builder
@@ -113,9 +113,9 @@ func module(s *bind.Server, tools []int) string {
 	return "declare module " + quote(wire.ModuleServers+s.ID) + " {\n" + types + functions.String()
 }
 
-// ModuleNames returns what stands of a View's servers in a tool's description
-// within a budget in bytes: for each server its functions by name, as many as
-// there is room for.
+// ModuleNames returns the text about a View's servers for a tool's description, within a
+// budget in bytes: for each server the names of its functions, as many as there is room
+// for.
 func ModuleNames(v *catalog.View, app bind.App, budget int) string {
 	const more = ", …"
 	var b strings.Builder

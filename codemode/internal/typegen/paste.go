@@ -9,13 +9,13 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// What a search gives to paste: it stands with the prelude, and any of it stands
-// together. So methods are members of an interface that merges with itself, and a
-// variable of that type, which may be declared more than once.
+// Declarations that a search returns compile with the prelude, in any combination. So
+// methods are members of an interface that merges with itself, and of a variable of that
+// type, which may be declared more than once.
 
 // Block returns the declarations of one entity with its methods written out. Of the
-// entities that its edges lead to it declares the id. ok is false for an entity
-// that the View has not.
+// targets of its edges it declares the id. ok is false if the View does not have the
+// entity.
 func Block(v *catalog.View, name string) (text string, ok bool) {
 	r := v.Resource(name)
 	if r == nil {
@@ -25,9 +25,8 @@ func Block(v *catalog.View, name string) (text string, ok bool) {
 	return g.pasted(r, g.unions(r), r.Operations, g.names(r), true), true
 }
 
-// Method returns the signatures of the SDK methods that an entity's operation
-// becomes, with the entity's fields or, where those were given already, without.
-// ok is false for one that scripts cannot call.
+// Method returns the signatures of the SDK methods of an entity's operation, with or
+// without the entity's fields. ok is false if scripts cannot call it.
 func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
 	r := v.Resource(id.Owner)
 	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(methodOps([]string{id.Op})) == 0 {
@@ -73,8 +72,8 @@ func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t ty
 	return b.String()
 }
 
-// Function returns the declaration of a plugin's function with its types. ok is
-// false for one that scripts of this View cannot call.
+// Function returns the declaration of a plugin's function with its types. ok is false if
+// scripts of this View cannot call it.
 func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
 	for _, d := range bind.Bind(v).Domains {
 		for _, f := range d.Functions {

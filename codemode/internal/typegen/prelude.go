@@ -8,8 +8,8 @@ import (
 
 const header = "// What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.\n\n"
 
-// globals are what the sandbox has besides SDK and the language. They merge with
-// the same names of the DOM's and Node's declarations.
+// globals are the globals of the sandbox besides SDK and the language. They merge with the
+// same names of the DOM's and Node's declarations.
 const globals = `declare class KoanError extends Error {
   readonly code: string;
   /** The next step. */
@@ -111,7 +111,7 @@ interface Crypto {
 declare var crypto: Crypto;
 `
 
-// core is what SDK always has.
+// core is the part of SDK that every app has.
 const core = `  /** The run's args, as the caller gave them. */
   const args: any;
   const run: { readonly id: string; readonly set: string; readonly dryRun: boolean };
@@ -125,10 +125,10 @@ const core = `  /** The run's args, as the caller gave them. */
   }
 `
 
-// operands are the types of what operators take of the values of a field.
+// operands are the types of the operands of a field's operators.
 type operands struct{ value, list string }
 
-// of returns the type of what an operator takes.
+// of returns the type of an operator's operand.
 func (t operands) of(takes catalog.Operand) string {
 	switch takes {
 	case catalog.OneValue:
@@ -153,7 +153,7 @@ func (t operands) of(takes catalog.Operand) string {
 	panic("typegen: an operand without a type")
 }
 
-// members writes those of some operators that has lets through.
+// members writes the operators for which has returns true.
 func (t operands) members(operators []string, has func(operator string) bool) string {
 	var out []string
 	for _, name := range operators {
@@ -164,10 +164,9 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 	return strings.Join(out, "; ")
 }
 
-// filterTypes are the types that filters, pages and `with` are made of; has tells
-// which operators the entities' operations take. In declarations that stand
-// alone, what lies beyond the neighbours is any: there a condition on what has no
-// known type is not checked.
+// filterTypes are the types of filters, pages and `with`; has reports which operators the
+// entities' operations take. In self-contained declarations of one entity, the types
+// beyond its neighbours are any: conditions on them are not checked.
 func filterTypes(has func(operator string) bool, alone bool) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
@@ -215,7 +214,7 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 `
 }
 
-// briefTypes stand in for filterTypes where nothing is checked: in a description.
+// briefTypes replace filterTypes where nothing is type-checked: in a description.
 var briefTypes = `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
@@ -234,7 +233,7 @@ var briefTypes = `
 
 func spaced(names []string) string { return strings.Join(names, " ") }
 
-// paths is the type of what looks into JSON: "a.b[0]" and a condition.
+// paths is the type of conditions on paths into JSON: "a.b[0]".
 func paths(has func(operator string) bool) string {
 	if !has("$path") {
 		return ""
@@ -244,7 +243,7 @@ func paths(has func(operator string) bool) string {
 		"  interface Paths { [path: string]: Scalar | null | (Text<any> & { " + inside + " }) }\n"
 }
 
-// aggregateTypes are what the options of an aggregate are made of.
+// aggregateTypes are the types of the options of an aggregate.
 const aggregateTypes = `  /** The fields of an entity, without its relationships. */
   type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
   type Names<F extends string> = F | ` + "`${F},${string}`" + ` | readonly F[];

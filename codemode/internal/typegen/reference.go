@@ -10,8 +10,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// reference returns the type of what a $ref leads to: a name, or without a namespace
-// the type itself.
+// reference returns the type of the target of a $ref: a name, or without a namespace the
+// type itself.
 func (c *converter) reference(ref string, p position) string {
 	pointer, ok := c.local(ref)
 	if !ok {
@@ -40,8 +40,8 @@ func (c *converter) reference(ref string, p position) string {
 	return c.name(pointer, c.base+catalog.Pascal(catalog.Identifier(last)))
 }
 
-// local returns the pointer in this document that a reference stands for: "#",
-// "#/$defs/a%20b", "#anchor", and the same behind the document's own $id.
+// local returns the pointer of a reference into this document: "#", "#/$defs/a%20b",
+// "#anchor", and the same after the document's own $id.
 func (c *converter) local(ref string) (pointer string, ok bool) {
 	if root, isObject := c.doc.(map[string]any); isObject {
 		if id := strings.TrimSuffix(str(root["$id"]), "#"); id != "" && (ref == id || strings.HasPrefix(ref, id+"#")) {
@@ -67,7 +67,7 @@ func (c *converter) local(ref string) (pointer string, ok bool) {
 	return pointer, ok
 }
 
-// findAnchors notes the pointers of the schemas that have an $anchor; of two the
+// findAnchors collects the pointers of the schemas with an $anchor; of duplicates the
 // first counts.
 func (c *converter) findAnchors(at any, pointer string, nodes *int) {
 	if *nodes++; *nodes > maxSchemaNodes || len(pointer) > maxPointer {
@@ -93,8 +93,7 @@ func (c *converter) findAnchors(at any, pointer string, nodes *int) {
 // maxPointer bounds a pointer in bytes.
 const maxPointer = 4096
 
-// leads reports whether the type of a pointer is, without any structure between,
-// that of another.
+// leads reports whether the type of a pointer is only a reference to that of another.
 func (c *converter) leads(from, to string, seen map[string]bool) bool {
 	if from == to {
 		return true

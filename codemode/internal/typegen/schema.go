@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// Bounds on what a schema may make of itself: it can come from anywhere.
+// Bounds on the types of a schema, which can come from anywhere.
 const (
 	maxSchemaDepth   = 24
 	maxSchemaNodes   = 4000
@@ -31,7 +31,7 @@ func (n *namespace) unique(name string) string {
 	return out
 }
 
-// input is root, and tells whether the input may be left out.
+// input is root for an input, and reports whether it is optional.
 func (n *namespace) input(schema json.RawMessage, name, domain string) (kind string, optional bool) {
 	var s struct {
 		Required []string `json:"required"`
@@ -40,7 +40,7 @@ func (n *namespace) input(schema json.RawMessage, name, domain string) (kind str
 	return n.root(schema, name, domain), optional
 }
 
-// root returns the type of a whole schema: a name where it deserves one.
+// root returns the type of a whole schema: a name if it is an object, else an expression.
 func (n *namespace) root(schema json.RawMessage, name, domain string) string {
 	doc, ok := decode(schema)
 	if !ok {
@@ -105,8 +105,8 @@ func decode(schema json.RawMessage) (any, bool) {
 	return doc, dec.Decode(&doc) == nil
 }
 
-// converter turns one schema document into types. Without a namespace,
-// references are written out where they stand.
+// converter turns one schema document into types. Without a namespace, references are
+// replaced by the types of their targets.
 type converter struct {
 	doc    any
 	space  *namespace
@@ -117,19 +117,19 @@ type converter struct {
 	names  map[string]string   // pointer -> type's name
 	queue  []string            // pointers whose types are to be written
 	edges  map[string][]string // pointer -> pointers that it directly is
-	// anchors are the pointers of anchors, once somebody asked for one.
+	// anchors are the pointers of anchors, collected at the first use.
 	anchors map[string]string
 	around  []string // without a namespace: the references that are being written out
 }
 
-// unsaid is the type of what TypeScript cannot say, or what goes too far, with a
-// warning that says so.
+// unsaid is the type for schemas that TypeScript cannot express or that exceed a bound,
+// with a warning.
 func unsaid(why string) string { return "unknown /** " + why + " */" }
 
 // isUnsaid reports whether a type admits everything.
 func isUnsaid(kind string) bool { return kind == "unknown" || strings.HasPrefix(kind, "unknown /**") }
 
-// position is where in the types a schema stands.
+// position is the position of a schema in the types.
 type position struct {
 	owner  string // the pointer whose type is being written, "" for none
 	inside bool   // within an object, array or tuple, where a type may name itself
@@ -187,8 +187,7 @@ func (c *converter) convert(schema any, p position) string {
 	return "unknown"
 }
 
-// object returns the type of a schema that is an object: all that its keywords say,
-// together.
+// object returns the type of a schema that is an object, from all of its keywords.
 func (c *converter) object(s map[string]any, p position) string {
 	var parts []string
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
@@ -234,8 +233,8 @@ func (c *converter) combine(list []any, p position, join func([]string) string) 
 	return join(kinds)
 }
 
-// own returns what `type` and the keywords of objects and arrays say, "" for
-// nothing.
+// own returns the type by `type` and the keywords of objects and arrays, "" if there are
+// none.
 func (c *converter) own(s map[string]any, p position) string {
 	var kinds []string
 	switch t := s["type"].(type) {

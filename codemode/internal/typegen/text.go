@@ -37,7 +37,7 @@ func plain(text string) string {
 // quote writes a string as a TypeScript literal.
 func quote(s string) string { return catalog.Quote(s) }
 
-// property writes a member's name, quoted where it is no identifier.
+// property writes a member's name, quoted if it is not an identifier.
 func property(name string) string {
 	if name == "" || strings.TrimSuffix(catalog.Identifier(name), "_") != strings.TrimSuffix(name, "_") || !ascii(name) {
 		return quote(name)

@@ -22,22 +22,21 @@ type allKey struct{}
 
 type inlineKey struct{ budget int }
 
-// Declarations returns everything a script of this View can call, as a file that
-// stands by itself. The text is the same for every View with the same content, and
-// its first line is the digest of the rest.
+// Declarations returns everything that a script of this View can call, as a self-contained
+// file. The text is the same for every View with the same content, and its first line has
+// the digest of the rest.
 func Declarations(v *catalog.View) string {
 	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v, false)) })
 }
 
-// Prelude returns what the declarations of entities and functions build on: the
-// globals, what SDK always has, and the types of filters and methods.
+// Prelude returns the declarations that those of entities and functions use: the globals,
+// the core of SDK, and the types of filters and methods.
 func Prelude(v *catalog.View) string {
 	return header + globals + "\ndeclare namespace SDK {\n" + core + newGenerator(v).generics() + "}\n"
 }
 
-// sealed puts a line with the digest of the text before it, as subresource
-// integrity writes digests: who keeps a copy can tell whether it is whole, and
-// whether it is the one of another time.
+// sealed adds a first line with the digest of the text, in the format of subresource
+// integrity, so that a copy can be checked for completeness and compared with others.
 func sealed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
@@ -62,9 +61,9 @@ func namespaceSDK(v *catalog.View, brief bool) string {
 	return b.String()
 }
 
-// Entity returns the declarations of one entity, as a file that stands by itself:
-// the entities its edges lead to are there without edges of their own. ok is
-// false for an entity that the View has not.
+// Entity returns the declarations of one entity, as a self-contained file: the targets of
+// its edges are declared without edges of their own. ok is false if the View does not have
+// the entity.
 func Entity(v *catalog.View, name string) (text string, ok bool) {
 	r := v.Resource(name)
 	if r == nil {
@@ -94,10 +93,10 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	return sealed(b.String()), true
 }
 
-// Inline returns what stands of a View in a tool's description within a budget in
-// bytes: the declarations of SDK (complete), with their comments or, where that is too
-// long, without; else a line for each entity and domain, while there are at most 40
-// entities; else nothing.
+// Inline returns the text about a View for a tool's description, within a budget in bytes:
+// the declarations of SDK (complete), with their comments or, if that is too long,
+// without; else a line for each entity and domain, if there are at most 40 entities; else
+// nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
 		all := strings.ReplaceAll(namespaceSDK(v, true), "\n    ", "\n  ")
@@ -112,8 +111,8 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	return text, strings.HasPrefix(text, "declare ")
 }
 
-// Overview says within a budget in bytes what SDK has: a line for each entity and
-// domain, or their names. more are the entities for whose names there was no room.
+// Overview lists the contents of SDK within a budget in bytes: a line for each entity and
+// domain, or their names. more are the entities whose names did not fit.
 func Overview(v *catalog.View, budget int) (text string, more []string) {
 	if text = lines(v, budget); text != "" {
 		return text, nil
@@ -133,8 +132,8 @@ func Overview(v *catalog.View, budget int) (text string, more []string) {
 	return first + second, more
 }
 
-// named is a line of names within a budget, and those for which it has no room; no
-// line for no names.
+// named returns a line of names within a budget, and the names that did not fit; without
+// names there is no line.
 func named(label string, names []string, budget int) (line string, more []string) {
 	if len(names) == 0 {
 		return "", nil
@@ -152,7 +151,7 @@ func named(label string, names []string, budget int) (line string, more []string
 // maxInlineLines is how many entities get a line of their own.
 const maxInlineLines = 40
 
-// lines are those of entities and domains, "" where they are too many or too long.
+// lines are the lines of entities and domains, "" if they are too many or too long.
 func lines(v *catalog.View, budget int) string {
 	if len(v.Resources()) > maxInlineLines {
 		return ""
@@ -163,7 +162,7 @@ func lines(v *catalog.View, budget int) string {
 	return ""
 }
 
-// uncommented takes away the comments that lines begin with.
+// uncommented removes the comments that lines begin with.
 func uncommented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

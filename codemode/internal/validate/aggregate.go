@@ -25,14 +25,14 @@ const (
 
 var measures = []string{"sum", "avg", "min", "max"}
 
-// result is what is known of the columns of an aggregate's result.
+// result is the known columns of an aggregate's result.
 type result struct {
 	names []string
 	open  bool // there are others that only the run knows
 }
 
-// aggregate checks the options of an aggregate: what it groups by and computes
-// are fields, what it sorts by and has are columns of its result.
+// aggregate checks the options of an aggregate: groups and computed columns name fields,
+// sort and having name columns of its result.
 func (c *checker) aggregate(e *wire.Entity, arg term) {
 	if _, ok := plainText(arg.Expression); ok {
 		c.set(e, arg)
@@ -76,7 +76,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	}
 }
 
-// whole reports that an object literal shows all its members; nothing at all has
+// whole reports whether all members of an object literal are known; a missing object has
 // none.
 func whole(e ast.Expression) bool {
 	if e == nil {
@@ -100,7 +100,7 @@ func whole(e ast.Expression) bool {
 	return true
 }
 
-// known reports that an expression is a name, or a list of names.
+// known reports whether an expression is a literal name, or a list of them.
 func known(v ast.Expression) bool {
 	if list, ok := v.(*ast.ArrayLiteral); ok {
 		return !slices.ContainsFunc(list.Value, func(one ast.Expression) bool { return !known(one) })

@@ -16,7 +16,7 @@ import (
 // edgeOptions are what `with` takes for one relationship.
 var edgeOptions = strings.Fields("limit sort filter fields with")
 
-// maxDepth bounds how deep literals are looked into.
+// maxDepth bounds the depth of literals that are checked.
 const maxDepth = 32
 
 // arguments checks the literals among a method's arguments.
@@ -107,8 +107,8 @@ func (c *checker) bareSet(e *wire.Entity, t term) {
 	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
 }
 
-// leadsTo returns the entity that an edge leads to, nil where that is not known: the
-// caller may not see it.
+// leadsTo returns the target entity of an edge, nil if it is not known because the caller
+// must not see it.
 func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
 	if name, ok := e.Targets[edge]; ok && !slices.Contains(e.Fields, edge) {
 		return c.byName[name]
@@ -171,7 +171,7 @@ func (c *checker) paths(e *wire.Entity, v term) {
 	}
 }
 
-// sort checks what an entity is sorted by: its own fields.
+// sort checks the names of `sort`: an entity's own fields.
 func (c *checker) sort(e *wire.Entity, v term) {
 	known := readable(e)
 	for name, at := range c.listed(v) {
@@ -193,8 +193,8 @@ func (c *checker) with(e *wire.Entity, v term, depth int) {
 	}
 }
 
-// relationship checks a path of edges and gives the entity at its end, nil where
-// that is not known.
+// relationship checks a path of edges and returns the entity at its end, nil if it is not
+// known.
 func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.Entity {
 	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
 		switch {

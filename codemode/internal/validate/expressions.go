@@ -5,7 +5,7 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// expr walks an expression and gives what is known of its value.
+// expr walks an expression and returns what is known about its value.
 func (c *checker) expr(s *scope, e ast.Expression) value {
 	switch e := e.(type) {
 	case nil:
@@ -67,7 +67,8 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	return value{}
 }
 
-// literal walks what holds expressions and has no value of interest itself.
+// literal walks literals and other nodes with expressions in them whose own value is not
+// tracked.
 func (c *checker) literal(s *scope, e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.ArrayLiteral:
@@ -110,8 +111,8 @@ func (c *checker) property(s *scope, p ast.Property) {
 	}
 }
 
-// test walks an expression in a place where the script asks whether it is there:
-// a member that is tested anywhere is reported nowhere.
+// test walks an expression where the script tests for its existence: a member that is
+// tested anywhere is reported nowhere.
 func (c *checker) test(s *scope, e ast.Expression) value {
 	switch e := e.(type) {
 	case *ast.Identifier:
@@ -194,8 +195,8 @@ func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
 	}
 }
 
-// assigned walks the left side of an assignment: writing a member that does not
-// exist is no use of it.
+// assigned walks the left side of an assignment: writing to a member that does not exist
+// is not a use of it.
 func (c *checker) assigned(s *scope, e ast.Expression) {
 	c.assigns(e)
 	switch e := e.(type) {
@@ -220,7 +221,7 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 	}
 }
 
-// holder is what an assignment gives a member to: in a function, `this` may be the
+// holder is the object of a member that is assigned to: in a function, `this` may be the
 // global object.
 func (c *checker) holder(s *scope, e ast.Expression) value {
 	if _, this := e.(*ast.ThisExpression); this {
@@ -229,7 +230,7 @@ func (c *checker) holder(s *scope, e ast.Expression) value {
 	return c.expr(s, e)
 }
 
-// carves notes the name whose value loses a member.
+// carves records the name whose value loses a member by delete.
 func (c *checker) carves(e ast.Expression) {
 	for {
 		switch m := e.(type) {
@@ -246,7 +247,7 @@ func (c *checker) carves(e ast.Expression) {
 	}
 }
 
-// own notes that the script makes a member itself.
+// own records a member that the script adds itself.
 func (c *checker) own(owner value, name string) {
 	if owner.kind == global {
 		c.names.globals[name] = true
@@ -320,7 +321,7 @@ func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	return c.imported(s, e)
 }
 
-// catches reports whether a call handles the failures of what it is a call of:
+// catches reports whether a call handles failures of its receiver or argument:
 // x.catch(...), x.then(f, g), Promise.allSettled([...]).
 func catches(e *ast.CallExpression) bool {
 	d, ok := e.Callee.(*ast.DotExpression)

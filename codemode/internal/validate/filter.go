@@ -11,14 +11,14 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// The operators of filters, by where they stand.
+// The operators of filters, by place.
 var (
 	logic       = catalog.OperatorNames(catalog.InFilter)
 	quantifiers = catalog.EdgeOperators()
 	operators   = slices.Concat(catalog.OperatorNames(catalog.AtField), logic, quantifiers)
 )
 
-// class returns what a filter may ask of the field at i.
+// class returns the class of the field at i.
 func class(e *wire.Entity, i int) catalog.FieldClass { return catalog.FieldClass(e.Kind(i)) }
 
 // filter checks a filter object.
@@ -47,7 +47,7 @@ func (c *checker) logic(e *wire.Entity, key key, v term, depth int) {
 	}
 }
 
-// operand checks the filters in what an operator takes.
+// operand checks the filters in an operator's operand.
 func (c *checker) operand(e *wire.Entity, op catalog.FilterOperator, v term, depth int) {
 	switch op.Takes {
 	case catalog.OneFilter:
@@ -60,7 +60,7 @@ func (c *checker) operand(e *wire.Entity, op catalog.FilterOperator, v term, dep
 	}
 }
 
-// condition checks what stands at a field or a relationship.
+// condition checks the condition on a field or a relationship.
 func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 	switch i := slices.Index(e.Fields, key.name); {
 	case i >= 0 && class(e, i) != catalog.ClassHidden:
@@ -74,7 +74,7 @@ func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 	}
 }
 
-// dotted reports a path where a filter takes names only.
+// dotted reports a path in a filter, which takes names only.
 func (c *checker) dotted(e *wire.Entity, key key) {
 	first, rest, _ := strings.Cut(key.name, ".")
 	if i := slices.Index(e.Fields, first); i >= 0 && class(e, i) != catalog.ClassHidden {
@@ -112,7 +112,7 @@ func (c *checker) conditions(of catalog.FieldClass, field string, v term) {
 	}
 }
 
-// related checks what stands at a relationship.
+// related checks the condition on a relationship.
 func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 	target, many := c.leadsTo(e, edge), e.ToMany(edge)
 	for inner, sub := range c.properties(v) {
@@ -141,7 +141,7 @@ func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 	}
 }
 
-// noOperator reports an operator that is none, with what may stand there.
+// noOperator reports an operator that does not exist or does not fit, with those that do.
 func (c *checker) noOperator(key key, may, near []string) {
 	suggestion := fault.DidYouMean(key.name, may)
 	if suggestion == "" {
@@ -150,7 +150,7 @@ func (c *checker) noOperator(key key, may, near []string) {
 	c.fail(key.at, "", UnknownOperator, "there is no filter operator "+quote(key.name)+suggestion, has(may))
 }
 
-// operator reports a name that is no operator at all.
+// operator reports a name that is not an operator.
 func (c *checker) operator(name string, at file.Idx) {
 	if !slices.Contains(operators, name) {
 		c.noOperator(key{name, at}, catalog.OperatorNames(catalog.AtField), operators)

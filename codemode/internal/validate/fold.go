@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// spot is a value in the input of a call, as far as literals show it.
+// spot is a value in the input of a call, as far as it is known from literals.
 type spot struct {
 	from, to file.Idx // where it stands, the name of a member included
 	json     []byte   // of a scalar
@@ -21,8 +21,8 @@ type spot struct {
 	members  map[string]*spot
 	items    []*spot // of an array
 	list     bool
-	// known reports that all of it, and of what is in it, is shown: otherwise only what
-	// is wrong with the known parts is wrong.
+	// known says that the whole value is known. Otherwise only problems of its known
+	// parts are certain.
 	known bool
 }
 
@@ -38,15 +38,15 @@ func (p *spot) put(name string, v *spot) {
 	p.members[name] = v
 }
 
-// drop takes a member out whose value nobody knows.
+// drop removes a member whose value is not known.
 func (p *spot) drop(name string) {
 	p.known = false
 	p.names = slices.DeleteFunc(p.names, func(n string) bool { return n == name })
 	delete(p.members, name)
 }
 
-// at returns what stands at a JSON Pointer, else the nearest thing around it; exact
-// reports which. depth is how many steps it took.
+// at returns the value at a JSON Pointer, else the nearest value around it; exact reports
+// which. depth is the number of steps.
 func (p *spot) at(path string) (found *spot, depth int, exact bool) {
 	found = p
 	for _, step := range fault.Steps(path) {
@@ -64,8 +64,8 @@ func (p *spot) at(path string) (found *spot, depth int, exact bool) {
 	return found, depth, true
 }
 
-// appendJSON writes what is known. An element that is not known stands as null, so
-// that the others keep their places.
+// appendJSON writes the known parts. An unknown element is written as null, so that the
+// others keep their places.
 func (p *spot) appendJSON(out []byte) []byte {
 	switch {
 	case p.members != nil:
@@ -100,8 +100,8 @@ func quoted(s string) []byte {
 	return b
 }
 
-// fold returns what an expression shows of its value; nil for nothing, which is also
-// what undefined is in the input of a call.
+// fold returns the known value of an expression; nil if nothing is known, or if it is
+// undefined, which is left out of the input of a call.
 func (c *checker) fold(t term, depth int) *spot {
 	if depth > maxDepth || c.looks > maxLooks {
 		return nil
@@ -157,8 +157,8 @@ func foldNumber(e ast.Expression, v any, sign float64) *spot {
 	return scalar(e, text)
 }
 
-// foldName follows a name to the literal that it always stands for. An object that is
-// mentioned elsewhere too may be changed there.
+// foldName follows a name to the literal that it always has. An object that is mentioned
+// elsewhere too may be changed there.
 func (c *checker) foldName(t term, id *ast.Identifier, depth int) *spot {
 	name := id.Name.String()
 	v, _ := t.scope.lookup(name)

@@ -10,8 +10,8 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// forbidden are globals that other runtimes have and the sandbox has not, with
-// what to do instead.
+// forbidden are globals of other runtimes that the sandbox does not have, with what to do
+// instead.
 var forbidden = map[string]string{
 	"eval":           "Code from strings is not evaluated; write the code itself.",
 	"fetch":          noNetwork,
@@ -58,12 +58,12 @@ var forbidden = map[string]string{
 
 const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
 
-// noCodeFromText says what to do instead of making a function of text. Function is
-// there, so only a call of it is reported.
+// noCodeFromText says what to do instead of making a function from text. Function exists,
+// so only a call of it is reported.
 const noCodeFromText = "Code from strings is not evaluated; write the function itself."
 
-// Globals are the names that every script finds: those of the language, of the Web as
-// far as the sandbox has it, and its own.
+// Globals are the global names of every script: those of the language, those of the Web
+// that the sandbox has, and its own.
 var Globals = strings.Fields(`
 	AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DOMException DataView Date Error EvalError FinalizationRegistry
 	Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl Iterator JSON KoanError Map Math NaN Number Object Promise Proxy
@@ -82,7 +82,7 @@ var isGlobal = func() map[string]bool {
 	return out
 }()
 
-// otherGlobals are what scripts call what is below SDK or console.
+// otherGlobals are names that scripts use for members of SDK or console.
 var otherGlobals = map[string]string{
 	"Koan": "SDK", "koan": "SDK", "sdk": "SDK", "Sdk": "SDK", "client": "SDK", "db": "SDK.Entities", "prisma": "SDK.Entities", "entities": "SDK.Entities",
 	"Entities": "SDK.Entities", "Out": "SDK.Out", "args": "SDK.args", "input": "SDK.args", "params": "SDK.args", "Servers": "SDK",
@@ -123,8 +123,8 @@ func (c *checker) global(name string, at file.Idx, test bool) {
 	}
 }
 
-// below returns where a name is that a script looks for in the wrong place: an
-// entity, a domain, or a member of SDK.Out; "" for nothing of the like.
+// below returns the place of a name that a script uses as a global: an entity, a domain,
+// or a member of SDK.Out; "" if there is none.
 func (c *checker) below(name string) string {
 	if c.byName[name] != nil {
 		return "SDK.Entities." + name

@@ -15,14 +15,14 @@ import (
 //
 //	var require_koan = __commonJS({ "module:@codemode/servers/koan"(...) {...} });
 //
-// and what it gives, `var koan = __toESM(require_koan())`.
+// and its value, `var koan = __toESM(require_koan())`.
 const (
 	makesLoader = "__commonJS"
 	takesModule = "__toESM"
 	moduleMark  = "module:"
 )
 
-// imported returns the server whose module a call gives, in what the compiler made.
+// imported returns the server whose module a call in the compiled code returns.
 func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 	callee, ok := e.Callee.(*ast.Identifier)
 	if !ok || !c.compiled || len(e.ArgumentList) == 0 {
@@ -64,7 +64,7 @@ func (c *checker) server(path string) *wire.Server {
 	return nil
 }
 
-// alwaysExported are what a module has besides its tools.
+// alwaysExported are the exports of a module besides its tools.
 var alwaysExported = map[string]bool{"__meta__": true, "default": true, "__esModule": true}
 
 func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, string, func()) {
@@ -84,8 +84,8 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 	}
 }
 
-// tool returns the operation that a function calls, and of which entity; nothing more
-// is known of the inputs of others.
+// tool returns the operation that a function calls, and its entity. The inputs of other
+// operations are not known.
 func (c *checker) tool(t wire.Tool) value {
 	v := value{kind: tool, id: t.ID}
 	if rest, ok := strings.CutPrefix(t.ID, "koan::"); ok {

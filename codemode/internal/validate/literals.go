@@ -13,21 +13,21 @@ type key struct {
 	at   file.Idx
 }
 
-// term is an expression where it stands: names in it mean what they mean there.
+// term is an expression with its scope.
 type term struct {
 	ast.Expression
 	scope *scope
 }
 
-// text is a string that a literal shows.
+// text is the value of a string literal.
 type text struct {
 	value string
 	at    file.Idx
 }
 
-// look follows a name to the literal that it stands for, and gives both branches
-// of a condition; anything else is itself. Nothing comes of a script that would
-// have the same literals looked at without end.
+// look follows a name to its literal, and returns both branches of a condition; any other
+// expression is returned itself. It returns nothing once the bound on visited literals is
+// reached.
 func (c *checker) look(t term) iter.Seq[term] {
 	return func(yield func(term) bool) { c.follow(t, maxDepth, yield) }
 }

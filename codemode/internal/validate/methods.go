@@ -6,7 +6,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// signature says where in a method's arguments things stand; -1 is nowhere.
+// signature has the positions of a method's arguments; -1 is none.
 type signature struct {
 	names   []string // of the arguments before the options, as the operation calls them
 	filter  int      // a filter by itself
@@ -15,7 +15,7 @@ type signature struct {
 	leading []string // arguments of the method alone, which stand before all others
 }
 
-// options is where the options stand.
+// options is the position of the options.
 func (s signature) options() int { return len(s.names) + len(s.leading) }
 
 // signatureOf returns the signature of an entity's method; ok is false if there is none.
@@ -30,7 +30,7 @@ func signatureOf(method string) (s signature, ok bool) {
 // isModel reports whether a member of an operation's input holds fields of entities.
 func isModel(name string) bool { return name == "model" || name == "models" || name == "changes" }
 
-// otherMethods are what other libraries call our methods.
+// otherMethods are the names of methods in other libraries.
 var otherMethods = map[string]string{
 	"create": "upsert", "insert": "upsert", "save": "upsert", "add": "upsert", "put": "upsert", "set": "upsert", "store": "upsert", "insertOne": "upsert",
 	"upsertOne": "upsert", "replace": "upsert", "update": "patch", "updateById": "patch", "updateOne": "patch", "modify": "patch", "edit": "patch",
@@ -42,12 +42,12 @@ var otherMethods = map[string]string{
 	"updateMany": "updateByQuery", "removeMany": "deleteMany", "deleteAll": "deleteByQuery", "groupBy": "aggregate", "sum": "aggregate", "length": "count",
 }
 
-// otherOutputs are what scripts call the members of SDK.Out.
+// otherOutputs are names that scripts use for the members of SDK.Out.
 var otherOutputs = map[string]string{
 	"log": "info", "print": "info", "write": "info", "debug": "info", "say": "answer", "return": "answer", "result": "answer", "send": "answer", "done": "answer",
 }
 
-// otherOptions are what other libraries call our options.
+// otherOptions are the names of options in other libraries.
 var otherOptions = map[string]string{
 	"where": "filter", "query": "filter", "search": "q", "orderBy": "sort", "order": "sort", "include": "with", "expand": "with", "populate": "with",
 	"limit": "pageSize", "take": "pageSize", "top": "pageSize", "first": "pageSize", "offset": "page", "skip": "page", "select": "fields", "tenant": "set",

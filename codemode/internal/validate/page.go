@@ -10,13 +10,13 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// ofArrays are the members that scripts look for in a page because they take it
-// for an array, or for the page of another library. All else may be there, since
-// a script can give an object any member.
+// ofArrays are the members of arrays, and of pages of other libraries, that scripts use on
+// a page by mistake. Any other member may exist, since a script can add members to an
+// object.
 var ofArrays = strings.Fields("length map filter forEach find findIndex findLast some every reduce slice sort flatMap join includes concat at push toSorted data results rows records nodes edges total")
 
-// ofPromises are the members that scripts look for in what a call of SDK gives
-// because they take it for a promise.
+// ofPromises are the members of promises that scripts use on the result of a call by
+// mistake.
 var ofPromises = []string{"then", "catch", "finally"}
 
 // NoPromise says what to do instead of chaining.
@@ -25,7 +25,7 @@ const NoPromise = "Calls of SDK are synchronous and return their value: write co
 // UseItems says where the entities of a page are.
 const UseItems = "The entities of a page are in its `items`; `all` returns an array, `each` iterates over all of them."
 
-// given is what a call of an entity's method gives, where something is known of it.
+// given is the result of a call of an entity's method, if something is known about it.
 func given(callee value) value {
 	_, m, ok := catalog.EntityMethod(callee.method)
 	if callee.entity == nil || !ok {
@@ -40,7 +40,7 @@ func given(callee value) value {
 	return value{}
 }
 
-// awaited is what the promise of a module's function becomes.
+// awaited is the value of the promise of a module's function.
 func awaited(v value) value {
 	if op, ok := catalog.EntityOperationNamed(v.method); ok && v.entity != nil && op.Methods[0].Returns == catalog.ReturnsPage {
 		return value{kind: page, entity: v.entity, method: v.method}
@@ -48,11 +48,11 @@ func awaited(v value) value {
 	return value{}
 }
 
-// ofPages are the members that scripts look for in an array because they take it for
-// a page. All else may be there, since a script can give an array any member.
+// ofPages are the members of pages that scripts use on an array by mistake. Any other
+// member may exist, since a script can add members to an array.
 var ofPages = strings.Fields("items totalCount nextCursor pageSize truncated data results rows")
 
-// listMember reports what an array does not have.
+// listMember reports a member that an array does not have.
 func (c *checker) listMember(v value, name string, at file.Idx) (subject string, miss func()) {
 	what := v.entity.Name + "." + v.method
 	subject = what + "()." + name
@@ -69,7 +69,7 @@ func (c *checker) listMember(v value, name string, at file.Idx) (subject string,
 	return "", nil
 }
 
-// pendingMember reports what a promise does not have.
+// pendingMember reports a member that a promise does not have.
 func (c *checker) pendingMember(v value, name string, at file.Idx) (subject string, miss func()) {
 	subject = v.id + "()." + name
 	if slices.Contains(ofPromises, name) {
@@ -80,8 +80,8 @@ func (c *checker) pendingMember(v value, name string, at file.Idx) (subject stri
 	}
 }
 
-// pageMember reports what a page does not have. Comparing its length with
-// something is no question of whether it is there.
+// pageMember reports a member that a page does not have. A comparison of its length is not
+// a test for its existence.
 func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subject string, miss func()) {
 	if slices.Contains(ofPromises, name) {
 		subject = p.entity.Name + "." + p.method + "()." + name
@@ -100,7 +100,7 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 	}
 }
 
-// iterated walks what a script goes through by `for of` or `...`.
+// iterated walks the operand of `for of` or `...`.
 func (c *checker) iterated(s *scope, e ast.Expression) {
 	switch v := c.expr(s, e); v.kind {
 	case page:

@@ -11,18 +11,17 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Ask has an operation check the input of a call; nil says that nothing is wrong.
+// Ask lets an operation check the input of a call; nil means that it is valid.
 type Ask func(id string, input []byte) *fault.Fault
 
-// Bounds on what one check of a script asks.
+// Bounds on the inputs that one check of a script asks about.
 const (
 	maxAsked      = 200
 	maxAskedBytes = 64 << 10 // of one input
 )
 
-// checkCall has the operation of a call check what its literals show of the input, and
-// reports what is wrong with them. What is not shown is left alone, and so is what may
-// be right because of it.
+// checkCall lets the operation of a call check the known parts of the input, and reports
+// their problems. Problems that may be caused by unknown parts are not reported.
 func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 	if c.ask == nil || c.asked >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
 		return
@@ -52,8 +51,8 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 	}
 }
 
-// dependent reports whether what is wrong may come of a member of the input that is
-// not shown: columns that are computed, a permission, another condition.
+// dependent reports whether a problem may be caused by an unknown member of the input:
+// computed columns, a permission, another condition.
 func dependent(callee value, path string, at *spot, depth int, exact bool) bool {
 	if !exact || depth == 0 || depth == 1 && at.json == nil {
 		return true
@@ -62,12 +61,12 @@ func dependent(callee value, path string, at *spot, depth int, exact bool) bool 
 	return first == having || callee.method == "aggregate" && first == "sort"
 }
 
-// foundIn reports whether something was found in a value already.
+// foundIn reports whether there is a finding in a value already.
 func (c *checker) foundIn(at *spot) bool {
 	return slices.ContainsFunc(c.found, func(f finding) bool { return f.at >= at.from && f.at < at.to })
 }
 
-// invalid reports what an operation says of an input.
+// invalid reports an operation's fault about an input.
 func (c *checker) invalid(callee value, at *spot, exact bool, d fault.Detail, f *fault.Fault) {
 	code, hint := InvalidArgument, f.Hint
 	if f.Code == fault.UnknownSet {
@@ -88,7 +87,7 @@ func (c *checker) invalid(callee value, at *spot, exact bool, d fault.Detail, f 
 	}
 }
 
-// details are what is wrong, one by one.
+// details returns the problems of a fault, one by one.
 func details(f *fault.Fault) []fault.Detail {
 	var out []fault.Detail
 	if raw, err := json.Marshal(f.Details); err == nil && json.Unmarshal(raw, &out) == nil && len(out) > 0 {
@@ -97,8 +96,7 @@ func details(f *fault.Fault) []fault.Detail {
 	return []fault.Detail{{Path: f.Path, Message: f.Message}}
 }
 
-// inputOf is the input of a call as its arguments show it, and the operation that gets
-// it; nil where they show nothing.
+// inputOf returns the known input of a call, and its operation; nil if nothing is known.
 func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *spot, id string) {
 	arg := func(i int) term {
 		if i >= len(e.ArgumentList) {
@@ -139,8 +137,8 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 	return root, catalog.EntityID(callee.entity.Name, op.Name).String()
 }
 
-// leading reads the numbers of firstPage(n, ...) and page(i, n, ...); a size may be
-// left out before the options. It returns where these are.
+// leading reads the numbers of firstPage(n, ...) and page(i, n, ...); the size is
+// optional. It returns the position of the options.
 func (c *checker) leading(root *spot, sig signature, arg func(int) term) int {
 	last := len(sig.leading) - 1
 	if last == 0 { // firstPage
@@ -185,8 +183,8 @@ func (c *checker) addArgument(root *spot, name string, t term) {
 	root.put(name, v)
 }
 
-// addOptions reads what stands last in a call: an object, or the name of a set. ok is
-// false where the call is refused for it.
+// addOptions reads the last argument of a call: an object, or the name of a set. ok is
+// false if the call is rejected because of it.
 func (c *checker) addOptions(root *spot, t term) (ok bool) {
 	if _, null := t.Expression.(*ast.NullLiteral); null || isUndefined(t) {
 		return true
@@ -211,8 +209,8 @@ func (c *checker) addOptions(root *spot, t term) (ok bool) {
 	return true
 }
 
-// twice reports an option that is an argument too, for which a call is refused before
-// anything else is looked at.
+// twice reports an option that is also a positional argument, for which a call is rejected
+// before anything else is checked.
 func (c *checker) twice(name string, at *spot) bool {
 	before := len(c.found)
 	c.fail(at.from, "", InvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")

@@ -25,8 +25,8 @@ type checker struct {
 	behind      string // the member that is asked of the identifier that is looked at
 }
 
-// usage is what a script does with its names, wherever they are declared: two of
-// the same name count as one.
+// usage is how a script uses its names, wherever they are declared: two variables of the
+// same name count as one.
 type usage struct {
 	assigned map[string]bool // given another value than that of their declaration
 	carved   map[string]bool // members of their values are deleted
@@ -62,14 +62,13 @@ func newChecker(b wire.Bindings) *checker {
 	return c
 }
 
-// again prepares the walk that finds what is wrong.
+// again prepares the second walk, which makes the findings.
 func (c *checker) again() {
 	c.root, c.found, c.tested, c.looks, c.first = &scope{}, nil, map[string]bool{}, 0, false
 }
 
-// scope is what names mean in a function or block. Only names that nothing is
-// assigned to keep a known value; every other declared name hides what is outside
-// it.
+// scope is the names of a function or block. Only names without assignments have a known
+// value; every other declared name hides the one outside.
 type scope struct {
 	outer  *scope
 	names  map[string]value
@@ -85,8 +84,7 @@ func (s *scope) declare(name string, v value) {
 	s.names[name] = v
 }
 
-// lookup returns what a name means; free reports that the script declares it
-// nowhere around.
+// lookup returns the value of a name; free reports that no scope around declares it.
 func (s *scope) lookup(name string) (v value, free bool) {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.names[name]; ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// kind says what is known of a value at the time of the check.
+// kind is the kind of a value, as far as the check knows it.
 type kind int
 
 const (
@@ -32,7 +32,7 @@ const (
 	pending              // the promise of a module's function
 )
 
-// value is what an expression is known to give.
+// value is the known value of an expression.
 type value struct {
 	kind   kind
 	entity *wire.Entity
@@ -43,7 +43,7 @@ type value struct {
 	server   *wire.Server
 	// id is the catalog ID that a tool, or a function of a domain, calls.
 	id string
-	// literal is what a name was declared with, where nothing else is known.
+	// literal is the initialiser of a name, if nothing else is known.
 	literal term
 }
 
@@ -59,8 +59,8 @@ var inherited = map[string]bool{
 	"toLocaleString": true, "valueOf": true, "constructor": true, "__proto__": true, "toJSON": true, "then": true,
 }
 
-// member returns what owner.name is. A member that does not exist is reported,
-// unless the script tests for it.
+// member returns the value of owner.name. A member that does not exist is reported, unless
+// the script tests for it.
 func (c *checker) member(owner value, name string, at file.Idx, test bool) value {
 	if inherited[name] && (owner.kind != page && owner.kind != list || !slices.Contains(ofPromises, name)) {
 		return value{}
@@ -214,8 +214,8 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 }
 
-// meant returns what a name most likely means: by what other libraries call it, else
-// by its spelling; "" for nothing.
+// meant returns the name that was most likely meant: by the names of other libraries, else
+// by spelling; "" if there is none.
 func meant(name string, known []string, others map[string]string) string {
 	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
 		return ours
@@ -223,7 +223,7 @@ func meant(name string, known []string, others map[string]string) string {
 	return fault.Nearest(name, known)
 }
 
-// didYouMean stands behind a message; "" for nothing.
+// didYouMean is the end of a message with a suggestion; "" without one.
 func didYouMean(what string) string {
 	if what == "" {
 		return ""
@@ -272,7 +272,7 @@ func quote(name string) string {
 	return "`" + strings.ToValidUTF8(name, "?") + "`"
 }
 
-// has lists what there is, for a hint.
+// has lists the existing names, for a hint.
 func has(names []string) string {
 	if len(names) == 0 {
 		return "There is none for this caller."

@@ -158,13 +158,13 @@ func (c *checker) declarations(s *scope, list []*ast.Binding, how token.Token) {
 	}
 }
 
-// assigns notes that the names of a target get other values.
+// assigns records that the names of a target get other values.
 func (c *checker) assigns(target ast.Expression) {
 	eachName(target, func(name string) { c.names.assigned[name] = true })
 }
 
-// target takes a value apart as a declaration does; 0 is none. Names that keep
-// their values keep what is known of them.
+// target destructures a value as a declaration does. Names that are never assigned keep
+// what is known about them.
 func (c *checker) target(s *scope, target ast.Expression, v value, how token.Token) {
 	switch t := target.(type) {
 	case *ast.Identifier:

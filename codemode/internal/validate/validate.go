@@ -1,10 +1,9 @@
-// Package validate finds what is wrong with a script without running it: names
-// that SDK does not have, wrong literals in its calls, and globals that the
-// sandbox does not offer (CONTRACT section 2, koan.code.validate).
+// Package validate finds mistakes in a script without running it: names that SDK does not
+// have, invalid literals in its calls, and globals that the sandbox does not have
+// (CONTRACT section 2, koan.code.validate).
 //
-// What belongs here: pure functions over a compiled script and the bindings. What
-// must never: reading text by itself, running anything, or a finding that a correct
-// script could cause.
+// What belongs here: pure functions over a compiled script and the bindings. What must
+// never: parsing text itself, running anything, or a finding about a correct script.
 // It is linked into the worker, so its imports stay light.
 package validate
 
@@ -19,7 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// The codes of diagnostics: a list of their own, apart from the faults'.
+// The codes of diagnostics, which are not fault codes.
 const (
 	Parse               = "parse"
 	UnknownEntity       = "unknown_entity"
@@ -45,17 +44,17 @@ const (
 	SeverityWarning = "warning"
 )
 
-// Bounds on one check: what it reports, what it collects before it knows what the
-// script tests for itself, and how many literals it looks at.
+// Bounds on one check: the findings that it reports, those that it collects before it
+// knows what the script tests for, and the literals that it visits.
 const (
 	maxDiagnostics = 50
 	maxFindings    = 500
 	maxLooks       = 50_000
 )
 
-// Check finds what is wrong with a compiled script. A nil ask leaves out what operations
-// say of the inputs that the script's literals show. Lines and columns are the user's, in
-// UTF-16 units from 1; findings come in the order of the text.
+// Check returns the mistakes in a compiled script. If ask is nil, operations do not check
+// the known inputs of calls. Lines and columns are the user's, in UTF-16 units from 1;
+// findings are in the order of the text.
 func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	tree, at := p.Tree()
 	c := newChecker(b)
@@ -77,8 +76,8 @@ type finding struct {
 	wire.Diagnostic
 }
 
-// report places the findings, without those that the script itself tests for and those
-// in what the compiler added.
+// report adds positions to the findings, without those that the script itself tests for
+// and those in code that the compiler added.
 func (c *checker) report(at func(file.Idx) (line, column int, ok bool)) []wire.Diagnostic {
 	found := slices.DeleteFunc(c.found, func(f finding) bool { return f.subject != "" && c.tested[f.subject] })
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.at, b.at) })

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// property returns the set of \p{name}; ok is false for a name that is unknown, or
-// whose data is not there.
+// property returns the set of \p{name}; ok is false for a name that is unknown or has no
+// data here.
 func property(name string) (set, bool) {
 	if key, value, paired := strings.Cut(name, "="); paired {
 		switch key {
