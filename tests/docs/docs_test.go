@@ -58,7 +58,7 @@ var returns = map[catalog.Returned]string{
 
 func TestOperations(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Operations of entities\n\nGenerated from `framework/catalog`. Each operation is a tool (`todo.get-by-id`) and one or several methods of the SDK. A tool takes one\nobject with all inputs. A method takes what stands before the braces by position and the rest as options; a string in their place is the\nset. What an entity has of it depends on its schema: `q` needs searchable fields, `with` relationships, `ifVersion` a version.\n\n")
+	b.WriteString("# Operations of entities\n\nGenerated from `framework/catalog`. Each operation is a tool (`todo.get-by-id`) and one or several methods of the SDK. A tool takes one\nobject with all inputs. A method takes the members before the braces by position and the rest as options; a string in their place is the\nset. What an entity has of it depends on its schema: `q` needs searchable fields, `with` relationships, `ifVersion` a version.\n\n")
 	b.WriteString("| operation | input: required | input: optional | output | effects |\n|---|---|---|---|---|\n")
 	for op := range catalog.EntityOperations() {
 		required, optional := op.Arguments, op.Options
