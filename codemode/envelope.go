@@ -162,10 +162,10 @@ func (e *execution) traced(calls []run.CallRecord) []run.CallRecord {
 
 type tracedKey struct{}
 
-// told returns the envelope of a request that never ran.
-func told(ctx context.Context, e envelope) (json.RawMessage, error) {
-	body, err := sealed(e)
+// replyWithoutRun returns the envelope of a request that never ran.
+func replyWithoutRun(ctx context.Context, e envelope) (json.RawMessage, error) {
+	body, err := encodeEnvelope(e)
 	return run.RedactBody(ctx, body), err
 }
 
-func sealed(e envelope) (json.RawMessage, error) { return wire.Marshal(e) }
+func encodeEnvelope(e envelope) (json.RawMessage, error) { return wire.Marshal(e) }

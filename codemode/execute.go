@@ -136,7 +136,7 @@ func (e *execution) run(ctx context.Context) error {
 	defer cancel()
 	e.spec.Reply = func(_ run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
 		if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {
-			err = e.late(err)
+			err = e.lateFault(err)
 		}
 		return e.reply(o, err)
 	}
@@ -319,7 +319,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	tape, job := a.Tape(), *e.job
 	job.Occasion = wire.Occasion{RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed()}
 	ctx, stop := context.WithCancel(ctx)
-	res, err := e.carryOut(ctx, stop, &job, a)
+	res, err := e.executeJob(ctx, stop, &job, a)
 	if res != nil {
 		e.result = res
 		for i := range res.Logs {
@@ -330,7 +330,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	}
 	switch {
 	case err != nil:
-		return run.Return{}, placed(err, res)
+		return run.Return{}, withLine(err, res)
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
 	case e.p.config().requireAnswer && e.module && res.Result == nil:
@@ -344,11 +344,11 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	return run.Return{Result: res.Result, Answer: res.Answer}, nil
 }
 
-// carryOut runs the job in the executor, and waits for the calls that it has started.
-func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a *run.Attempt) (*wire.Result, error) {
+// executeJob runs the job in the executor, and waits for the calls that it has started.
+func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	defer stop()
 	if r := replaying(ctx); r != nil {
-		return r.again(ctx, e.p, job, a)
+		return r.replayOnData(ctx, e.p, job, a)
 	}
 	h := newHost(e.call, e.view, a, e.p.app, e.own, e.maxCalls())
 	h.told = e.told
@@ -359,7 +359,7 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	}
 	res, err := e.p.executor.Execute(ctx, job, host)
 	if err == nil && res.Fault == nil {
-		err = h.passed()
+		err = h.exceededLimit()
 	}
 	stop()
 	h.wait()
@@ -370,9 +370,9 @@ func (e *execution) carryOut(ctx context.Context, stop func(), job *wire.Job, a 
 	return res, err
 }
 
-// placed adds the script's line to the error that ended the attempt, if the executor knows
+// withLine adds the script's line to the error that ended the attempt, if the executor knows
 // it. The fault itself may be shared, so a copy has the line.
-func placed(err error, res *wire.Result) error {
+func withLine(err error, res *wire.Result) error {
 	var f *fault.Fault
 	if res == nil || res.Fault == nil || res.Fault.Line == 0 {
 		return err
@@ -391,9 +391,9 @@ func placed(err error, res *wire.Result) error {
 	return &at
 }
 
-// late returns the fault of a run that has exceeded its wall-clock time, for an error that
+// lateFault returns the fault of a run that has exceeded its wall-clock time, for an error that
 // only says that something was interrupted.
-func (e *execution) late(err error) error {
+func (e *execution) lateFault(err error) error {
 	switch f := fault.From(err); f.Code {
 	case fault.Timeout, fault.Cancelled, fault.Internal, fault.ToolTimeout:
 		if d, ok := f.Details.(map[string]any); ok && d["limit"] == "cpu" {

@@ -163,7 +163,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.end(worker.ParallelCallsExceeded(h.limits.MaxParallelCalls), ref)
 		return
 	}
-	h.running.Go(func() { h.fly(ctx, f, parsed, input, turn, over) })
+	h.running.Go(func() { h.runStarted(ctx, f, parsed, input, turn, over) })
 }
 
 // admit bounds the calls that wait: a script that starts calls faster than they are made
@@ -197,8 +197,8 @@ func (h *host) holdOutput(f *flight) error {
 	return nil
 }
 
-// fly makes a started call; an ordered one waits for its turn.
-func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.RawMessage, turn, over chan struct{}) {
+// runStarted makes a started call; an ordered one waits for its turn.
+func (h *host) runStarted(ctx context.Context, f *flight, id catalog.ID, input json.RawMessage, turn, over chan struct{}) {
 	if over != nil {
 		defer close(over)
 		select {
@@ -208,7 +208,7 @@ func (h *host) fly(ctx context.Context, f *flight, id catalog.ID, input json.Raw
 	}
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
-		f.err = explained(f.err, h.view.At(catalog.SurfaceScript).Operation(id), input)
+		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(id), input)
 	}
 	_ = h.holdOutput(f) // its end tells
 	h.mu.Lock()
@@ -298,9 +298,9 @@ func (h *host) receive() {
 	}
 }
 
-// passed returns the fault of a limit that was exceeded by a call which the script did not
+// exceededLimit returns the fault of a limit that was exceeded by a call which the script did not
 // await, nil for none: such a script fails.
-func (h *host) passed() error {
+func (h *host) exceededLimit() error {
 	h.receive()
 	var f *fault.Fault
 	if errors.As(h.ended, &f) && f.EndsRun() {

@@ -48,13 +48,13 @@ func (p *provider) runOperation() *catalog.Operation {
 // error is always nil: a failure is an envelope too.
 func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	if err := runMembers.check(call.Input()); err != nil {
-		return told(ctx, refusal(call, fault.From(err)))
+		return replyWithoutRun(ctx, refusal(call, fault.From(err)))
 	}
 	var in struct {
 		RequestedCapabilities []string `json:"requestedCapabilities"`
 	}
 	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return told(ctx, refusal(call, fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
+		return replyWithoutRun(ctx, refusal(call, fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
 	}
 	e := newExecution(p, call)
 	e.module, e.before = true, p.unavailable(call.View(), in.RequestedCapabilities)
@@ -65,13 +65,13 @@ func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMe
 	if e.outcome != nil && e.outcome.Reply != nil {
 		return e.outcome.Reply, nil
 	}
-	return told(ctx, e.envelope(err, e.before))
+	return replyWithoutRun(ctx, e.envelope(err, e.before))
 }
 
 // moduleReply is the reply of a module's run. If it is kept, a repetition returns it
 // again.
 func (e *execution) moduleReply(err error) (json.RawMessage, error) {
-	body, merr := sealed(e.envelope(err, e.before))
+	body, merr := encodeEnvelope(e.envelope(err, e.before))
 	if merr != nil {
 		return nil, fault.New(fault.Internal, "").Because(merr)
 	}

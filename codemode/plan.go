@@ -53,8 +53,8 @@ func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
 	return wrong
 }
 
-// shown is a plan as a caller reads it before it is applied.
-type shown struct {
+// shownPlan is a plan as a caller reads it before it is applied.
+type shownPlan struct {
 	PlanID    string           `json:"planId"`
 	State     run.PlanState    `json:"state"`
 	Replaces  string           `json:"replaces,omitempty"`
@@ -72,7 +72,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		return planFailure(call, nil, err)
 	}
 	if in.DryRun {
-		about, err := wire.Marshal(shown{
+		about, err := wire.Marshal(shownPlan{
 			PlanID: plan.ID, State: plan.State, Replaces: plan.Replaces, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
 			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: run.PlanText(ctx, plan),
 		})

@@ -69,7 +69,7 @@ func (p *provider) Replay(ctx context.Context, k *run.KeptRun, again func(contex
 			return nil, err
 		}
 	} else {
-		err = r.alone(ctx, p)
+		err = r.replayRecording(ctx, p)
 	}
 	if r.res == nil || err != nil && r.res.Fault == nil && fault.CodeOf(err) != fault.ReplayDiffers {
 		return nil, err
@@ -86,8 +86,8 @@ type replayed struct {
 
 type replayedKey struct{}
 
-// alone executes the script from its recording alone.
-func (r *replayed) alone(ctx context.Context, p *provider) (err error) {
+// replayRecording executes the script from its recording alone.
+func (r *replayed) replayRecording(ctx context.Context, p *provider) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
 	job := r.script.Job
@@ -105,9 +105,9 @@ func replaying(ctx context.Context) *replayed {
 	return r
 }
 
-// again is an attempt of a replay against today's data: the job sees the same run,
+// replayOnData is an attempt of a replay against today's data: the job sees the same run,
 // and calls to entities are the attempt's.
-func (r *replayed) again(ctx context.Context, p *provider, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
+func (r *replayed) replayOnData(ctx context.Context, p *provider, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	then := &r.script.Job
 	o := then.Occasion
 	o.Set = job.Set

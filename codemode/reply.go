@@ -67,7 +67,7 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
-		Success: true, RunID: o.Run, Atomic: e.loose(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
+		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
 		ChangeCounts: run.Counts(run.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
@@ -89,8 +89,8 @@ func (e *execution) runID() string {
 	return e.call.Run()
 }
 
-// loose returns false for a run whose calls commit by themselves, else nil.
-func (e *execution) loose() *bool {
+// atomicFlag returns false for a run whose calls commit by themselves, else nil.
+func (e *execution) atomicFlag() *bool {
 	if e.in.Atomic == nil || *e.in.Atomic || e.in.DryRun {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (e *execution) loose() *bool {
 }
 
 func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
-	out := failed{RunID: e.runID(), Error: f, Atomic: e.loose(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
+	out := failed{RunID: e.runID(), Error: f, Atomic: e.atomicFlag(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
 		if out.Committed = e.outcome.Committed; out.Committed {
 			out.ChangeCounts = run.Counts(run.Disclosed(e.outcome.Changes))

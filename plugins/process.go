@@ -253,7 +253,7 @@ func (c *child) Kill(context.Context) error {
 func (c *child) hasExited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.reaped || ended(c.pid)
+	return c.reaped || hasEnded(c.pid)
 }
 
 // Diagnose says what may be wrong with an executable that prints nothing.

@@ -22,8 +22,8 @@ func confine(cmd *exec.Cmd) {
 // has not been reaped, so that its id is still its own.
 func killTree(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// ended reports whether a child has ended, without reaping it.
-func ended(pid int) bool {
+// hasEnded reports whether a child has ended, without reaping it.
+func hasEnded(pid int) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo == int32(unix.SIGCHLD) || err == unix.ECHILD

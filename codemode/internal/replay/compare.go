@@ -24,41 +24,41 @@ func (p *Player) Compare(res *wire.Result) *run.Replayed {
 	then := p.script.Ending
 	if p.cut || then.Cut {
 		out.Notes = append(out.Notes, "the recorded run was interrupted; up to there it is compared")
-		out.Difference = logsApart(then.Logs, res.Logs, true)
+		out.Difference = diffLogs(then.Logs, res.Logs, true)
 		return out
 	}
-	if out.Difference = p.endings(out, res); out.Difference == nil {
+	if out.Difference = p.compareEnds(out, res); out.Difference == nil {
 		out.Difference = p.results(res)
 	}
 	return out
 }
 
-// limited reports whether a script's end depends on how fast a machine is and how much
+// dependsOnMachine reports whether a script's end depends on how fast a machine is and how much
 // memory it has, so that its place may differ each time.
-func limited(c fault.Code) bool {
+func dependsOnMachine(c fault.Code) bool {
 	return c == fault.Timeout || c == fault.MemoryExceeded
 }
 
-// endings compares how the script ended.
-func (p *Player) endings(out *run.Replayed, res *wire.Result) *run.Difference {
+// compareEnds compares how the script ended.
+func (p *Player) compareEnds(out *run.Replayed, res *wire.Result) *run.Difference {
 	var then *fault.Fault
 	if p.script.Ending.Fault != nil {
 		then, _ = fault.Decode(p.script.Ending.Fault) // it was read before
 	}
 	now := res.Fault
-	if then != nil && now != nil && then.Code == now.Code && limited(then.Code) {
+	if then != nil && now != nil && then.Code == now.Code && dependsOnMachine(then.Code) {
 		out.Notes = append(out.Notes, fmt.Sprintf("the script passes the same limit (%s); the place depends on the machine and is not compared", then.Code))
 		return nil
 	}
 	if p.at < len(p.script.Turns) {
 		t := &p.script.Turns[p.at]
-		d := &run.Difference{In: run.InCall, Call: p.calls + 1, Operation: t.ID, Recorded: t.said(), Now: "the script ended"}
+		d := &run.Difference{In: run.InCall, Call: p.calls + 1, Operation: t.ID, Recorded: t.describe(), Now: "the script ended"}
 		if now != nil {
-			d.Now, d.Line, d.Column = ended(now), now.Line, now.Column
+			d.Now, d.Line, d.Column = describeEnd(now), now.Line, now.Column
 		}
 		return d
 	}
-	a, b := ended(then), ended(now)
+	a, b := describeEnd(then), describeEnd(now)
 	if a == b {
 		return nil
 	}
@@ -67,14 +67,14 @@ func (p *Player) endings(out *run.Replayed, res *wire.Result) *run.Difference {
 	if now != nil {
 		d.Line, d.Column = now.Line, now.Column
 	}
-	if then != nil && limited(then.Code) || now != nil && limited(now.Code) {
+	if then != nil && dependsOnMachine(then.Code) || now != nil && dependsOnMachine(now.Code) {
 		out.Notes = append(out.Notes, "limits of time and memory depend on the machine and what else it does")
 	}
 	return d
 }
 
-// ended describes the end of a script for people: all that a caller sees of a fault.
-func ended(f *fault.Fault) string {
+// describeEnd describes the end of a script for people: all that a caller sees of a fault.
+func describeEnd(f *fault.Fault) string {
 	if f == nil {
 		return "the script ended well"
 	}
@@ -96,11 +96,11 @@ func (p *Player) results(res *wire.Result) *run.Difference {
 				continue
 			}
 			d := &run.Difference{In: part.in}
-			d.Recorded, d.Now = run.Excerpts(given(part.then), given(part.now))
+			d.Recorded, d.Now = run.Excerpts(resultText(part.then), resultText(part.now))
 			return d
 		}
 	}
-	return logsApart(then.Logs, res.Logs, then.Fault != nil && limited(faultCode(then.Fault)))
+	return diffLogs(then.Logs, res.Logs, then.Fault != nil && dependsOnMachine(faultCode(then.Fault)))
 }
 
 func faultCode(raw json.RawMessage) fault.Code {
@@ -111,16 +111,16 @@ func faultCode(raw json.RawMessage) fault.Code {
 	return f.Code
 }
 
-func given(raw json.RawMessage) string {
+func resultText(raw json.RawMessage) string {
 	if raw == nil {
 		return "nothing"
 	}
 	return string(raw)
 }
 
-// logsApart returns the first entry that differs. Of an interrupted run one of the two
+// diffLogs returns the first entry that differs. Of an interrupted run one of the two
 // may end sooner.
-func logsApart(then, now []wire.Log, interrupted bool) *run.Difference {
+func diffLogs(then, now []wire.Log, interrupted bool) *run.Difference {
 	for i := range max(len(then), len(now)) {
 		a, b := "no more entries", "no more entries"
 		if i < len(then) {

@@ -43,14 +43,14 @@ func NewPlayer(s *Script, live Live) *Player {
 
 // Call implements wire.Host.
 func (p *Player) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
-	t, err := p.asked(Turn{Kind: turnCall, ID: id}, input)
+	t, err := p.takeCall(Turn{Kind: turnCall, ID: id}, input)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := p.check(ctx, t, input, t.Output, t.fault()); err != nil {
 		return nil, 0, err
 	}
-	return t.Output, t.NowMs, p.answered(t)
+	return t.Output, t.NowMs, p.answerError(t)
 }
 
 // Start implements wire.Host.
@@ -58,7 +58,7 @@ func (p *Player) Start(ctx context.Context, ref uint32, id string, input json.Ra
 	if p.ended != nil {
 		return
 	}
-	t, err := p.asked(Turn{Kind: turnStart, ID: id, Ref: ref}, input)
+	t, err := p.takeCall(Turn{Kind: turnStart, ID: id, Ref: ref}, input)
 	if err == nil {
 		err = p.started(ctx, t, input)
 	}
@@ -92,7 +92,7 @@ func (p *Player) Next(_ context.Context, most time.Duration) (uint32, json.RawMe
 	if err != nil {
 		return 0, nil, 0, err
 	}
-	return t.Ref, t.Output, t.NowMs, p.answered(t)
+	return t.Ref, t.Output, t.NowMs, p.answerError(t)
 }
 
 // Progress implements wire.Host.
@@ -101,8 +101,8 @@ func (p *Player) Progress(float64, float64, string) {}
 // Log implements wire.Host.
 func (p *Player) Log(wire.Log) {}
 
-// asked takes the turn of a call.
-func (p *Player) asked(now Turn, input json.RawMessage) (*Turn, error) {
+// takeCall takes the turn of a call.
+func (p *Player) takeCall(now Turn, input json.RawMessage) (*Turn, error) {
 	p.calls++
 	now.Input, now.Digest = clip(input), digest(input)
 	return p.turn(now)
@@ -117,20 +117,20 @@ func (p *Player) turn(now Turn) (*Turn, error) {
 		if p.script.Ending.Cut { // the recorded one was interrupted before it got here
 			return nil, p.interrupt()
 		}
-		return nil, p.differ(&run.Difference{In: run.InCall, Recorded: "the script made no more calls", Now: now.said()}, now.ID)
+		return nil, p.differ(&run.Difference{In: run.InCall, Recorded: "the script made no more calls", Now: now.describe()}, now.ID)
 	}
 	then := &p.script.Turns[p.at]
 	if then.Kind != now.Kind || then.ID != now.ID || then.Digest != now.Digest || then.MostUs != now.MostUs || now.Kind == turnStart && then.Ref != now.Ref {
 		d := &run.Difference{In: run.InCall}
-		d.Recorded, d.Now = run.Excerpts(then.said(), now.said())
+		d.Recorded, d.Now = run.Excerpts(then.describe(), now.describe())
 		return nil, p.differ(d, now.ID)
 	}
 	p.at++
 	return then, nil
 }
 
-// said describes a turn for people.
-func (t *Turn) said() string {
+// describe describes a turn for people.
+func (t *Turn) describe() string {
 	if t.Kind != turnNext {
 		return t.ID + " " + t.Input
 	}
@@ -140,8 +140,8 @@ func (t *Turn) said() string {
 	return fmt.Sprintf("waiting for a call, or %g ms", float64(t.MostUs)/1000)
 }
 
-// answered returns the error of a turn.
-func (p *Player) answered(t *Turn) error {
+// answerError returns the error of a turn.
+func (p *Player) answerError(t *Turn) error {
 	if t.Ends == endsCut {
 		return p.interrupt()
 	}

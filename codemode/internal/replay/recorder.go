@@ -18,24 +18,24 @@ type Recorder struct {
 	host  wire.Host
 	most  int
 	size  int
-	turns []noted
+	turns []recordedTurn
 }
 
-// noted is a recorded Turn. A short input is digested only when the Script is made.
-type noted struct {
+// recordedTurn is a recorded Turn. A short input is digested only when the Script is made.
+type recordedTurn struct {
 	Turn
 	input  json.RawMessage // at most maxShown bytes, or nil: Turn has what is kept
 	output json.RawMessage
 	err    error
 }
 
-// asked is a turn with what the script sent.
-func asked(t Turn, input json.RawMessage) noted {
+// newRecordedTurn is a turn with what the script sent.
+func newRecordedTurn(t Turn, input json.RawMessage) recordedTurn {
 	if len(input) <= maxShown {
-		return noted{Turn: t, input: input}
+		return recordedTurn{Turn: t, input: input}
 	}
 	t.Input, t.Digest = clip(input), digest(input)
-	return noted{Turn: t}
+	return recordedTurn{Turn: t}
 }
 
 // turnBytes is about the size of a turn without its input and output.
@@ -46,7 +46,7 @@ var _ wire.Host = (*Recorder)(nil)
 // NewRecorder records the conversation with a host, up to so many bytes.
 func NewRecorder(h wire.Host, most int) *Recorder { return &Recorder{host: h, most: most} }
 
-func (r *Recorder) note(t noted) {
+func (r *Recorder) note(t recordedTurn) {
 	r.size += turnBytes + len(t.input) + len(t.Input) + len(t.output)
 	if r.full() {
 		r.turns = nil
@@ -65,7 +65,7 @@ func (r *Recorder) Size() int { return r.size }
 func (r *Recorder) Call(ctx context.Context, id string, input json.RawMessage) (json.RawMessage, int64, error) {
 	out, now, err := r.host.Call(ctx, id, input)
 	if !r.full() {
-		t := asked(Turn{Kind: turnCall, ID: id, NowMs: now}, input)
+		t := newRecordedTurn(Turn{Kind: turnCall, ID: id, NowMs: now}, input)
 		t.output, t.err = out, err
 		r.note(t)
 	}
@@ -76,14 +76,14 @@ func (r *Recorder) Call(ctx context.Context, id string, input json.RawMessage) (
 func (r *Recorder) Start(ctx context.Context, ref uint32, id string, input json.RawMessage) {
 	r.host.Start(ctx, ref, id, input)
 	if !r.full() {
-		r.note(asked(Turn{Kind: turnStart, ID: id, Ref: ref}, input))
+		r.note(newRecordedTurn(Turn{Kind: turnStart, ID: id, Ref: ref}, input))
 	}
 }
 
 // Next implements wire.Host.
 func (r *Recorder) Next(ctx context.Context, most time.Duration) (uint32, json.RawMessage, int64, error) {
 	ref, out, now, err := r.host.Next(ctx, most)
-	r.note(noted{Turn: Turn{Kind: turnNext, Ref: ref, MostUs: bound(most), NowMs: now}, output: out, err: err})
+	r.note(recordedTurn{Turn: Turn{Kind: turnNext, Ref: ref, MostUs: bound(most), NowMs: now}, output: out, err: err})
 	return ref, out, now, err
 }
 

@@ -113,7 +113,7 @@ func (p *Program) plain(code string) error {
 func (p *Program) inspect(tree *ast.Program) {
 	body := tree.Body
 	watched := p.instrument(tree, body)
-	if only := lone(body); only != nil {
+	if only := onlyStatement(body); only != nil {
 		if p.Entry != "" && p.Entry != defaultEntry {
 			return
 		}
@@ -149,7 +149,7 @@ func (p *Program) loneFunction(code string) bool {
 // One that is a single function is treated as elsewhere.
 func (p *Program) moduleWithout(code string) bool {
 	if tree, err := parse(code); err == nil {
-		switch s := lone(tree.Body).(type) {
+		switch s := onlyStatement(tree.Body).(type) {
 		case *ast.ExpressionStatement:
 			if p.implicit && isFunction(s.Expression) {
 				return p.parenthesised(code)
@@ -165,8 +165,8 @@ func (p *Program) moduleWithout(code string) bool {
 	return p.body(code)
 }
 
-// lone returns the statement of a list that has no other.
-func lone(list []ast.Statement) (only ast.Statement) {
+// onlyStatement returns the statement of a list that has no other.
+func onlyStatement(list []ast.Statement) (only ast.Statement) {
 	for _, s := range list {
 		if _, empty := s.(*ast.EmptyStatement); empty {
 			continue

@@ -124,7 +124,7 @@ func (p *Program) single(tree *ast.Program, module *ast.BlockStatement, own []as
 		_, _, written := p.placeOf(tree, s.Idx0())
 		return !written
 	}
-	switch s := lone(slices.DeleteFunc(slices.Clone(own), added)).(type) {
+	switch s := onlyStatement(slices.DeleteFunc(slices.Clone(own), added)).(type) {
 	case *ast.ExpressionStatement:
 		p.Lone = isFunction(s.Expression)
 	case *ast.FunctionDeclaration:

@@ -26,7 +26,7 @@ const (
 // watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	Walk(tree, func(n any) bool {
-		p.placed(n)
+		p.setPosition(n)
 		switch n := n.(type) {
 		case *ast.ThrowStatement:
 			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
@@ -84,9 +84,9 @@ func (p *Program) member(one ast.Property) ast.Property {
 	return &ast.SpreadElement{Expression: call}
 }
 
-// placed sets the position of a node that has none in the engine, which would be reported
+// setPosition sets the position of a node that has none in the engine, which would be reported
 // at the last node before it that has one.
-func (p *Program) placed(n any) {
+func (p *Program) setPosition(n any) {
 	switch n := n.(type) {
 	case *ast.WhileStatement:
 		n.Body = marked(n.While, n.Body)

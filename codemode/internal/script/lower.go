@@ -236,7 +236,7 @@ func (p *Program) parseLowered(code string) *Error {
 	if e := p.link(tree); e != nil {
 		return e
 	}
-	own, ok := p.own(tree, module)
+	own, ok := p.userStatements(tree, module)
 	if !ok {
 		return &Error{Message: closesTooMuch}
 	}
@@ -258,11 +258,11 @@ func (p *Program) unparsed(err error) *Error {
 	return e
 }
 
-// own returns the statements that were compiled from the user's text: those after the name
+// userStatements returns the statements that were compiled from the user's text: those after the name
 // of its module and before the hook, or those of the function that the script was put
 // into, which then become statements of the module as well. ok is false if the script
 // closed that function itself.
-func (p *Program) own(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
+func (p *Program) userStatements(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
 	if p.Lowered.Shift > 0 {
 		return inline(module)
 	}

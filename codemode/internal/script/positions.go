@@ -41,13 +41,13 @@ func (p *positions) find(line, column int) (userLine, userColumn int, ok bool) {
 	if userLine < 1 || userLine > len(p.user.text) {
 		return 0, 0, false
 	}
-	return userLine, s.userColumn + p.kept(s, line, column, userLine), true
+	return userLine, s.userColumn + p.distanceInSegment(s, line, column, userLine), true
 }
 
-// kept returns how far after a segment's start a position is, if the text between is the
+// distanceInSegment returns how far after a segment's start a position is, if the text between is the
 // user's too. The compiler maps the name of a called function, for example, and not the
 // parenthesis after it.
-func (p *positions) kept(s segment, line, column, userLine int) int {
+func (p *positions) distanceInSegment(s segment, line, column, userLine int) int {
 	if s.line != line {
 		return 0
 	}

@@ -316,14 +316,14 @@ func fieldNotes(f *catalog.Field) string {
 		add("only at creation")
 	}
 	notes = append(append(notes, f.Limits()...), f.Usual()...)
-	return noted(f.Description, notes)
+	return withNotes(f.Description, notes)
 }
 
 // edgeNotes say what the type of a relationship cannot.
-func edgeNotes(e catalog.Edge) string { return noted(e.Description, e.Limits()) }
+func edgeNotes(e catalog.Edge) string { return withNotes(e.Description, e.Limits()) }
 
-// noted appends notes to a description.
-func noted(description string, notes []string) string {
+// withNotes appends notes to a description.
+func withNotes(description string, notes []string) string {
 	text := strings.Join(notes, ", ")
 	if description == "" {
 		return text

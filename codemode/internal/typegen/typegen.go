@@ -26,7 +26,7 @@ type inlineKey struct{ budget int }
 // file. The text is the same for every View with the same content, and its first line has
 // the digest of the rest.
 func Declarations(v *catalog.View) string {
-	return catalog.Memo(v, allKey{}, func() string { return sealed(header + globals + "\n" + namespaceSDK(v, false)) })
+	return catalog.Memo(v, allKey{}, func() string { return withDigest(header + globals + "\n" + namespaceSDK(v, false)) })
 }
 
 // Prelude returns the declarations that those of entities and functions use: the globals,
@@ -35,9 +35,9 @@ func Prelude(v *catalog.View) string {
 	return header + globals + "\ndeclare namespace SDK {\n" + core + newGenerator(v).generics() + "}\n"
 }
 
-// sealed adds a first line with the digest of the text, in the format of subresource
+// withDigest adds a first line with the digest of the text, in the format of subresource
 // integrity, so that a copy can be checked for completeness and compared with others.
-func sealed(text string) string {
+func withDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
 }
@@ -90,7 +90,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 		}
 	}
 	b.WriteString("  }\n}\n")
-	return sealed(b.String()), true
+	return withDigest(b.String()), true
 }
 
 // Inline returns the text about a View for a tool's description, within a budget in bytes:
@@ -127,14 +127,14 @@ func Overview(v *catalog.View, budget int) (text string, more []string) {
 	for _, r := range v.Resources() {
 		entities = append(entities, r.Name)
 	}
-	first, _ := named("SDK", domains, budget/4)
-	second, more := named("SDK.Entities", entities, budget-len(first))
+	first, _ := nameLine("SDK", domains, budget/4)
+	second, more := nameLine("SDK.Entities", entities, budget-len(first))
 	return first + second, more
 }
 
-// named returns a line of names within a budget, and the names that did not fit; without
+// nameLine returns a line of names within a budget, and the names that did not fit; without
 // names there is no line.
-func named(label string, names []string, budget int) (line string, more []string) {
+func nameLine(label string, names []string, budget int) (line string, more []string) {
 	if len(names) == 0 {
 		return "", nil
 	}

@@ -38,13 +38,13 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 		c.set(e, arg)
 		return
 	}
-	got := result{open: !whole(arg.Expression)}
+	got := result{open: !allMembersKnown(arg.Expression)}
 	takes := catalog.EntityInputs("aggregate")
 	counted := false
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), has(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
@@ -76,9 +76,9 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	}
 }
 
-// whole reports whether all members of an object literal are known; a missing object has
+// allMembersKnown reports whether all members of an object literal are known; a missing object has
 // none.
-func whole(e ast.Expression) bool {
+func allMembersKnown(e ast.Expression) bool {
 	if e == nil {
 		return true
 	}
@@ -154,7 +154,7 @@ func (c *checker) bucket(e *wire.Entity, got *result, o term) {
 			c.path(e, lit, v.Idx0())
 		}
 	}
-	got.open = got.open || !whole(o.Expression)
+	got.open = got.open || !allMembersKnown(o.Expression)
 	name := texts["as"]
 	if name == "" {
 		name = texts["field"] + capital(texts["by"])
@@ -170,7 +170,7 @@ func (c *checker) counts(e *wire.Entity, got *result, v term) {
 		got.names = append(got.names, counting)
 		return
 	}
-	got.open = got.open || !whole(v.Expression)
+	got.open = got.open || !allMembersKnown(v.Expression)
 	for key, v := range c.properties(v) {
 		switch key.name {
 		case "all":

@@ -64,7 +64,7 @@ func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(meant(key.name, takes, otherOptions)), has(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), has(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
 			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:

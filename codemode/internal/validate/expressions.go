@@ -168,7 +168,7 @@ func (c *checker) unary(s *scope, e *ast.UnaryExpression) {
 		c.test(s, e.Operand)
 	case token.DELETE, token.INCREMENT, token.DECREMENT:
 		if e.Operator == token.DELETE {
-			c.carves(e.Operand)
+			c.recordDelete(e.Operand)
 		}
 		c.assigned(s, e.Operand)
 	default:
@@ -205,11 +205,11 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 			c.root.declare(e.Name.String(), value{}) // from here on the script's own global
 		}
 	case *ast.DotExpression:
-		c.own(c.holder(s, e.Left), e.Identifier.Name.String())
+		c.recordMember(c.holder(s, e.Left), e.Identifier.Name.String())
 	case *ast.BracketExpression:
 		owner := c.holder(s, e.Left)
 		if lit, ok := e.Member.(*ast.StringLiteral); ok {
-			c.own(owner, lit.Value.String())
+			c.recordMember(owner, lit.Value.String())
 			return
 		}
 		c.names.defines = c.names.defines || owner.kind == global
@@ -230,8 +230,8 @@ func (c *checker) holder(s *scope, e ast.Expression) value {
 	return c.expr(s, e)
 }
 
-// carves records the name whose value loses a member by delete.
-func (c *checker) carves(e ast.Expression) {
+// recordDelete records the name whose value loses a member by delete.
+func (c *checker) recordDelete(e ast.Expression) {
 	for {
 		switch m := e.(type) {
 		case *ast.DotExpression:
@@ -247,8 +247,8 @@ func (c *checker) carves(e ast.Expression) {
 	}
 }
 
-// own records a member that the script adds itself.
-func (c *checker) own(owner value, name string) {
+// recordMember records a member that the script adds itself.
+func (c *checker) recordMember(owner value, name string) {
 	if owner.kind == global {
 		c.names.globals[name] = true
 		c.root.declare(name, value{})
@@ -312,7 +312,7 @@ func (c *checker) call(s *scope, e *ast.CallExpression) value {
 			c.arguments(s, callee, e.ArgumentList)
 		}
 		c.checkCall(s, callee, e)
-		return given(callee)
+		return resultOf(callee)
 	case tool:
 		c.input(s, callee, e.ArgumentList)
 		c.checkCall(s, callee, e)

@@ -103,7 +103,7 @@ func (c *checker) global(name string, at file.Idx, test bool) {
 	default:
 		likely := c.below(name)
 		if likely == "" {
-			likely = meant(name, Globals, otherGlobals)
+			likely = suggest(name, Globals, otherGlobals)
 		}
 		if likely == "" {
 			likely = otherGlobals[name]

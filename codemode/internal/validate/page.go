@@ -25,8 +25,8 @@ const NoPromise = "Calls of SDK are synchronous and return their value: write co
 // UseItems says where the entities of a page are.
 const UseItems = "The entities of a page are in its `items`; `all` returns an array, `each` iterates over all of them."
 
-// given is the result of a call of an entity's method, if something is known about it.
-func given(callee value) value {
+// resultOf is the result of a call of an entity's method, if something is known about it.
+func resultOf(callee value) value {
 	_, m, ok := catalog.EntityMethod(callee.method)
 	if callee.entity == nil || !ok {
 		return value{}

@@ -131,7 +131,7 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 		return nil, ""
 	}
 	if walks := callee.method == "all" || callee.method == "each"; walks && root.members["page"] != nil && root.known && root.members["cursor"] == nil {
-		c.twice("page", root.members["page"])
+		c.reportDuplicate("page", root.members["page"])
 		return nil, ""
 	}
 	return root, catalog.EntityID(callee.entity.Name, op.Name).String()
@@ -197,7 +197,7 @@ func (c *checker) addOptions(root *spot, t term) (ok bool) {
 		root.known = root.known && v.known
 		for _, name := range v.names {
 			if root.members[name] != nil {
-				return c.twice(name, v.members[name])
+				return c.reportDuplicate(name, v.members[name])
 			}
 			root.put(name, v.members[name])
 		}
@@ -209,9 +209,9 @@ func (c *checker) addOptions(root *spot, t term) (ok bool) {
 	return true
 }
 
-// twice reports an option that is also a positional argument, for which a call is rejected
+// reportDuplicate reports an option that is also a positional argument, for which a call is rejected
 // before anything else is checked.
-func (c *checker) twice(name string, at *spot) bool {
+func (c *checker) reportDuplicate(name string, at *spot) bool {
 	before := len(c.found)
 	c.fail(at.from, "", InvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
 	if len(c.found) > before {

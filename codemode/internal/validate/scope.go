@@ -62,8 +62,8 @@ func newChecker(b wire.Bindings) *checker {
 	return c
 }
 
-// again prepares the second walk, which makes the findings.
-func (c *checker) again() {
+// prepareReport prepares the second walk, which makes the findings.
+func (c *checker) prepareReport() {
 	c.root, c.found, c.tested, c.looks, c.first = &scope{}, nil, map[string]bool{}, 0, false
 }
 

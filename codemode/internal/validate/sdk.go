@@ -99,7 +99,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {
 			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(meant(name, outMembers, otherOutputs)), has(outMembers))
+				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs)), has(outMembers))
 			}
 		}
 	default:
@@ -206,7 +206,7 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
 			return
 		}
-		ours, hint := meant(name, names, otherMethods), has(names)
+		ours, hint := suggest(name, names, otherMethods), has(names)
 		if ours != "" {
 			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
 		}
@@ -214,9 +214,9 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 }
 
-// meant returns the name that was most likely meant: by the names of other libraries, else
+// suggest returns the name that was most likely meant: by the names of other libraries, else
 // by spelling; "" if there is none.
-func meant(name string, known []string, others map[string]string) string {
+func suggest(name string, known []string, others map[string]string) string {
 	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
 		return ours
 	}

@@ -63,7 +63,7 @@ func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	for range 2 {
 		c.function(c.root, nil, tree.DeclarationList, tree.Body)
 		if c.first {
-			c.again()
+			c.prepareReport()
 		}
 	}
 	return c.report(at)

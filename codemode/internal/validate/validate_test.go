@@ -138,7 +138,7 @@ func TestFindings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := check(t, tt.src+given, bindings())
+			got := check(t, tt.src+resultOf, bindings())
 			require.Len(t, got, 1, "%v", got)
 			d := got[0]
 			require.Equal(t, tt.code, d.Code)
@@ -216,13 +216,13 @@ func TestNoFalseAlarms(t *testing.T) {
 		"spread arguments":     "SDK.Entities.Todo.getById(...a, 'whatever')",
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Empty(t, check(t, src+given, bindings()))
+			require.Empty(t, check(t, src+resultOf, bindings()))
 		})
 	}
 }
 
-// given declares the names that snippets use for anything, behind them.
-const given = "\n;globalThis.f = globalThis.a = globalThis.c = globalThis.g = globalThis.o = globalThis.x = globalThis.y = globalThis.old = globalThis.base = globalThis.mine = 1"
+// resultOf declares the names that snippets use for anything, behind them.
+const resultOf = "\n;globalThis.f = globalThis.a = globalThis.c = globalThis.g = globalThis.o = globalThis.x = globalThis.y = globalThis.old = globalThis.base = globalThis.mine = 1"
 
 func TestFindingsAreBoundedAndInOrder(t *testing.T) {
 	got := check(t, strings.Repeat("SDK.Entities.Nope.x()\n", 500), bindings())

@@ -129,7 +129,7 @@ func (o *observer) Run(ctx context.Context, r run.Observed) (context.Context, fu
 		if span.IsRecording() {
 			span.SetAttributes(attribute.Int("koan.attempts", out.Attempts), attribute.Int("koan.calls", out.SDKCalls), attribute.Bool("koan.committed", out.Committed))
 		}
-		ended(span, outcome, err)
+		endSpan(span, outcome, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func (o *observer) Attempt(ctx context.Context, number int) (context.Context, fu
 	return ctx, func(err error) {
 		outcome := outcomeOf(err)
 		o.attempts.Add(ctx, 1, o.about(about{outcome: outcome}))
-		ended(span, outcome, err)
+		endSpan(span, outcome, err)
 	}
 }
 
@@ -166,7 +166,7 @@ func (o *observer) Call(ctx context.Context, id catalog.ID, at run.Position) (co
 		about := o.about(about{operation: name, outcome: outcome})
 		o.calls.Add(ctx, 1, about)
 		o.callTime.Record(ctx, time.Since(start).Seconds(), about)
-		ended(span, outcome, err)
+		endSpan(span, outcome, err)
 	}
 }
 
@@ -211,9 +211,9 @@ func outcomeOf(err error) string {
 	return string(fault.CodeOf(err))
 }
 
-// ended ends a span. Of a fault only the code is reported, since its message may contain
+// endSpan ends a span. Of a fault only the code is reported, since its message may contain
 // data.
-func ended(span trace.Span, outcome string, err error) {
+func endSpan(span trace.Span, outcome string, err error) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("koan.outcome", outcome))
 		if err != nil {

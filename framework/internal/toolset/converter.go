@@ -37,7 +37,7 @@ func (c *converter) convert(schema any, depth int) object {
 	if ref, ok := s["$ref"].(string); ok {
 		return c.follow(ref, s, depth)
 	}
-	s = c.flattened(s)
+	s = c.mergeAllOf(s)
 	if value, ok := s["const"]; ok {
 		s["enum"] = []any{value}
 	}
@@ -56,7 +56,7 @@ func (c *converter) convert(schema any, depth int) object {
 		}
 		branches = append(branches, branch)
 	}
-	return c.alone(branches, null, about(s))
+	return c.joinBranches(branches, null, about(s))
 }
 
 // follow converts the target of a reference within the document.
@@ -75,9 +75,9 @@ func (c *converter) follow(ref string, s object, depth int) object {
 	return out
 }
 
-// flattened merges into a schema what allOf demands and, in an input, the members that
+// mergeAllOf merges into a schema what allOf demands and, in an input, the members that
 // only some of an object's forms have.
-func (c *converter) flattened(s object) object {
+func (c *converter) mergeAllOf(s object) object {
 	own, isObject := s["properties"].(object)
 	s = maps.Clone(s)
 	if isObject || s["type"] == "object" {
@@ -189,12 +189,12 @@ func (c *converter) union(s object, from []any, depth int) object {
 			}
 		}
 	}
-	return c.alone(branches, null, about(s))
+	return c.joinBranches(branches, null, about(s))
 }
 
-// alone joins branches into one schema. The description goes into the first branch:
+// joinBranches joins branches into one schema. The description goes into the first branch:
 // nothing may be beside anyOf.
-func (c *converter) alone(branches []object, null bool, text string) object {
+func (c *converter) joinBranches(branches []object, null bool, text string) object {
 	if len(branches) == 0 {
 		return nil
 	}

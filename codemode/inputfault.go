@@ -10,10 +10,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// explained adds to the fault of an invalid input what is needed to correct it
+// explainInput adds to the fault of an invalid input what is needed to correct it
 // (codemode-run-spec section 7.2): for each problem what was expected and what was
 // received, and an input that works. Any other error is returned unchanged.
-func explained(err error, op *catalog.Operation, input json.RawMessage) error {
+func explainInput(err error, op *catalog.Operation, input json.RawMessage) error {
 	if fault.CodeOf(err) != fault.InvalidPayload || op == nil {
 		return err
 	}

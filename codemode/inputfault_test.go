@@ -33,19 +33,19 @@ func TestExplained(t *testing.T) {
 		"beyond a list":     {`{"list":[]}`, fault.Detail{Path: "/list/7/n", Message: "no"}, "integer", "nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fault.From(explained(fault.Invalid(c.detail), op, json.RawMessage(c.input)))
+			f := fault.From(explainInput(fault.Invalid(c.detail), op, json.RawMessage(c.input)))
 			require.Contains(t, f.Hint, `{"id":"1"}`)
 			d := f.Details.([]fault.Detail)[0]
 			require.Equal(t, []string{c.detail.Path, c.expected, c.received}, []string{d.Path, d.Expected, d.Received})
 		})
 	}
-	f := fault.From(explained(fault.New(fault.InvalidPayload, "all of it").WithPath("/id"), op, json.RawMessage(`{"id":5}`)))
+	f := fault.From(explainInput(fault.New(fault.InvalidPayload, "all of it").WithPath("/id"), op, json.RawMessage(`{"id":5}`)))
 	require.Equal(t, []fault.Detail{{Path: "/id", Message: "all of it", Expected: "string or integer", Received: "number 5"}}, f.Details)
 
 	other := errors.New("other")
-	require.Equal(t, other, explained(other, op, nil))
+	require.Equal(t, other, explainInput(other, op, nil))
 	about := map[string]any{"import": "x"}
-	require.Equal(t, about, fault.From(explained(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
+	require.Equal(t, about, fault.From(explainInput(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
 }
 
 // FuzzExplained checks that expected and received are reported for any input and path.
@@ -54,7 +54,7 @@ func FuzzExplained(f *testing.F) {
 	f.Add([]byte(`[]`), "/~1/~0/-1", []byte(`{"properties":{"/":{"enum":[null,{}]}}}`))
 	f.Add([]byte(`{`), "a//", []byte(`{"items":{"items":false},"type":7}`))
 	f.Fuzz(func(t *testing.T, input []byte, path string, schema []byte) {
-		err := explained(fault.Invalid(fault.Detail{Path: path, Message: "it is wrong"}), &catalog.Operation{Input: schema}, input)
+		err := explainInput(fault.Invalid(fault.Detail{Path: path, Message: "it is wrong"}), &catalog.Operation{Input: schema}, input)
 		d := fault.From(err).Details.([]fault.Detail)[0]
 		require.NotEmpty(t, d.Expected)
 		require.NotEmpty(t, d.Received)
