@@ -16,9 +16,9 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// here returns the app with the plugin that sleeps, on the database that the test runs on,
+// napApp returns the app with the plugin that sleeps, on the database that the test runs on,
 // and the place of its data.
-func here(t *testing.T) (a *app, place string) {
+func napApp(t *testing.T) (a *app, place string) {
 	t.Helper()
 	a = withNap(t)
 	place = "sqlite://" + a.data
@@ -77,7 +77,7 @@ func TestFailedRunsLeaveNoTrace(t *testing.T) {
 	if pgtest.ForEach(t, TestFailedRunsLeaveNoTrace) {
 		return
 	}
-	a, place := here(t)
+	a, place := napApp(t)
 	p := a.serve()
 	require.True(t, p.execute(`SDK.Entities.Todo.upsertMany([{ id: "kept", title: "kept" }, { id: "going", title: "going" }])`).Success)
 	before, had := stateOf(t, place)
@@ -107,7 +107,7 @@ func TestFailedRunsLeaveNoTrace(t *testing.T) {
 // stateOf is all data of the set, as it lies there, and how many receipts.
 func stateOf(t *testing.T, place string) (data []string, receipts int) {
 	t.Helper()
-	db := lying(t, place)
+	db := openSet(t, place)
 	for _, query := range []string{
 		"SELECT 'todo ' || id || ' ' || title || ' ' || CAST(views AS TEXT) || ' ' || CAST(version AS TEXT) || coalesce(notes, ''), 1 FROM todos ORDER BY 1",
 		"SELECT 'step ' || text || todo_steps, 1 FROM steps ORDER BY 1",
@@ -128,7 +128,7 @@ func TestNonAtomicRunReportsCommits(t *testing.T) {
 	if pgtest.ForEach(t, TestNonAtomicRunReportsCommits) {
 		return
 	}
-	a, _ := here(t)
+	a, _ := napApp(t)
 	p := a.serve()
 	loose := input{"atomic": false, "include": []string{"changes"}}
 	e := p.execute(`SDK.Entities.Todo.upsert({ id: "a", title: "A" }); SDK.Entities.Todo.patch("a", { views: 1 }); throw new Error("late")`, loose)
@@ -157,7 +157,7 @@ func TestWriteSkew(t *testing.T) {
 	if pgtest.ForEach(t, TestWriteSkew) {
 		return
 	}
-	a, _ := here(t)
+	a, _ := napApp(t)
 	hosts := []*peer{a.serve(), a.serve()}
 	for round := range 3 {
 		require.True(t, hosts[0].execute(`SDK.Entities.Todo.upsertMany([{ id: "ann", title: "on call", completed: false }, { id: "bob", title: "on call", completed: false }])`).Success)
@@ -185,7 +185,7 @@ func TestSlowPluginDoesNotBlockWriters(t *testing.T) {
 	if pgtest.ForEach(t, TestSlowPluginDoesNotBlockWriters) {
 		return
 	}
-	a, _ := here(t)
+	a, _ := napApp(t)
 	p := a.serve()
 	const slow = 4 * time.Second
 	done := make(chan toolResult, 1)
@@ -221,7 +221,7 @@ func TestDisconnectRollsBack(t *testing.T) {
 	if pgtest.ForEach(t, TestDisconnectRollsBack) {
 		return
 	}
-	a, place := here(t)
+	a, place := napApp(t)
 	w := a.web("--sandbox.cpuMs", "20000")
 	require.Equal(t, true, second(w.call("koan.code.execute", `{"code":"SDK.Entities.Todo.upsert({id:'kept',title:'kept'})"}`))["success"])
 	before, had := stateOf(t, place)

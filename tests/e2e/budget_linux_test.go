@@ -160,7 +160,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 		"SQLite": func(*testing.T) []string { return nil }, "PostgreSQL": func(t *testing.T) []string { return onPostgres(t).env },
 	} {
 		t.Run(place, func(t *testing.T) {
-			a, look := monitored(t)
+			a, look := vitalsApp(t)
 			withBulk(t, a)
 			a.env = append(a.env, env(t)...)
 			p := a.serve("--codeMode.maxSdkCalls", "0", "--sandbox.cpuMs", "20000")

@@ -64,8 +64,8 @@ type runResult struct {
 	ToolTrace   []map[string]any
 }
 
-// module calls codemode.run, which is never an error.
-func (p *peer) module(args any) runResult {
+// runModule calls codemode.run, which is never an error.
+func (p *peer) runModule(args any) runResult {
 	p.t.Helper()
 	r := p.tool("codemode.run", args)
 	require.False(p.t, r.IsError, "%s", r.Structured)
@@ -79,7 +79,7 @@ func TestCodemodeRun(t *testing.T) {
 	p := withNap(t).serve("--codeMode.faces", "codemode", "--exposure", "code")
 	require.Equal(t, []string{"codemode_run"}, toolNames(t, p), "exactly one tool")
 
-	ok := p.module(map[string]any{"requestedCapabilities": []string{"koan", "nap"}, "code": `
+	ok := p.runModule(map[string]any{"requestedCapabilities": []string{"koan", "nap"}, "code": `
 import { listServers } from "@codemode/discovery";
 import * as koan from "@codemode/servers/koan";
 import { take } from "@codemode/servers/nap";
@@ -101,13 +101,13 @@ globalThis.__codemode_result__ = { before, after: (await koan.todo_count({})).co
 		"import { take } from '@codemode/servers/nap'; await take({ ms: 1, fail: true })":                                "UNCAUGHT_EXCEPTION",
 		"import { todo_upsert } from '@codemode/servers/koan'; await todo_upsert({ model: { title: 'gone' } }); throw 1": "UNCAUGHT_EXCEPTION",
 	} {
-		r := p.module(map[string]any{"code": code, "limits": map[string]any{"timeoutMs": 2500}})
+		r := p.runModule(map[string]any{"code": code, "limits": map[string]any{"timeoutMs": 2500}})
 		require.Nil(t, r.Result)
 		require.NotEmpty(t, r.Diagnostics, code)
 		require.Equal(t, diagnostic, r.Diagnostics[0]["code"], "%s: %v", code, r.Diagnostics)
 	}
-	require.NotEmpty(t, p.module(map[string]any{}).Diagnostics, "nor is a bad request an error")
-	count := p.module(map[string]any{"code": `import { todo_count } from "@codemode/servers/koan"; globalThis.__codemode_result__ = (await todo_count({})).count`})
+	require.NotEmpty(t, p.runModule(map[string]any{}).Diagnostics, "nor is a bad request an error")
+	count := p.runModule(map[string]any{"code": `import { todo_count } from "@codemode/servers/koan"; globalThis.__codemode_result__ = (await todo_count({})).count`})
 	require.Equal(t, 2.0, count.Result, "nothing of the failed runs was kept")
 }
 

@@ -22,7 +22,7 @@ func TestKilledServers(t *testing.T) {
 	if pgtest.ForEach(t, TestKilledServers) {
 		return
 	}
-	killInTheMiddle(t, 6, 120)
+	killDuringLoad(t, 6, 120)
 }
 
 // The scripts that clients run while hosts and workers die. Each says in its result
@@ -179,10 +179,10 @@ func (r *report) note(t *testing.T, deed string, got toolResult, answered bool) 
 	}
 }
 
-// killInTheMiddle has 16 clients run scripts on two hosts that share one database,
+// killDuringLoad has 16 clients run scripts on two hosts that share one database,
 // while hosts and workers are killed. In the end the data is what the receipts say
 // was committed, and the receipts are what clients were told.
-func killInTheMiddle(t *testing.T, kills int, runs int64) {
+func killDuringLoad(t *testing.T, kills int, runs int64) {
 	t.Helper()
 	a := newApp(t)
 	place := "sqlite://" + a.data

@@ -10,7 +10,7 @@ import (
 )
 
 // The app of the conformance suites has tools that ask.
-func curious(t *testing.T) *app {
+func askingApp(t *testing.T) *app {
 	a := newApp(t)
 	a.env = []string{asFixture + "=", asConformance + "=1"}
 	return a
@@ -19,17 +19,17 @@ func curious(t *testing.T) *app {
 func TestTypeScriptClientIsAsked(t *testing.T) {
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
-		cmd := curious(t).command(t.Context(), "serve", "--server.toolNames", "underscore")
-		isAsked(t, cmd.Env, cmd.Args...)
+		cmd := askingApp(t).command(t.Context(), "serve", "--server.toolNames", "underscore")
+		checkAsked(t, cmd.Env, cmd.Args...)
 	})
 	t.Run("http", func(t *testing.T) {
-		isAsked(t, nil, curious(t).web("--server.toolNames", "underscore").url)
+		checkAsked(t, nil, askingApp(t).web("--server.toolNames", "underscore").url)
 	})
 }
 
-// isAsked runs the session of tests/npm/asking.mjs with a server, and checks what
+// checkAsked runs the session of tests/npm/asking.mjs with a server, and checks what
 // the client saw.
-func isAsked(t *testing.T, env []string, server ...string) {
+func checkAsked(t *testing.T, env []string, server ...string) {
 	t.Helper()
 	out := node(t, env, append([]string{"../npm/asking.mjs"}, server...)...)
 	type answer struct {

@@ -18,7 +18,7 @@ func TestServersShareWriteLockFairly(t *testing.T) {
 	if pgtest.ForEach(t, TestServersShareWriteLockFairly) {
 		return
 	}
-	a, _ := here(t)
+	a, _ := napApp(t)
 	busy, other := a.serve(), a.serve()
 	const slow = `SDK.Entities.Todo.upsert({ title: "slow" }); for (let i = 0; i < 1e6; i++);`
 	require.True(t, other.execute(`1`).Success)
@@ -59,7 +59,7 @@ func TestSlowCallsAfterWrite(t *testing.T) {
 	if pgtest.ForEach(t, TestSlowCallsAfterWrite) {
 		return
 	}
-	a, _ := here(t)
+	a, _ := napApp(t)
 	p := a.serve()
 	e := p.execute(`
 import { take } from "@codemode/servers/nap";

@@ -22,23 +22,23 @@ import (
 // asGrowth makes this test binary a version of the app that grows.
 const asGrowth = "KOANTEST_GROWTH"
 
-// grows is the app that grows, with one place for its data.
-type grows struct {
+// growthApp is the app that grows, with one place for its data.
+type growthApp struct {
 	*testing.T
 	dir string
 	env []string
 }
 
-func newGrows(t *testing.T, mode string) *grows {
+func newGrowthApp(t *testing.T, mode string) *growthApp {
 	t.Helper()
 	place := "sqlite://" + filepath.Join(t.TempDir(), "data")
 	if pgtest.Here(t) {
 		place = pgtest.Place(t)
 	}
-	return &grows{T: t, dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=" + place, "KOAN_MIGRATIONS_MODE=" + mode}}
+	return &growthApp{T: t, dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=" + place, "KOAN_MIGRATIONS_MODE=" + mode}}
 }
 
-func (g *grows) command(version int, args ...string) *exec.Cmd {
+func (g *growthApp) command(version int, args ...string) *exec.Cmd {
 	g.Helper()
 	self, err := os.Executable()
 	require.NoError(g, err)
@@ -51,7 +51,7 @@ func (g *grows) command(version int, args ...string) *exec.Cmd {
 }
 
 // exec runs a version of the app.
-func (g *grows) exec(version int, args ...string) result {
+func (g *growthApp) exec(version int, args ...string) result {
 	g.Helper()
 	cmd := g.command(version, args...)
 	var out, errs bytes.Buffer
@@ -61,8 +61,8 @@ func (g *grows) exec(version int, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// does runs a version of the app that must succeed.
-func (g *grows) does(version int, args ...string) result {
+// mustExec runs a version of the app that must succeed.
+func (g *growthApp) mustExec(version int, args ...string) result {
 	g.Helper()
 	r := g.exec(version, args...)
 	require.Zero(g, r.status, "%v\n%s%s", args, r.stdout, r.stderr)
@@ -70,15 +70,15 @@ func (g *grows) does(version int, args ...string) result {
 }
 
 // script runs a script, and returns its result.
-func (g *grows) script(version int, code string) any {
+func (g *growthApp) script(version int, code string) any {
 	g.Helper()
 	file := filepath.Join(g.dir, "script.js")
 	require.NoError(g, os.WriteFile(file, []byte(code), 0o600))
-	return oneLine(g.T, g.does(version, "run", file)).Result.Data
+	return oneLine(g.T, g.mustExec(version, "run", file)).Result.Data
 }
 
 // fill makes sets with one note each, in the app's first version.
-func (g *grows) fill(sets int) {
+func (g *growthApp) fill(sets int) {
 	g.Helper()
 	p := start(g.T, g.command(1, "serve"))
 	require.Nil(g, p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "e2e", "version": "1"}}).Error)
@@ -96,7 +96,7 @@ func TestConcurrentMigrations(t *testing.T) {
 	if pgtest.ForEach(t, TestConcurrentMigrations) {
 		return
 	}
-	g := newGrows(t, "auto")
+	g := newGrowthApp(t, "auto")
 	g.fill(40)
 	var group sync.WaitGroup
 	for range 3 {
@@ -107,7 +107,7 @@ func TestConcurrentMigrations(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Contains(t, g.does(2, "migrate", "status").stdout, "tenant-39  current")
+	require.Contains(t, g.mustExec(2, "migrate", "status").stdout, "tenant-39  current")
 	require.Equal(t, 0.0, g.script(2, `SDK.Entities.Folder.count({}, { set: "tenant-7" })`))
 }
 
@@ -118,12 +118,12 @@ func TestKilledMigrations(t *testing.T) {
 	if pgtest.ForEach(t, TestKilledMigrations) {
 		return
 	}
-	g := newGrows(t, "versioned")
-	g.does(1, "migrate", "plan", "init")
+	g := newGrowthApp(t, "versioned")
+	g.mustExec(1, "migrate", "plan", "init")
 	g.fill(60)
 	g.script(1, `SDK.Entities.Note.upsert({ id: "a", title: "kept" })`)
 	time.Sleep(1100 * time.Millisecond)
-	g.does(2, "migrate", "plan", "grow")
+	g.mustExec(2, "migrate", "plan", "grow")
 	killed, start := 0, 100*time.Millisecond
 	for range 8 {
 		cmd := g.command(2, "migrate", "apply")
@@ -145,7 +145,7 @@ func TestKilledMigrations(t *testing.T) {
 		}
 	}
 	require.Positive(t, killed)
-	g.does(2, "migrate", "apply")
-	require.False(t, strings.Contains(g.does(2, "migrate", "status").stdout, "behind"))
+	g.mustExec(2, "migrate", "apply")
+	require.False(t, strings.Contains(g.mustExec(2, "migrate", "status").stdout, "behind"))
 	require.Equal(t, "kept", g.script(2, `SDK.Entities.Note.getById("a").title`))
 }

@@ -27,8 +27,8 @@ type receipt struct {
 	Felled   []string `json:"felled"`
 }
 
-// lying opens the set "default" of a place past the app.
-func lying(t *testing.T, place string) *sql.DB {
+// openSet opens the set "default" of a place past the app.
+func openSet(t *testing.T, place string) *sql.DB {
 	t.Helper()
 	driver, dsn := "sqlite3", ""
 	if folder, ok := strings.CutPrefix(place, "sqlite://"); ok {
@@ -87,7 +87,7 @@ func receipts(t *testing.T, db *sql.DB) []receipt {
 // clients were told.
 func held(t *testing.T, a *app, place string, told *report) {
 	t.Helper()
-	db := lying(t, place)
+	db := openSet(t, place)
 	rows, labels, trees := map[string]int{}, map[string]int{}, map[string]int{}
 	views, versions := map[string]int{}, map[string]int{}
 	for n := range stores {

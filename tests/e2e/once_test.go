@@ -52,9 +52,9 @@ func postPlugin() kit.Plugin {
 // shortLease is for tests that kill servers, which would have to wait otherwise.
 const shortLease = "KOAN_RUN_KEYLEASEMS=1000"
 
-// keyed is an app with the post, on the database that the test
+// appWithPost is an app with the post, on the database that the test
 // runs on.
-func keyed(t *testing.T) (a *app, letters func() map[string]int) {
+func appWithPost(t *testing.T) (a *app, letters func() map[string]int) {
 	t.Helper()
 	a = newApp(t)
 	if pgtest.Here(t) {
@@ -114,7 +114,7 @@ func TestOnce(t *testing.T) {
 	if pgtest.ForEach(t, TestOnce) {
 		return
 	}
-	a, _ := keyed(t)
+	a, _ := appWithPost(t)
 	p, q := a.serve(), a.serve()
 	with := input{"include": []string{"changes", "calls"}, "args": input{"a": 1, "b": []int{2}}}
 	first := p.once("key", addTodo, with)
@@ -168,7 +168,7 @@ func TestOnceInTwoProcesses(t *testing.T) {
 	if pgtest.ForEach(t, TestOnceInTwoProcesses) {
 		return
 	}
-	a, letters := keyed(t)
+	a, letters := appWithPost(t)
 	peers := []*peer{a.serve(), a.serve()}
 	code := `SDK.Post.send({ text: "race" });` + addTodo
 	var mu sync.Mutex
@@ -199,7 +199,7 @@ func TestOnceInTwoProcesses(t *testing.T) {
 // data and nobody has heard of it.
 func TestOnceKilledAfterCommit(t *testing.T) {
 	t.Parallel()
-	a, letters := keyed(t)
+	a, letters := appWithPost(t)
 	a.env = append(a.env, shortLease)
 	a.serve().close() // which makes the set
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(a.data, "default.db")+"?mode=ro&_busy_timeout=5000")
@@ -252,7 +252,7 @@ func TestOnceWithKilledServers(t *testing.T) {
 // knows its end; then nothing is in the data.
 func onceThoughKilled(t *testing.T, times int) {
 	t.Helper()
-	a, letters := keyed(t)
+	a, letters := appWithPost(t)
 	a.env = append(a.env, shortLease)
 	const local = `SDK.Entities.Todo.upsert({ title: SDK.args.n }); SDK.Entities.Todo.collection({ pageSize: 5 }); SDK.Out.answer(Math.random())`
 	const posting = `SDK.Entities.Todo.upsert({ title: SDK.args.n }); SDK.Post.send({ text: SDK.args.n }); SDK.Out.answer(Math.random())`

@@ -93,17 +93,17 @@ func TestTypeScriptClientApproves(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		a := newApp(t)
 		cmd := a.command(t.Context(), append([]string{"serve"}, strict...)...)
-		approves(t, a, cmd.Env, cmd.Args...)
+		checkApprovals(t, a, cmd.Env, cmd.Args...)
 	})
 	t.Run("http", func(t *testing.T) {
 		a := newApp(t)
-		approves(t, a, nil, a.web(strict...).url)
+		checkApprovals(t, a, nil, a.web(strict...).url)
 	})
 }
 
-// approves runs the session of tests/npm/approving.mjs with a server of an app, and
+// checkApprovals runs the session of tests/npm/approving.mjs with a server of an app, and
 // checks what the client saw.
-func approves(t *testing.T, a *app, env []string, server ...string) {
+func checkApprovals(t *testing.T, a *app, env []string, server ...string) {
 	t.Helper()
 	out := node(t, env, append([]string{"../npm/approving.mjs"}, server...)...)
 	type answer struct {
@@ -173,7 +173,7 @@ func TestPlanIsAppliedOnceWithKilledApprovers(t *testing.T) {
 	if pgtest.ForEach(t, TestPlanIsAppliedOnceWithKilledApprovers) {
 		return
 	}
-	a, letters := keyed(t)
+	a, letters := appWithPost(t)
 	a.env = append(a.env, shortLease, `KOAN_APPROVAL_RULES=[{entity: Todo, mode: writes}, {operation: "plugin::*", mode: never}]`)
 	unknown := 0
 	const plans = 2

@@ -172,7 +172,7 @@ func TestPluginAddedWhileServing(t *testing.T) {
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, napDomain)))
 	require.Eventually(t, func() bool { return changes() > 0 }, 20*time.Second, 50*time.Millisecond)
 	require.False(t, p.tool("nap.take", map[string]any{"ms": 1}).IsError)
-	about := p.module(map[string]any{"code": `import { describeServer } from "@codemode/discovery";
+	about := p.runModule(map[string]any{"code": `import { describeServer } from "@codemode/discovery";
 import * as nap from "@codemode/servers/nap";
 const d = await describeServer("nap");
 globalThis.__codemode_result__ = [d.description, d.version, nap.__meta__.serverVersion];`})

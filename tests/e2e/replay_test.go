@@ -15,9 +15,9 @@ import (
 // asVersion makes the fixture app a build of another version.
 const asVersion = "KOANTEST_VERSION"
 
-// replayable is an app with a plugin that takes random times, on the database that
+// replayApp is an app with a plugin that takes random times, on the database that
 // the test runs on.
-func replayable(t *testing.T) *app {
+func replayApp(t *testing.T) *app {
 	t.Helper()
 	a := withNap(t)
 	if pgtest.Here(t) {
@@ -27,8 +27,8 @@ func replayable(t *testing.T) *app {
 	return a
 }
 
-// ran runs a script and returns the run's id.
-func (a *app) ran(code string, args ...string) (id string, r result) {
+// runScript runs a script and returns the run's id.
+func (a *app) runScript(code string, args ...string) (id string, r result) {
 	a.t.Helper()
 	r = a.exec(code, append([]string{"run", "-"}, args...)...)
 	var line struct {
@@ -39,7 +39,7 @@ func (a *app) ran(code string, args ...string) (id string, r result) {
 	return line.RunID, r
 }
 
-func (a *app) replays(id string, status int, args ...string) run.Replayed {
+func (a *app) replay(id string, status int, args ...string) run.Replayed {
 	a.t.Helper()
 	r := a.exec("", append([]string{"replay", id, "--json"}, args...)...)
 	require.Equal(a.t, status, r.status, "%s%s", r.stdout, r.stderr)
@@ -68,7 +68,7 @@ func TestReplay(t *testing.T) {
 	if pgtest.ForEach(t, TestReplay) {
 		return
 	}
-	a := replayable(t)
+	a := replayApp(t)
 	p := a.serve()
 	ids := map[string]string{}
 	for name, code := range map[string]string{
@@ -86,11 +86,11 @@ func TestReplay(t *testing.T) {
 	a.env = append(a.env, "KOAN_PLUGINS_DIR="+t.TempDir()) // it is not asked
 	outcomes := map[string]string{"parallel": "ok", "failed": "javascript_error", "refused": "not_found", "quota": "sdk_calls_exceeded", "cpu": "timeout", "dry": "ok"}
 	for name, id := range ids {
-		got := a.replays(id, 0)
+		got := a.replay(id, 0)
 		require.Equal(t, outcomes[name], got.Recorded.Outcome, name)
 		require.False(t, got.Data)
 	}
-	require.Equal(t, 17, a.replays(ids["parallel"], 0).Calls)
+	require.Equal(t, 17, a.replay(ids["parallel"], 0).Calls)
 	require.Contains(t, a.exec("", "replay", ids["parallel"]).stdout, ": identical, 17 calls compared\n")
 }
 
@@ -115,26 +115,26 @@ func TestReplayAgainstTheData(t *testing.T) {
 	if pgtest.ForEach(t, TestReplayAgainstTheData) {
 		return
 	}
-	a := replayable(t)
+	a := replayApp(t)
 	code := "import { take } from '@codemode/servers/nap';\nawait Promise.all([take({ ms: 5 }), take({ ms: 1 })]);\nconst n = SDK.Entities.Todo.count();\nconst t = SDK.Entities.Todo.upsert({ title: 'of ' + n });\nthrow new Error(t.title);"
-	id, r := a.ran(code)
+	id, r := a.runScript(code)
 	require.Equal(t, 1, r.status)
-	got := a.replays(id, 0, "--data")
+	got := a.replay(id, 0, "--data")
 	require.Equal(t, 4, got.Calls, "ids and times of what it creates are the same")
-	a.ran(`SDK.Entities.Todo.upsert({ title: "one more" })`)
-	got = a.replays(id, 1, "--data")
+	a.runScript(`SDK.Entities.Todo.upsert({ title: "one more" })`)
+	got = a.replay(id, 1, "--data")
 	require.Equal(t, run.InOutput, got.Difference.In)
 	require.Equal(t, 3, got.Difference.Call)
 	require.Equal(t, 3, got.Difference.Line)
 	require.Equal(t, "koan::Todo.count", got.Difference.Operation)
 	require.Contains(t, got.Difference.Recorded, "1")
 	require.Contains(t, got.Difference.Now, "2")
-	a.replays(id, 0)
-	_, r = a.ran(`SDK.Entities.Todo.count()`)
+	a.replay(id, 0)
+	_, r = a.runScript(`SDK.Entities.Todo.count()`)
 	require.Contains(t, r.stdout, `"data":2`, "a replay changes nothing")
 
-	id, _ = a.ran(`SDK.Entities.Todo.upsert({ title: "kept" }); 1`)
-	got = a.replays(id, 1, "--data")
+	id, _ = a.runScript(`SDK.Entities.Todo.upsert({ title: "kept" }); 1`)
+	got = a.replay(id, 1, "--data")
 	require.Contains(t, got.Difference.Now, "conflict", "what it made is there by now")
 }
 
@@ -149,7 +149,7 @@ func TestReplayOfASingleCall(t *testing.T) {
 	require.NoError(t, json.Unmarshal(p.tool("todo.count", input{}).Meta["dev.koan/run"], &about))
 	id := about.RunID
 	require.Eventually(t, func() bool { return a.exec("", "replay", id).status == 0 }, 20*time.Second, 10*time.Millisecond, "it is written beside the runs")
-	a.replays(id, 0, "--data")
+	a.replay(id, 0, "--data")
 	p.tool("todo.upsert", input{"model": input{"title": "one more"}})
-	require.Equal(t, run.InOutput, a.replays(id, 1, "--data").Difference.In)
+	require.Equal(t, run.InOutput, a.replay(id, 1, "--data").Difference.In)
 }

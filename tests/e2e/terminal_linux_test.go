@@ -42,7 +42,7 @@ func TestTerminalPagesLongPlan(t *testing.T) {
 
 	paged := filepath.Join(a.dir, "paged")
 	a.env = append(a.env, "PAGER=tee "+paged)
-	text, answer := a.asked("approve", asked.PlanID)
+	text, answer := a.runUntilQuestion("approve", asked.PlanID)
 	require.Contains(t, text, "Plan "+asked.PlanID+" creates 60 (60 Todo).")
 	whole, err := os.ReadFile(paged)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestPlanReplacedBeforeConfirmation(t *testing.T) {
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=destructive", "PAGER=cat")
 	a.exec(`SDK.Entities.Todo.upsert({ id: "a", title: "seen" })`, "run", "-")
 	made := a.lineOf(a.exec(`SDK.Entities.Todo.delete("a")`, "run", "-"))
-	_, answer := a.asked("approve", made.PlanID)
+	_, answer := a.runUntilQuestion("approve", made.PlanID)
 	a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
 	other := a.lineOf(a.exec("", "approve", made.PlanID, "--yes"))
 	require.Equal(t, []string{string(fault.ApprovalRequired), "REQUIRED"}, []string{other.Result.Error.Code, other.ApprovalState}, "it is another plan now")
@@ -83,7 +83,7 @@ func TestTerminalAsksAboutTheReplacingPlan(t *testing.T) {
 	for word, want := range map[string]string{"yes": "APPROVED", "no": "DENIED"} {
 		a.exec(`SDK.Entities.Todo.upsert({ id: "a", title: "seen" })`, "run", "-")
 		made := a.lineOf(a.exec(`SDK.Entities.Todo.delete("a")`, "run", "-"))
-		_, answer := a.asked("approve", made.PlanID)
+		_, answer := a.runUntilQuestion("approve", made.PlanID)
 		a.exec(`SDK.Entities.Todo.patch("a", { title: "precious" })`, "run", "-")
 		ended := a.lineOf(answer("yes\n" + word))
 		require.Equal(t, want, ended.ApprovalState)
@@ -129,9 +129,9 @@ func TestTerminalDoesNotAskAboutStalePlans(t *testing.T) {
 	require.Zero(t, a.exec("", "approve", made.PlanID, "--deny", "--journal.expose").status, "a no needs no catalog")
 }
 
-// asked runs a command on a terminal until it asks. It returns what is shown there, and a
+// runUntilQuestion runs a command on a terminal until it asks. It returns what is shown there, and a
 // function that answers and returns how the command ended.
-func (a *app) asked(args ...string) (text string, answer func(string) result) {
+func (a *app) runUntilQuestion(args ...string) (text string, answer func(string) result) {
 	a.t.Helper()
 	person, program := openTerminal(a.t)
 	cmd := a.command(a.t.Context(), args...)

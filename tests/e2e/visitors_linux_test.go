@@ -47,13 +47,13 @@ const (
 // after a first fifth of the visits, when caches are full and the pool of workers has
 // grown; in the long form the pool must also have shrunk again.
 func receive(t *testing.T, long time.Duration, calm bool) {
-	a, look := monitored(t)
+	a, look := vitalsApp(t)
 	limits := []string{"--sandbox.cpuMs", "200", "--server.sessionIdleMs", fmt.Sprint(idleSession.Milliseconds()), "--server.queueMax", "200"}
 	w := a.web(limits...)
 	fresh := look(w.cmd)
 	v := &visitors{t: t, url: w.url}
 
-	resident, lookResident := monitored(t)
+	resident, lookResident := vitalsApp(t)
 	stays := resident.serve(limits...)
 
 	both := map[*exec.Cmd]func(*exec.Cmd) vitals{w.cmd: look, stays.cmd: lookResident}

@@ -75,8 +75,8 @@ func (v vitals) String() string {
 		v.Goroutines, float64(v.Heap)/(1<<20), float64(v.resident)/(1<<20), len(v.descriptors), v.workers)
 }
 
-// monitored is an app whose servers report their vitals.
-func monitored(t *testing.T) (a *app, look func(cmd *exec.Cmd) vitals) {
+// vitalsApp is an app whose servers report their vitals.
+func vitalsApp(t *testing.T) (a *app, look func(cmd *exec.Cmd) vitals) {
 	t.Helper()
 	a = newApp(t)
 	path := filepath.Join(t.TempDir(), "vitals.json")
