@@ -45,7 +45,7 @@ type host struct {
 	started  int
 	logged   int // messages of this attempt
 	told     int // messages that attempts before have said
-	asked    int // what the script asked of discovery, which is no call of a provider
+	asked    int // calls of discovery, which are not calls of a provider
 
 	last     chan struct{} // closed when the last of the ordered calls has ended
 	flights  map[uint32]*flight

@@ -48,7 +48,7 @@ func (i *Instance) Reload(context.Context) error {
 	for _, key := range later {
 		i.log.Warn("a changed configuration key takes effect at the next start", "key", key)
 	}
-	var changed []any // none where only tokens or a certificate are others: whoever takes those logs it
+	var changed []any // empty if only tokens or a certificate have changed: their owners log it
 	if len(live) > 0 {
 		changed = []any{"changed", strings.Join(live, " ")}
 	}

@@ -34,7 +34,7 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	switch {
 	case sent.Code == fault.Internal:
 		return p.pluginFailure(op, "its log says why")
-	case sent.Code == fault.Timeout, sent.Code == fault.Cancelled: // of the plugin's own: the call goes on
+	case sent.Code == fault.Timeout, sent.Code == fault.Cancelled: // of the plugin's own: the call was not cancelled
 		return p.pluginFailure(op, "something that it waited for did not answer in time")
 	case !slices.Contains(pluginCodes, sent.Code):
 		code := bounded(string(sent.Code), 64)

@@ -37,7 +37,7 @@ type Invocation struct {
 	Bools   map[string]bool
 	Strings map[string]string
 	Out     Printer // results
-	Err     Printer // what is said beside them
+	Err     Printer // messages about the work
 }
 
 // Printer writes for people: aligned, coloured on a terminal, plain in a pipe.

@@ -34,7 +34,7 @@ const Everywhere = ReachTools | ReachREST | ReachScript
 // Target is what a call is about, read from its input by the operation, so that
 // policy, approval and the journal see it without knowing the input.
 type Target struct {
-	Entity string   // "" for what is no entity's operation
+	Entity string   // "" if the operation is not an entity's
 	Set    string   // "" where the operation knows no sets
 	Keys   []string // ids, where the input names them
 }

@@ -30,7 +30,7 @@ const (
 	nameWeight      = 4
 	summaryWeight   = 2
 	memberWeight    = 2   // of the names of fields, relationships and parameters
-	entityAdvantage = 1.5 // an entity stands before its own operations
+	entityAdvantage = 1.5 // an entity ranks before its own operations
 	prefixShare     = 0.4 // of the score, where only a word's beginning fits
 	synonymShare    = 0.4 // of the score, where only another word for it fits
 	minPrefix       = 3   // characters of a word that may match as a beginning

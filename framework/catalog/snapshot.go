@@ -95,7 +95,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 	return s, nil
 }
 
-// nameTools names the tools of all operations, and those that stand for several. The
+// nameTools names the tools of all operations, and those for several operations. The
 // latter come first, so that no entity's name changes theirs.
 func (s *Snapshot) nameTools() {
 	taken := map[string]bool{}
@@ -198,7 +198,7 @@ func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 func (s *Snapshot) Owner(id ID) *Owner { return s.owners[ID{Kind: id.Kind, Owner: id.Owner}] }
 
 // ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
-// that stands for several (Generic, ToolsID).
+// for several (Generic, ToolsID).
 func (s *Snapshot) ToolName(id ID) string { return s.toolNames[id] }
 
 // ToolID returns the ID behind a tool name in either spelling: dotted, or with "_" for

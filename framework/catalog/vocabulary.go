@@ -200,7 +200,7 @@ const (
 	ClassJSON   FieldClass = 'j' // null, and what is inside
 	ClassList   FieldClass = 'l' // that, and the elements
 	ClassWhole  FieldClass = 'w' // null
-	ClassPath   FieldClass = 'p' // what stands at a path in JSON, whatever its type
+	ClassPath   FieldClass = 'p' // the value at a path in JSON, of any type
 	ClassHidden FieldClass = 'h' // nothing: it is written and never read
 )
 

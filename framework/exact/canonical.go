@@ -118,7 +118,7 @@ func appendNumber(b []byte, number string) []byte {
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
-	point := len(digits) - len(fraction) + power // where the point stands in digits
+	point := len(digits) - len(fraction) + power // the position of the point in digits
 	if digits = strings.TrimRight(digits, "0"); digits == "" {
 		return append(b, '0')
 	}

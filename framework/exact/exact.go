@@ -63,7 +63,7 @@ type scanner struct {
 	text     []byte
 	at       int
 	path     []string // to where it is
-	repeated []string // the way to the first name that stands twice
+	repeated []string // the path of the first duplicate name
 }
 
 func (s *scanner) next() byte {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The codes of diagnostics that codemode-run-spec names, or that stand for no
-// fault (section 3.3.3).
+// The codes of diagnostics that codemode-run-spec names, or that are not fault codes
+// (section 3.3.3).
 const (
 	DiagnosticUncaught       = "UNCAUGHT_EXCEPTION"
 	DiagnosticImport         = "IMPORT_FAILURE"

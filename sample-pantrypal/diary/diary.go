@@ -15,7 +15,7 @@ import (
 )
 
 // Keep adds the hook to a client. Events are written through the mutation's own
-// client, so in the transaction of the change: they stand or fall together.
+// client, so in the transaction of the change: both are committed or neither.
 func Keep(c *ent.Client) { c.PantryItem.Use(write) }
 
 func write(next ent.Mutator) ent.Mutator {
@@ -76,7 +76,7 @@ func result(ctx context.Context, m *ent.PantryItemMutation, value ent.Value, bef
 	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).Order(pantryitem.ByID()).All(ctx)
 }
 
-// change is one item before and after; nil where there was or is none.
+// change is one item before and after; nil if it did not or does not exist.
 type change struct{ before, after *ent.PantryItem }
 
 func pair(before, after []*ent.PantryItem) []change {

@@ -57,7 +57,7 @@ function keyOf(name) {
 
 /**
  * Converts between units of one kind. A gram is never a millilitre and never a
- * piece: then it gives null, and the caller keeps the two apart.
+ * piece: then it returns null, and the caller keeps the two apart.
  * @param {number} amount @param {string} from @param {string} to
  */
 function convert(amount, from, to) {

@@ -1,5 +1,5 @@
-// Package builtins gives scripts what ECMAScript 2025, the Web and Intl have and
-// the engine has not: Object.groupBy, iterator helpers, structuredClone, URL,
+// Package builtins adds parts of ECMAScript 2025, the Web and Intl to scripts that the
+// engine lacks: Object.groupBy, iterator helpers, structuredClone, URL,
 // TextEncoder, Intl for English, and more.
 //
 // Each is defined as an accessor that puts in the real thing at its first use, so
@@ -93,11 +93,11 @@ var defined = []where{
 	{fromIntl, "String.prototype", []string{"localeCompare"}},
 }
 
-// iteratorPrototype stands for %IteratorPrototype%.
+// iteratorPrototype is the name of %IteratorPrototype%.
 const iteratorPrototype = "Iterator.prototype"
 
 // Install defines the built-ins in an engine that no script has touched yet.
-// Defining one takes a few microseconds, so those whose names do not stand in the
+// Defining one takes a few microseconds, so those whose names do not occur in the
 // script's code are left out. iterator is %IteratorPrototype%, which no global
 // leads to.
 func Install(vm *goja.Runtime, code string, iterator *goja.Object, h Host) error {

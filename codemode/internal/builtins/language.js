@@ -1,4 +1,4 @@
-// What ECMAScript 2025 has and the engine has not. The function gives the values
+// The parts of ECMAScript 2025 that the engine lacks. The function returns the values
 // by the names under which they are defined.
 (function () {
   "use strict";

@@ -22,7 +22,7 @@ func binary(v goja.Value) ([]byte, bool) {
 	return out, true
 }
 
-// atob decodes base64 by the Web's forgiving rules; null is no base64.
+// atob decodes base64 by the Web's forgiving rules; null is not base64.
 func (in *installer) atob(c goja.FunctionCall) goja.Value {
 	text := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\t\n\f\r ", r) {
@@ -44,7 +44,7 @@ func (in *installer) atob(c goja.FunctionCall) goja.Value {
 	return in.vm.ToValue(b.String())
 }
 
-// btoa encodes base64; null says that a unit is no byte.
+// btoa encodes base64; null says that a unit is not a byte.
 func (in *installer) btoa(c goja.FunctionCall) goja.Value {
 	raw, ok := binary(c.Argument(0))
 	if !ok {
@@ -73,7 +73,7 @@ func (in *installer) decode(c goja.FunctionCall) goja.Value {
 	return in.vm.NewArray(text, in.vm.NewArrayBuffer(append([]byte(nil), rest...)))
 }
 
-// decodeUTF8 replaces each part that is no character by one U+FFFD, in the way of
+// decodeUTF8 replaces each part that is not a character by one U+FFFD, in the way of
 // the Encoding Standard: a part is what could have begun a character.
 func decodeUTF8(b []byte, fatal, more bool) (text string, rest []byte, ok bool) {
 	if utf8.Valid(b) {

@@ -106,7 +106,7 @@ func (r *Recorder) Log(l wire.Log) { r.host.Log(l) }
 // Script returns the recording of a job that returned res and err. It must be called after
 // the job, and takes some time: it makes digests and copies.
 func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, error) {
-	job.Code, job.Args = "", nil // they stand in the run's input
+	job.Code, job.Args = "", nil // they are in the run's input
 	s := &Script{Version: version, Job: job, Turns: make([]Turn, len(r.turns)), Ending: Ending{Logs: []wire.Log{}}}
 	for i, n := range r.turns {
 		t := n.Turn

@@ -64,7 +64,7 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 // member has a property with a computed key spread from an object of its own: the
 // engine takes {[key]: value} with the key "__proto__" for the literal
 // {__proto__: value}, which sets the prototype. What is named after its key keeps its
-// place: a function is no data.
+// place: a function is not data.
 func (p *Program) member(one ast.Property) ast.Property {
 	keyed, ok := one.(*ast.PropertyKeyed)
 	if !ok || !keyed.Computed || keyed.Kind != ast.PropertyKindValue {

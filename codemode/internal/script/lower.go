@@ -61,7 +61,7 @@ func (p *Program) lower(code, language string) *Error {
 	switch {
 	case body == nil:
 		return nil
-	case strings.Contains(body.Message, `"import"`), strings.Contains(body.Message, `"export"`): // which return cannot stand beside
+	case strings.Contains(body.Message, `"import"`), strings.Contains(body.Message, `"export"`): // which cannot be combined with return
 		return module
 	}
 	return body
@@ -129,7 +129,7 @@ func (c *compiler) bundle(lower ...string) api.BuildResult {
 		Write:          false,
 		Outfile:        "/out.js",
 		Format:         api.FormatESModule,
-		Platform:       api.PlatformNeutral, // defines nothing: a script's process.env is no constant
+		Platform:       api.PlatformNeutral, // defines nothing: a script's process.env is not a constant
 		Target:         api.ESNext,
 		Supported:      known,
 		Charset:        api.CharsetUTF8,

@@ -41,7 +41,7 @@ type Program struct {
 	// Lowered is the script as esbuild compiled it, nil if that was not needed.
 	Lowered *Lowered
 
-	text string // what was parsed, with what stands around the user's text
+	text string // what was parsed, with the text around the user's
 	at   positions
 	// implicit says that no entry function was named: the default one is then called only
 	// if the script did not call it.

@@ -27,7 +27,7 @@ type Source struct {
 type Lowered struct {
 	Text  string
 	Map   string // from it to the script
-	Shift int    // how many lines stand before the script in what the compiler was given
+	Shift int    // how many lines are before the script in esbuild's input
 }
 
 // Modules are the modules that a script can import.

@@ -18,7 +18,7 @@ type generator struct {
 	// operators are those that the schemas of filters name; empty if they name none,
 	// which means all.
 	operators map[string]bool
-	alone     bool // what is written stands without the other entities
+	alone     bool // the text is self-contained, without other entities
 	brief     bool // nobody checks scripts with it
 }
 

@@ -15,7 +15,7 @@ import (
 
 // spot is a value in the input of a call, as far as it is known from literals.
 type spot struct {
-	from, to file.Idx // where it stands, the name of a member included
+	from, to file.Idx // its position, with the name of a member
 	json     []byte   // of a scalar
 	names    []string // of the members of an object, in order
 	members  map[string]*spot

@@ -12,7 +12,7 @@ type signature struct {
 	filter  int      // a filter by itself
 	model   int      // a model, or a list of models, or changes
 	takes   []string // the options that there are
-	leading []string // arguments of the method alone, which stand before all others
+	leading []string // arguments of this method only, which precede all others
 }
 
 // options is the position of the options.

@@ -12,7 +12,7 @@ type Executor interface {
 	// Execute runs one job to its end. Whatever the script does ends up in
 	// Result.Fault. err is for what is not the script's doing: host.Call ended the
 	// attempt (run.Ends; its error comes back unchanged), ctx ended (its error), or
-	// no worker could be had (a fault). The result is never nil: with err it has
+	// no worker was available (a fault). The result is never nil: with err it has
 	// the logs made so far. When Execute returns, nothing of the job reaches the host
 	// or another job any more.
 	Execute(ctx context.Context, job *Job, host Host) (*Result, error)

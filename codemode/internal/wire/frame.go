@@ -160,7 +160,7 @@ func (r *Reader) Read() (Frame, error) {
 	return f, nil
 }
 
-// EncodeCall returns what stands before the input in the payload of a call.
+// EncodeCall returns the bytes before the input in the payload of a call.
 func EncodeCall(operation string) []byte {
 	return append(binary.AppendUvarint(nil, uint64(len(operation))), operation...)
 }
@@ -198,7 +198,7 @@ const (
 	StatusEnds                // a fault that ends the script (run.Ends)
 )
 
-// EncodeReturn returns what stands before the body in the payload of a return.
+// EncodeReturn returns the bytes before the body in the payload of a return.
 // nowMs is the script's clock after the call, in Unix milliseconds.
 func EncodeReturn(s Status, nowMs int64) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(nowMs)), byte(s))

@@ -21,7 +21,7 @@ func (b *LogBudget) Full() bool { return b.full }
 
 // Admit returns what may be sent for an entry: the entry, then perhaps a marker
 // that says that the rest is missing, or nothing. The first entry that passes a
-// limit is cut, or stands for the marker.
+// limit is cut, or replaced by the marker.
 func (b *LogBudget) Admit(l Log) []Log {
 	if b.full {
 		return nil

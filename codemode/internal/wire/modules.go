@@ -10,7 +10,7 @@ const (
 	ModulePrefix    = "@codemode/"
 	ModuleDiscovery = ModulePrefix + "discovery"
 	ModuleErrors    = ModulePrefix + "errors"
-	// ModuleServers stands before the id of a server.
+	// ModuleServers precedes the id of a server.
 	ModuleServers = ModulePrefix + "servers/"
 )
 
@@ -46,8 +46,8 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 }
 
-// DiscoveryPrefix stands before the ids of what @codemode/discovery asks the host
-// for: they are no operations of the catalog.
+// DiscoveryPrefix precedes the ids of what @codemode/discovery asks the host
+// for: they are not operations of the catalog.
 const DiscoveryPrefix = "discovery."
 
 // Discovery names the functions of @codemode/discovery, with how many arguments

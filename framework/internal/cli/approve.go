@@ -116,7 +116,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	}
 	verdict, start := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}, time.Now()
 	if !f.deny {
-		if err := i.Engine().Admit(ctx, verdict); err != nil { // nobody is asked in vain
+		if err := i.Engine().Admit(ctx, verdict); err != nil { // do not ask if it cannot be applied
 			return c.printApproved(i, plan, nil, nil, err, time.Since(start))
 		}
 	}

@@ -98,7 +98,7 @@ func (p printer) JSON(v any) error {
 	return err
 }
 
-// gap stands between columns.
+// gap is the space between columns.
 const gap = 2
 
 // Table pads before it paints, since colours take no room.

@@ -268,7 +268,7 @@ func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 		own.TimeoutMs = d["timeoutMs"]
 	}
 	raw, err := encode(own)
-	if err != nil { // details that are no JSON
+	if err != nil { // details that are not JSON
 		raw, _ = encode(failureBody{Error: fault.New(f.Code, f.Message)})
 	}
 	var members, others map[string]json.RawMessage

@@ -74,7 +74,7 @@ const hexDigits = "0123456789abcdef"
 // appendQuoted appends a text as a JSON string, as encode writes it.
 func appendQuoted(b, text []byte) []byte {
 	b = append(b, '"')
-	plain := 0 // where what is written as it stands began
+	plain := 0 // start of the text that is written unchanged
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {

@@ -27,7 +27,7 @@ type completeResult struct {
 	Completion completion `json:"completion"`
 }
 
-// complete says what may stand in an argument of a prompt or in the name of a
+// complete returns values for an argument of a prompt or for the name in a
 // resource template.
 func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var params struct {

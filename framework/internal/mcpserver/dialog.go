@@ -191,7 +191,7 @@ func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
 			Code    json.Number `json:"code"`
 			Message string      `json:"message"`
 		}
-		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is no answer
+		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is not an answer
 		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, cut(e.Message, 300)).
 			WithHint("Check in the client why it did not answer.")
 	}

@@ -126,7 +126,7 @@ type exchange struct {
 	to        sink
 	progress  *progress
 	logs      *logs
-	rounds    *rounds // of a request that stands for itself, once it can be asked
+	rounds    *rounds // of a stateless request, once it can be asked
 	pending   *pending
 	concluded atomic.Bool // it has its answer, or needs none any more
 }
@@ -194,7 +194,7 @@ func (s *session) batch(ctx context.Context, items []parsed, to sink) {
 		}
 		s.handleOne(ctx, item, all)
 	}
-	all.put(outgoing{}) // stands for the loop itself
+	all.put(outgoing{}) // for the loop itself
 }
 
 // batchSink collects responses; notifications pass through.

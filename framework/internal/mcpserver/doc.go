@@ -1,5 +1,5 @@
 // Package mcpserver offers the catalog over the Model Context Protocol, in both
-// protocol eras: 2026-07-28, where every request stands for itself, and the
+// protocol eras: 2026-07-28, which is stateless, and the
 // versions before it, which begin with initialize (CONTRACT section 5).
 //
 // A session is transport-neutral: it takes one message at a time and writes responses

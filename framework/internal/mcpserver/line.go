@@ -125,7 +125,7 @@ func leadingID(head []byte) (id []byte, answers bool) {
 		}
 		var value json.RawMessage
 		if d.Decode(&value) != nil || d.InputOffset() == int64(len(head)) {
-			break // what ends with the head may go on behind it
+			break // a token at the end of the head may continue after it
 		}
 		switch name {
 		case "method":
@@ -143,7 +143,7 @@ func leadingID(head []byte) (id []byte, answers bool) {
 }
 
 // lastMember matches an id as the last member of the root object, which is where
-// the common clients put it: what stands directly before the line's last brace
+// the common clients put it: what is directly before the line's last brace
 // belongs to the root.
 var lastMember = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?[0-9]{1,20}|"[^"\\]{0,128}")\s*\}$`)
 

@@ -115,7 +115,7 @@ func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError
 	var params struct {
 		Level string `json:"level"`
 	}
-	_ = json.Unmarshal(rawOrEmpty(m.params), &params) // what is no text is no level
+	_ = json.Unmarshal(rawOrEmpty(m.params), &params) // anything but a string is not a level
 	level, ok := severity(params.Level)
 	if !ok {
 		names := make([]string, len(severities))

@@ -81,7 +81,7 @@ func pastValue(text []byte, i int) int {
 		default:
 			i++
 			if depth > 0 {
-				continue // what stands between the values of a container
+				continue // separators in a container
 			}
 			for i < len(text) && !bytes.ContainsRune([]byte(" \n\t\r,]}"), rune(text[i])) {
 				i++

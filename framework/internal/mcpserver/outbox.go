@@ -22,7 +22,7 @@ type outgoing struct {
 	isAnswer bool
 	failure  int      // the JSON-RPC code of an answer that is an error, else 0
 	wanted   []string // scopes with which that error would not be
-	comment  bool     // a sign of life, which is no message
+	comment  bool     // a keep-alive comment, not a message
 	// taken is called once the message is in the queue (or is dropped), before it can be
 	// written. It may be nil.
 	taken func()

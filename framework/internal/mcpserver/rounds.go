@@ -134,7 +134,7 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 	if bad != nil {
 		return nil, protocolError(bad)
 	}
-	if params.State == nil { // whoever answers without having been asked is asked
+	if params.State == nil { // answers to nothing: ask first
 		return r, nil
 	}
 	if bad := r.take(s.opts.Seal, *params.State, answers); bad != nil {

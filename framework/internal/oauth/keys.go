@@ -46,7 +46,7 @@ type keys struct {
 	fetched time.Time
 	tried   time.Time
 	failed  error
-	flight  chan struct{} // closed when the fetch that goes on ends
+	flight  chan struct{} // closed when the running fetch ends
 }
 
 // find returns the keys that may have made a signature: the one with that id, or without

@@ -66,7 +66,7 @@ func showAnswer(w io.Writer, raw json.RawMessage, p palette) {
 	}
 }
 
-// section prints a titled table, or nothing where there are no rows.
+// section prints a titled table, or nothing if there are no rows.
 func section(w io.Writer, p palette, title string, head []string, rows [][]cell) {
 	if len(rows) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 type cell struct {
 	text  string
 	tint  func(string) string
-	right bool // numbers stand at the right
+	right bool // right-aligned, for numbers
 }
 
 // table prints rows in columns as wide as their widest text, indented, with a

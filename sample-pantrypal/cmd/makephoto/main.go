@@ -1,6 +1,6 @@
 // Command makephoto draws the photos that the sample and its tests read: packages
 // with barcodes on a kitchen counter, in uneven light, with a camera's noise. It
-// is a stand-in for a camera; nobody's kitchen is in the repository.
+// replaces a camera; nobody's kitchen is in the repository.
 //
 //	go run ./sample-pantrypal/cmd/makephoto -out haul.png -codes 2000000000039,...
 //
@@ -10,7 +10,7 @@
 package main
 
 // haul.png holds the sample's products 3, 7, 12, 18 and 25, and number 99, which
-// is no product.
+// is not a product.
 //go:generate go run . -seed 7 -codes 2000000000039,2000000000992,2000000000077,2000000000121,2000000000183,2000000000251 -out ../../testdata/haul.png
 //go:generate go run . -width 800 -height 600 -out ../../testdata/empty.png
 //go:generate go run . -width 800 -height 600 -codes 2000000000039 -keep 20000 -out ../../testdata/broken.png

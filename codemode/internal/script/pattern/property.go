@@ -70,7 +70,7 @@ func script(name string) (set, bool) {
 	return of(t), true
 }
 
-// binaryAliases are the short names of the properties that stand in Go's tables.
+// binaryAliases are the short names of the properties in Go's tables.
 var binaryAliases = map[string]string{
 	"AHex": "ASCII_Hex_Digit", "Alpha": "Alphabetic", "Bidi_C": "Bidi_Control", "Dep": "Deprecated", "Dia": "Diacritic",
 	"Ext": "Extender", "Hex": "Hex_Digit", "IDC": "ID_Continue", "IDS": "ID_Start",

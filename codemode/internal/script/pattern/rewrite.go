@@ -155,7 +155,7 @@ func (r *rewriter) class() error {
 		r.out.WriteByte('^')
 		r.at++
 	}
-	after := false // a property escape stands directly before
+	after := false // a property escape is directly before
 	for r.at < len(r.source) {
 		switch c := r.source[r.at]; {
 		case c == ']':
@@ -203,7 +203,7 @@ func invalid(format string, args ...any) error {
 	return &Error{Message: "invalid regular expression: " + fmt.Sprintf(format, args...)}
 }
 
-// Shown returns a source as an engine shows it: with what cannot stand between two
+// Shown returns a source as an engine shows it: with what cannot be between two
 // slashes escaped.
 func Shown(source string) string {
 	if !strings.ContainsAny(source, "/\n\r\u2028\u2029") {

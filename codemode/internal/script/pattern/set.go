@@ -118,7 +118,7 @@ func (s set) class() string {
 	return b.String()
 }
 
-// writeRune writes a code point so that it stands for itself everywhere in a
+// writeRune writes a code point so that it is literal everywhere in a
 // pattern with the flag u.
 func writeRune(b *strings.Builder, r rune) {
 	if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
