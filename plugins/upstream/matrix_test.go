@@ -277,3 +277,22 @@ func TestForgottenSessionIsOpenedAgain(t *testing.T) {
 	}
 	require.EqualValues(t, 2, sessions.Load())
 }
+
+// A schema that is not one of an object is kept to as well (codemode-run-spec 5.3.1).
+func TestInputsThatAreNoObjects(t *testing.T) {
+	kit := strange(t, "has odd schemas", nil)
+	require.JSONEq(t, `["done","done"]`, string(kit.Run("import { text } from '@codemode/servers/x';\nglobalThis.result = [SDK.Servers.x.text('hi'), await text('hi')];", koantest.Input{}).Result))
+	require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x.text({})`, koantest.Input{}).Error.Code)
+	require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x.text()`, koantest.Input{}).Error.Code)
+}
+
+func TestStructuredContentComesBeforeText(t *testing.T) {
+	kit := strange(t, "sends text and structure", nil)
+	require.JSONEq(t, `{"n":1}`, string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
+}
+
+func TestResultsWithPicturesComeWhole(t *testing.T) {
+	kit := strange(t, "sends a picture", nil)
+	require.JSONEq(t, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`,
+		string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
+}
