@@ -233,15 +233,20 @@ func define(v *catalog.View, s *bind.Server, i int, detail string) toolDefinitio
 		return d
 	}
 	d.Description = t.Description
-	d.Annotations = map[string]bool{
-		"readOnlyHint": op.Effects.ReadOnly, "destructiveHint": op.Effects.Destructive && !op.Effects.ReadOnly,
-		"idempotentHint": op.Effects.Idempotent || op.Effects.ReadOnly, "openWorldHint": op.Effects.Outside,
-	}
+	d.Annotations = annotationsOf(op)
 	if detail == detailFull {
 		d.InputSchema, d.OutputSchema = op.Input, op.Output
 		d.Declaration = typegen.ModuleFunction(v, s, i)
 	}
 	return d
+}
+
+// annotationsOf are an operation's effects, as MCP calls them.
+func annotationsOf(op *catalog.Operation) map[string]bool {
+	return map[string]bool{
+		"readOnlyHint": op.Effects.ReadOnly, "destructiveHint": op.Effects.Destructive && !op.Effects.ReadOnly,
+		"idempotentHint": op.Effects.Idempotent || op.Effects.ReadOnly, "openWorldHint": op.Effects.Outside,
+	}
 }
 
 func searchTools(v *catalog.View, servers []*bind.Server, query string, o discoveryOptions) (any, error) {

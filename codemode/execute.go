@@ -163,6 +163,7 @@ func (e *execution) run(ctx context.Context) error {
 func (e *execution) prepare() {
 	e.job = &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
+		CallTool: e.call.Operation().ID.Owner == faceGateway,
 		Bindings: bind.Importing(e.view, e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
 	}
 }

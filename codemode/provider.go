@@ -94,11 +94,18 @@ func (p *provider) Offer() catalog.Offer {
 	if p.has(faceCodemode) {
 		operations = append(operations, p.runOperation())
 	}
+	if p.has(faceGateway) {
+		operations = append(operations, p.gatewayOperations()...)
+	}
 	if !p.config().enabled {
 		for _, op := range operations {
 			op.Reach = 0
 			op.Describe = nil
-			op.Check = func(json.RawMessage) error { return fault.New(fault.CodeModeDisabled, "") }
+			disabled := fault.New(fault.CodeModeDisabled, "")
+			if op.ID.Owner == faceGateway {
+				disabled = withKind(disabled)
+			}
+			op.Check = func(json.RawMessage) error { return disabled }
 		}
 		return catalog.Offer{Operations: operations}
 	}
@@ -121,6 +128,9 @@ func (p *provider) Instructions() string {
 	}
 	if p.has(faceCodemode) {
 		parts = append(parts, runInstructions)
+	}
+	if p.has(faceGateway) {
+		parts = append(parts, gatewayInstructions)
 	}
 	return strings.Join(parts, "\n\n")
 }

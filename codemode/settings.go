@@ -45,13 +45,13 @@ const (
 	faceCodemode = "codemode"
 )
 
-var builtFaces = []string{faceKoan, faceCodemode}
+var builtFaces = []string{faceKoan, faceCodemode, faceGateway}
 
 func declared() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyEnabled, Default: true, Help: "offer code mode"},
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
-		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode"},
+		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode, gateway"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
 		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers that one script may have in flight at once"},
 		{Key: keyRequireAnswer, Live: true, Default: false, Help: "a script must call SDK.Out.answer"},
@@ -126,7 +126,7 @@ func (s settings) supported() error {
 	}
 	for _, face := range s.faces {
 		if !slices.Contains(builtFaces, face) {
-			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+strings.Join(builtFaces, " and "))
+			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+strings.Join(builtFaces, ", "))
 		}
 	}
 	if s.enabled && len(s.faces) == 0 && len(wrong) == 0 {

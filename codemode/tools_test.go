@@ -156,13 +156,13 @@ func TestDocuments(t *testing.T) {
 func TestUnsupportedOptionsFailStart(t *testing.T) {
 	for name, changed := range map[string]map[string]any{
 		"runtime": {"codeMode.runtime": "v8"},
-		"face":    {"codeMode.faces": []string{"koan", "gateway"}},
+		"face":    {"codeMode.faces": []string{"koan", "lab"}},
 		"none":    {"codeMode.faces": []string{}},
 	} {
 		_, err := start(t, changed)
 		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err), name)
 	}
-	_, err := start(t, map[string]any{"codeMode.faces": []string{"gateway"}, "codeMode.runtime": "v8"})
+	_, err := start(t, map[string]any{"codeMode.faces": []string{"lab"}, "codeMode.runtime": "v8"})
 	require.ErrorContains(t, err, "gateway")
 	require.ErrorContains(t, err, "v8")
 }

@@ -57,7 +57,19 @@ func (s *session) bind() error {
 	s.define(run, "dryRun", s.vm.ToValue(s.job.DryRun))
 	s.define(sdk, "run", run)
 	s.define(s.vm.GlobalObject(), "SDK", sdk)
+	if s.job.CallTool {
+		s.method(s.vm.GlobalObject(), "callTool", 2, s.callTool)
+	}
 	return nil
+}
+
+// callTool calls an operation by its catalog ID.
+func (s *session) callTool(call goja.FunctionCall) goja.Value {
+	id, ok := call.Argument(0).(goja.String)
+	if !ok {
+		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: call.Argument(0).String()}))
+	}
+	return s.domainFunction(id.String())(goja.FunctionCall{This: call.This, Arguments: call.Arguments[1:]})
 }
 
 // define puts in a member that a script cannot overwrite by mistake.

@@ -59,3 +59,11 @@ func (e Entry) ErrorClass() string {
 		return e.Class
 	}
 }
+
+// GatewayKind is the name of a fault in the gateway-code-mode-contract.
+func (e Entry) GatewayKind() string {
+	if e.Gateway != "" {
+		return e.Gateway
+	}
+	return "code_execution_failed"
+}

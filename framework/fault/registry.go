@@ -80,6 +80,9 @@ type Entry struct {
 	// Class is its name among the classes of @codemode/errors
 	// (codemode-run-spec section 7.1).
 	Class string
+	// Gateway is its name in the gateway-code-mode-contract; "" where it is one of
+	// many ways in which code fails.
+	Gateway string
 	// Tooling is its name in the tooling-api-contract, "" where that text has none.
 	Tooling string
 }
@@ -107,6 +110,8 @@ func endsRun(e *Entry) { e.EndsRun = true }
 
 func tooling(name string) func(*Entry) { return func(e *Entry) { e.Tooling = name } }
 
+func gateway(name string) func(*Entry) { return func(e *Entry) { e.Gateway = name } }
+
 const (
 	classBase   = "CodemodeError"
 	classSchema = "SchemaValidationError"
@@ -125,7 +130,7 @@ func init() {
 	entry(Timeout, "The script exceeded its CPU or wall-clock limit.", "Do less in one run: filter in the query, use fewer calls, or split the job.", Fix, 408, rpcInternal, classLimit, endsRun)
 	entry(MemoryExceeded, "The script exceeded its memory limit.", "Read less at once: use `fields`, `filter` and `each` instead of loading everything.", Fix, 422, rpcInternal, classLimit, endsRun)
 	entry(NeverSettled, "The script is waiting for a promise that can never settle.", "Await only calls and timers, and make sure that every `new Promise` is resolved or rejected.", Fix, 422, rpcInternal, classBase)
-	entry(SDKCallsExceeded, "The script made more calls than allowed.", "Use `upsertMany`, `updateByQuery`, `deleteByQuery`, `aggregate`, `with` or a filter instead of one call per row.", Fix, 429, rpcInternal, classLimit, endsRun)
+	entry(SDKCallsExceeded, "The script made more calls than allowed.", "Use `upsertMany`, `updateByQuery`, `deleteByQuery`, `aggregate`, `with` or a filter instead of one call per row.", Fix, 429, rpcInternal, classLimit, endsRun, gateway("tool_call_limit_exceeded"))
 	entry(ParallelCallsExceeded, "More calls were in flight at once than allowed.", "Await calls in smaller groups.", Fix, 429, rpcInternal, classLimit, endsRun)
 	entry(MissingAnswer, "The script ended without SDK.Out.answer().", "Call SDK.Out.answer(...) with what the user should see before the script ends.", Fix, 422, rpcInternal, classBase)
 	entry(ResultTooLarge, "The result is too large to return.", "Return counts, ids or the few fields that are needed.", Fix, 422, rpcInternal, classLimit)
@@ -157,9 +162,9 @@ func init() {
 	entry(ToolTimeout, "The tool did not finish in time.", "Try again; if it times out again, ask for less at once or raise server.toolTimeoutMs.", Safe, 504, rpcInternal, classCall, tooling("TOOL_TIMEOUT"))
 	entry(UpstreamError, "The server behind the tool, or the client that was asked, returned an error or an invalid answer.", "Read its message and correct the call.", Fix, 502, rpcInternal, classCall)
 	entry(PluginUnavailable, "The plugin behind the tool is not running.", "Try again: it is being restarted. If it stays unavailable, run `doctor`.", Safe, 503, rpcInternal, classCall)
-	entry(CodeModeDisabled, "Code mode is disabled.", "Set codeMode.enabled, or use the entity tools.", Never, 403, rpcParams, classBase)
-	entry(InvalidCodeModeID, "This id is not in the catalog.", "Use an id exactly as search returns it.", Fix, 400, rpcParams, classBase)
-	entry(SchemaUnavailable, "The schema of this operation is not available.", "Try again when its server is connected.", Safe, 503, rpcInternal, classBase)
+	entry(CodeModeDisabled, "Code mode is disabled.", "Set codeMode.enabled, or use the entity tools.", Never, 403, rpcParams, classBase, gateway(string(CodeModeDisabled)))
+	entry(InvalidCodeModeID, "This id is not in the catalog.", "Use an id exactly as search returns it.", Fix, 422, rpcParams, classBase, gateway(string(InvalidCodeModeID)))
+	entry(SchemaUnavailable, "The schema of this operation is not available.", "Try again when its server is connected.", Safe, 422, rpcInternal, classBase, gateway(string(SchemaUnavailable)))
 	entry(CapabilityUnsupported, "This build cannot do what was asked for.", "Choose one of the values that the message names.", Never, 501, rpcInternal, classBase)
 	entry(ParseError, "The message is not JSON.", "Send one JSON object; over stdio, on one line.", Fix, 400, rpcParse, classBase)
 	entry(InvalidRequest, "The message is not a valid request.", "Follow JSON-RPC 2.0 and the MCP schema.", Fix, 400, rpcRequest, classBase, tooling("INVALID_REQUEST"))

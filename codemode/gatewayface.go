@@ -1,0 +1,181 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// faceGateway is the face of gateway-code-mode-contract: find an operation, read its
+// exact schema, call it by its id in a script.
+const faceGateway = "gateway"
+
+// most of code_search.
+const defaultTop = 10
+
+var (
+	gatewaySearchMembers = members{
+		{name: "query", required: true, check: isString, schema: map[string]any{"type": "string", "description": "Words; \"\" lists everything."}},
+		whole("top_k", "How many candidates.", defaultTop, maxHits),
+		named("upstream", "Only those of one server, plugin or entity."),
+	}
+	gatewaySchemaMembers  = members{{name: "id", required: true, check: isString, schema: map[string]any{"type": "string", "description": "As code_search returns it."}}}
+	gatewayExecuteMembers = members{
+		{name: "code", required: true, check: isString, schema: map[string]any{"type": "string", "description": "JavaScript with callTool(id, params)."}},
+		anyValue("args", "The script's SDK.args."),
+		limitsMember(),
+	}
+)
+
+const (
+	gatewaySearchOutput = `{"type":"object","required":["query","results"],"properties":{"query":{"type":"string"},"results":{"type":"array","items":{"type":"object","required":["id","name","upstream","description","score","schema_available"],"properties":{` +
+		`"id":{"type":"string"},"name":{"type":"string"},"upstream":{"type":"string"},"description":{"type":"string"},"score":{"type":"number"},"schema_available":{"type":"boolean"}}}}}}`
+	gatewaySchemaOutput = `{"type":"object","required":["id","name","upstream","description","schema_format","schema"],"properties":{` +
+		`"id":{"type":"string"},"name":{"type":"string"},"upstream":{"type":"string"},"description":{"type":"string"},"schema_format":{"const":"json_schema"},"schema":{"type":"object"},"output_schema":{"type":"object"},` +
+		`"annotations":{"type":"object"},"example":{"type":"object"}}}`
+)
+
+// gatewayOperations are the tools of the face.
+func (p *provider) gatewayOperations() []*catalog.Operation {
+	reads := catalog.Effects{ReadOnly: true, Idempotent: true}
+	return []*catalog.Operation{
+		{
+			ID: catalog.CodeID(faceGateway, "search"), Title: "Find operations",
+			Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.",
+			Input:   gatewaySearchMembers.schema(), Check: gatewaySearchMembers.check, Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
+			Example: json.RawMessage(`{"query":"list"}`), Reach: catalog.ReachTools, Handler: p.gatewaySearch,
+		},
+		{
+			ID: catalog.CodeID(faceGateway, "schema"), Title: "Read a schema",
+			Summary: "Returns the exact schema of an operation's input and output.",
+			Input:   gatewaySchemaMembers.schema(), Check: gatewaySchemaMembers.check, Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
+			Reach: catalog.ReachTools, Handler: p.gatewaySchema,
+		},
+		{
+			ID: catalog.CodeID(faceGateway, "execute"), Title: "Run code",
+			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; ids are those of code_search. " +
+				"The result is what the program returns, or the value of its last expression.",
+			Input: gatewayExecuteMembers.schema(), Check: gatewayExecuteMembers.check, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`), Reach: catalog.ReachTools, Handler: p.gatewayExecute,
+		},
+	}
+}
+
+const gatewayInstructions = "Find operations with code_search, read the exact schemas of those that you need with code_schema, and do the whole job in one code_execute script: callTool(id, params) calls an operation and returns its result."
+
+// candidate is a result of code_search.
+type candidate struct {
+	ID              string  `json:"id"`
+	Name            string  `json:"name"`
+	Upstream        string  `json:"upstream"`
+	Description     string  `json:"description"`
+	Score           float64 `json:"score"`
+	SchemaAvailable bool    `json:"schema_available"`
+}
+
+// gatewaySearch serves code_search.
+func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+	in := struct {
+		Query    string  `json:"query"`
+		Top      float64 `json:"top_k"`
+		Upstream string  `json:"upstream"`
+	}{Top: defaultTop}
+	if err := json.Unmarshal(call.Input(), &in); err != nil {
+		return nil, withKind(fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()}))
+	}
+	v := call.View()
+	out := struct {
+		Query   string      `json:"query"`
+		Results []candidate `json:"results"`
+	}{beginning(in.Query, maxEcho), []candidate{}}
+	for _, h := range v.Search(in.Query, len(v.Script())+len(v.Resources())) {
+		if len(out.Results) == int(in.Top) {
+			break
+		}
+		if op := h.Operation; op != nil && (in.Upstream == "" || strings.EqualFold(op.ID.Owner, in.Upstream)) {
+			out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool})
+		}
+	}
+	return wire.Marshal(out)
+}
+
+// gatewaySchema serves code_schema.
+func (p *provider) gatewaySchema(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+	var in struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(call.Input(), &in); err != nil {
+		return nil, withKind(fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()}))
+	}
+	id, err := catalog.ParseID(in.ID)
+	if err != nil {
+		return nil, withKind(fault.From(err).WithPath("/id"))
+	}
+	v := call.View().At(catalog.SurfaceScript)
+	op := v.Operation(id)
+	switch {
+	case op == nil || id.Kind == catalog.KindCode || !call.View().Scripted(id):
+		return nil, withKind(fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(in.ID)).WithPath("/id"))
+	case id.Op == catalog.AnyTool:
+		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "the tools of %s are not known yet", id.Owner))
+	}
+	return wire.Marshal(struct {
+		ID           string          `json:"id"`
+		Name         string          `json:"name"`
+		Upstream     string          `json:"upstream"`
+		Description  string          `json:"description"`
+		SchemaFormat string          `json:"schema_format"`
+		Schema       json.RawMessage `json:"schema"`
+		OutputSchema json.RawMessage `json:"output_schema"`
+		Annotations  map[string]bool `json:"annotations"`
+		Example      json.RawMessage `json:"example,omitempty"`
+	}{op.ID.String(), op.ID.Op, op.ID.Owner, op.Description(call.View()), "json_schema", op.Input, op.Output, annotationsOf(op), op.Example})
+}
+
+// gatewayExecute serves code_execute over the same runs as koan.code.execute.
+func (p *provider) gatewayExecute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	out, err := p.execute(ctx, call)
+	if err == nil {
+		return out, nil
+	}
+	f := withKind(fault.From(err))
+	if clear, ok := replaceError(out, f); ok {
+		out = clear
+	}
+	return out, f
+}
+
+// replaceError puts a fault in place of the one of a failure's body.
+func replaceError(body json.RawMessage, f *fault.Fault) (json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil || members["error"] == nil {
+		return nil, false
+	}
+	raw, err := wire.Marshal(f)
+	if err != nil {
+		return nil, false
+	}
+	members["error"] = raw
+	out, err := wire.Marshal(members)
+	return out, err == nil
+}
+
+// withKind adds the name that a fault has in gateway-code-mode-contract, as details.kind.
+// Details that are a list of problems stay as they are.
+func withKind(f *fault.Fault) *fault.Fault {
+	entry, _ := fault.Lookup(f.Code)
+	details := map[string]any{"kind": entry.GatewayKind()}
+	switch known := f.Details.(type) {
+	case nil:
+	case map[string]any:
+		maps.Copy(details, known)
+	default:
+		return f
+	}
+	return f.WithDetails(details)
+}
