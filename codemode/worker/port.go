@@ -10,8 +10,6 @@ import (
 // Port is how a running script reaches the host. All methods are called from the
 // goroutine that runs the script.
 type Port interface {
-	// Lowered says what the compiler had to make of the script, before any of it runs.
-	Lowered(made *wire.Lowered)
 	// Call makes one call of an operation (a catalog ID) and waits for its end.
 	// input belongs to the port only until Call returns.
 	Call(operation string, input []byte) Reply

@@ -82,9 +82,13 @@ func (h *host) jobs(s *session, layers []string) int {
 		last := false
 		switch f.Kind {
 		case wire.KindBindings:
+			imports := len(bindings.Servers) > 0
 			bindings = wire.Bindings{}
 			if json.Unmarshal(f.Payload, &bindings) != nil {
 				return exitBroken
+			}
+			if imports || len(bindings.Servers) > 0 {
+				h.compiled.forget()
 			}
 			s.members(bindings)
 			continue
@@ -134,9 +138,10 @@ func spareThreads(n int) {
 
 // host is the worker's end of the pipes.
 type host struct {
-	r    *wire.Reader
-	w    *wire.Writer
-	call uint32 // of the job
+	r        *wire.Reader
+	w        *wire.Writer
+	call     uint32 // of the job
+	compiled compiled
 }
 
 // job runs one job, and reports whether it was the last one.
@@ -148,16 +153,10 @@ func (h *host) job(s *session, payload []byte, memory *meter) (last bool, err er
 	h.call = 0
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
 	memory.bound(job.Limits.MemoryBytes)
+	h.compiled.bound(job.Limits.MemoryBytes)
 	job.Bindings = s.bound
-	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()})
+	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.compiled)
 	return result.Last, h.w.WriteJSON(wire.KindResult, 0, result)
-}
-
-// Lowered implements Port.
-func (h *host) Lowered(made *wire.Lowered) {
-	if h.w.WriteJSON(wire.KindLowered, 0, made) != nil {
-		os.Exit(exitOrphan)
-	}
 }
 
 // Call implements Port.

@@ -23,14 +23,15 @@ type session struct {
 	base      base
 	stringify goja.Callable // as it was before the script
 
-	job     *wire.Job
-	port    Port
-	program *script.Program
-	clock   *clock
-	timers  timers
-	logs    wire.LogBudget
-	watch   *watch
-	scratch []byte
+	job      *wire.Job
+	port     Port
+	compiled *compiled // the programs of the scripts before
+	program  *script.Program
+	clock    *clock
+	timers   timers
+	logs     wire.LogBudget
+	watch    *watch
+	scratch  []byte
 	// lossless watches over the input that is being encoded, by refuseLosses.
 	lossless     lossless
 	refuseLosses goja.Value
@@ -66,11 +67,11 @@ func Run(ctx context.Context, job *wire.Job, port Port, gauges Gauges) *wire.Res
 	}
 	interrupt := context.AfterFunc(ctx, func() { s.vm.Interrupt(&stop{fault.From(ctx.Err())}) })
 	defer interrupt()
-	return s.run(job, port, gauges)
+	return s.run(job, port, gauges, &compiled{})
 }
 
-func (s *session) run(job *wire.Job, port Port, gauges Gauges) *wire.Result {
-	s.job, s.port = job, port
+func (s *session) run(job *wire.Job, port Port, gauges Gauges, before *compiled) *wire.Result {
+	s.job, s.port, s.compiled = job, port, before
 	s.logs = wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes}
 	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, time.Duration(job.WallMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
@@ -93,16 +94,12 @@ func (s *session) outcome() (err error) {
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
 		return notAFunction(name, "is not the name of a function")
 	}
-	s.program, err = script.Compile(script.Source{
+	s.program, err = s.compiled.compile(script.Source{
 		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Modules: importable{s.job.Bindings.Servers},
-		Lowered: (*script.Lowered)(s.job.Lowered),
 	})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)
 		return nil
-	}
-	if made := s.made(); made != nil {
-		s.port.Lowered(made)
 	}
 	if err != nil {
 		return compileFault(err)
@@ -123,19 +120,6 @@ func (s *session) outcome() (err error) {
 		return errStopped
 	}
 	return err
-}
-
-// made is what the compiler made of the script, unless the host knows it or it is
-// too much to keep.
-func (s *session) made() *wire.Lowered {
-	if s.program == nil || s.program.Lowered == nil || s.job.Lowered != nil {
-		return nil
-	}
-	l := s.program.Lowered
-	if len(l.Text)+len(l.Map) > wire.MaxLowered {
-		return nil
-	}
-	return (*wire.Lowered)(l)
 }
 
 func notAFunction(name, why string) *fault.Fault {

@@ -42,7 +42,6 @@ type execution struct {
 	*process
 	job   *wire.Job
 	grace time.Duration
-	keep  func(payload []byte) error // what the worker made of the script
 
 	ctx    context.Context
 	host   wire.Host
@@ -62,8 +61,8 @@ type execution struct {
 	cpuBase  time.Duration
 	cpuKnown bool
 	ended    error // what run.Ends said of a call
+	again    bool  // the run makes another attempt: nothing is wrong with the script
 	accepted bool  // the worker has the job
-	active   bool  // the script does something, or is over
 	last     bool  // the worker said that it should not get another script
 }
 
@@ -72,19 +71,20 @@ type execution struct {
 var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
 
 // run has the worker run the job, under its limits and until ctx ends.
-func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte, made *wire.Lowered) (*wire.Result, error) {
+func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*wire.Result, error) {
 	e.ctx, e.host = ctx, host
 	l := e.job.Limits
-	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes, wire.LoweredJSON) + wire.FrameSlack)
+	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
 	e.over, e.left, e.begun = make(chan struct{}), make(chan struct{}), time.Now()
 	e.clock.Start()
 	go e.guard(ctx)
-	err := e.send(bindings, made)
+	err := e.send(bindings)
 	if err == nil {
 		err = e.serve(e.callable(ctx))
 		e.cancel()
 	}
+	e.again = e.again && err == nil
 	e.clock.Pause()
 	if err != nil && !e.accepted && e.why() == notKilled && ctx.Err() == nil {
 		e.leave()
@@ -126,10 +126,11 @@ func (e *execution) mostHeld() int64 {
 }
 
 // sound reports whether a worker may have another script after the one that ended so:
-// not after a limit or a fault of the engine, nor where the script did not end by itself.
+// not after a limit or a fault of the engine, nor where the script did not end by itself,
+// unless it is for another attempt.
 func (e *execution) sound(err error) bool {
-	if err != nil || e.last {
-		return false
+	if e.last || err != nil {
+		return !e.last && e.again
 	}
 	f := e.result.Fault
 	if f == nil {
@@ -168,13 +169,12 @@ func (e *execution) callable(ctx context.Context) context.Context {
 }
 
 // send sends the worker its job, with its number.
-func (e *execution) send(bindings []byte, made *wire.Lowered) error {
+func (e *execution) send(bindings []byte) error {
 	if err := e.bind(bindings); err != nil {
 		return err
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
-	job.Lowered = made
 	job.WallMs = left(e.ctx)
 	e.scripts++
 	return e.w.WriteJSON(wire.KindJob, e.scripts, &job)
@@ -262,17 +262,12 @@ func (e *execution) serve(ctx context.Context) error {
 		if !e.accepted && (f.Kind != wire.KindAccepted || f.ID != e.scripts) {
 			return wire.ErrFrame // of an earlier script
 		}
-		e.active = e.active || f.Kind != wire.KindAccepted && f.Kind != wire.KindLowered
 		switch f.Kind {
 		case wire.KindAccepted:
 			if e.accepted {
 				err = wire.ErrFrame
 			}
 			e.accepted = true
-		case wire.KindLowered:
-			if err = wire.ErrFrame; !e.active {
-				err = e.keep(f.Payload)
-			}
 		case wire.KindCall:
 			e.clock.Pause()
 			err = e.call(ctx, f)
@@ -366,11 +361,8 @@ func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error
 	}
 	status := wire.StatusFault
 	if run.Ends(err) {
-		e.ended = err
 		var asFault *fault.Fault
-		if !errors.As(err, &asFault) {
-			return err // a new attempt: nobody asks for the line
-		}
+		e.ended, e.again = err, !errors.As(err, &asFault)
 		status = wire.StatusEnds
 	}
 	body, merr := wire.Marshal(fault.From(err).Bounded())

@@ -75,9 +75,6 @@ type directPort struct {
 	ended  error
 }
 
-// Lowered implements worker.Port.
-func (p *directPort) Lowered(*wire.Lowered) {}
-
 // Call implements worker.Port.
 func (p *directPort) Call(operation string, input []byte) worker.Reply {
 	in := append(json.RawMessage(nil), input...) // the script's buffer is used again

@@ -21,7 +21,6 @@ type Sandbox struct {
 	missing []Missing
 	pool    *pool
 	queue   *queue
-	lowered *lowered
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -37,7 +36,7 @@ func New(opts Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), lowered: newLowered(), closing: make(chan struct{})}
+	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), closing: make(chan struct{})}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -133,12 +132,11 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 		}
 	}
 	bindings := job.Bindings.JSON()
-	of := sourceOf(job, bindings)
 	e := &execution{
-		process: p, job: job, grace: s.opts.KillGrace, keep: func(payload []byte) error { return s.lowered.keep(of, payload) },
+		process: p, job: job, grace: s.opts.KillGrace,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
-	r, err := e.run(ctx, host, bindings, s.lowered.get(of))
+	r, err := e.run(ctx, host, bindings)
 	sound = e.sound(err)
 	return r, err
 }

@@ -149,18 +149,5 @@ func FuzzCompile(f *testing.F) {
 			return
 		}
 		require.NotNil(t, p.Code)
-		again(t, Source{Code: code, Entry: entry}, p)
 	})
-}
-
-// again compiles a source from what was made of it the first time, which gives the
-// same program.
-func again(t *testing.T, src Source, first *Program) {
-	t.Helper()
-	if src.Lowered = first.Lowered; src.Lowered == nil {
-		return
-	}
-	p, err := Compile(src)
-	require.NoError(t, err)
-	require.Equal(t, []any{first.Shape, first.Lone, first.Entry, first.Patterns, first.Hooked, first.text, first.at.shift}, []any{p.Shape, p.Lone, p.Entry, p.Patterns, p.Hooked, p.text, p.at.shift})
 }

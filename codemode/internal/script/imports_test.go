@@ -128,6 +128,5 @@ func FuzzImports(f *testing.F) {
 			return
 		}
 		require.NotNil(t, p.Code)
-		again(t, Source{Code: code, Module: module, Modules: shelf{}}, p)
 	})
 }

@@ -36,9 +36,6 @@ const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
 // return, or as an ES module, which can import and export. Both are tried before a script
 // is rejected, with the error of the module, which is the script as it was sent.
 func (p *Program) lower(code, language string) *Error {
-	if p.Lowered != nil {
-		return p.adopt(code)
-	}
 	c := compiler{Program: p, loader: api.LoaderTS}
 	if language == "javascript" {
 		c.loader = api.LoaderJS
@@ -95,19 +92,14 @@ func (c *compiler) run(code string) *Error {
 	if len(res.Errors) > 0 {
 		return c.rejected(code, res.Errors[0])
 	}
-	c.Lowered = c.lowered(res)
-	err := c.adopt(code)
+	err := c.adopt(code, res)
 	if err != nil && err.unparsed {
 		if again := c.bundle(spelledOut...); len(again.Errors) == 0 {
-			c.Lowered = c.lowered(again)
-			err = c.adopt(code)
+			err = c.adopt(code, again)
 		}
 	}
 	if err == nil {
 		err = c.unused(code, c.text, c.loader)
-	}
-	if err != nil {
-		c.Lowered = nil
 	}
 	return err
 }
@@ -192,36 +184,32 @@ func (c *compiler) rejected(code string, m api.Message) *Error {
 	return e
 }
 
-// lowered is the output of esbuild.
-func (c *compiler) lowered(res api.BuildResult) *Lowered {
-	out := &Lowered{Shift: c.shift}
+// adopt compiles the output of esbuild. A failure has no effect.
+func (c *compiler) adopt(code string, res api.BuildResult) (err *Error) {
+	var text, sourceMap string
 	for _, f := range res.OutputFiles {
 		if strings.HasSuffix(f.Path, ".map") {
-			out.Map = string(f.Contents)
+			sourceMap = string(f.Contents)
 		} else {
-			out.Text = strings.TrimRight(string(f.Contents), "\n")
+			text = strings.TrimRight(string(f.Contents), "\n")
 		}
 	}
-	return out
-}
-
-// adopt compiles the output of esbuild. A failure has no effect.
-func (p *Program) adopt(code string) (err *Error) {
-	p.try(func(p *Program) bool {
-		err = p.parseLowered(code)
+	c.try(func(p *Program) bool {
+		p.text, p.Lowered, p.at.shift = text, true, c.shift
+		err = p.parseLowered(code, sourceMap)
 		return err == nil
 	})
 	return err
 }
 
-func (p *Program) parseLowered(code string) *Error {
-	text := p.Lowered.Text
-	segments, err := decodeSourceMap(p.Lowered.Map)
+// parseLowered compiles p.text, which esbuild made of the code.
+func (p *Program) parseLowered(code, sourceMap string) *Error {
+	text := p.text
+	segments, err := decodeSourceMap(sourceMap)
 	if err != nil {
 		return &Error{Message: err.Error()}
 	}
-	p.text = text
-	p.at.shift, p.at.segments, p.at.made = p.Lowered.Shift, segments, newLines(text)
+	p.at.segments, p.at.made = segments, newLines(text)
 	if e := p.assigned(code, text); e != nil {
 		return e
 	}
@@ -263,7 +251,7 @@ func (p *Program) unparsed(err error) *Error {
 // into, which then become statements of the module as well. ok is false if the script
 // closed that function itself.
 func (p *Program) userStatements(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
-	if p.Lowered.Shift > 0 {
+	if p.at.shift > 0 {
 		return inline(module)
 	}
 	begin := strings.Index(tree.File.Source(), "\n// "+userSource+"\n")

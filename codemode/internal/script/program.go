@@ -38,8 +38,9 @@ type Program struct {
 	Patterns map[string]string
 	// Hooked reports that a Plain program needs the hook.
 	Hooked bool
-	// Lowered is the script as esbuild compiled it, nil if that was not needed.
-	Lowered *Lowered
+	// Lowered reports that the engine cannot read the script as it is, so that the
+	// compiler had to translate it.
+	Lowered bool
 
 	text string // what was parsed, with the text around the user's
 	at   positions
@@ -64,7 +65,7 @@ func (p *Program) Tree() (tree *ast.Program, at func(file.Idx) (line, column int
 	if err != nil { // it was parsed before
 		return &ast.Program{}, nil
 	}
-	if p.Lowered != nil {
+	if p.Lowered {
 		p.unwrapRequire(tree)
 	}
 	return tree, func(i file.Idx) (int, int, bool) { return p.placeOf(tree, i) }

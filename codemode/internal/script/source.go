@@ -18,16 +18,6 @@ type Source struct {
 	Module bool
 	// Modules are the modules that the code can import; nil is none.
 	Modules Modules
-	// Lowered is this very source as esbuild compiled it before; nil if there is none.
-	Lowered *Lowered
-}
-
-// Lowered is a script in syntax that the engine supports. Whether the script may run is
-// checked each time.
-type Lowered struct {
-	Text  string
-	Map   string // from it to the script
-	Shift int    // how many lines are before the script in esbuild's input
 }
 
 // Modules are the modules that a script can import.

@@ -89,7 +89,7 @@ func TestPlacesBehindWideCharacters(t *testing.T) {
 	} {
 		p, err := Compile(Source{Code: code})
 		require.NoError(t, err)
-		require.NotNil(t, p.Lowered)
+		require.True(t, p.Lowered)
 		tree, at := p.Tree()
 		found := 0
 		Walk(tree, func(n any) bool {

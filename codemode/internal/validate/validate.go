@@ -59,7 +59,7 @@ func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	tree, at := p.Tree()
 	c := newChecker(b)
 	c.ask = ask
-	c.compiled = p.Lowered != nil
+	c.compiled = p.Lowered
 	for range 2 {
 		c.function(c.root, nil, tree.DeclarationList, tree.Body)
 		if c.first {

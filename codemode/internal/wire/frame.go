@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 6
+const Protocol = 7
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
@@ -30,9 +30,8 @@ const (
 	KindStart                    // worker: a call (EncodeCall) whose end it asks for later; not answered
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
 	KindBindings                 // host: the Bindings of the jobs to come, before the first and where they change
-	KindLowered                  // worker: Lowered, of its job, at most once and before anything that the script does
 
-	lastKind = KindLowered
+	lastKind = KindBindings
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,

@@ -33,9 +33,6 @@ type Job struct {
 	// operation by its catalog ID (gateway-code-mode-contract).
 	CallTool bool `json:"callTool,omitempty"`
 	Occasion
-	// Lowered is what a worker said that it made of the same script before, nil for
-	// none. An executor fills it in.
-	Lowered *Lowered `json:"lowered,omitempty"`
 	// Bindings go to a worker in a frame of their own: the jobs of one caller mostly
 	// have the same.
 	Bindings Bindings `json:"bindings,omitzero"`
@@ -46,19 +43,6 @@ type Job struct {
 	// Principal is whose job it is: callers take turns, and a worker runs jobs of one
 	// caller only. The worker is not told.
 	Principal string `json:"-"`
-}
-
-// MaxLowered bounds what is kept of one script, in bytes.
-const MaxLowered = 256 << 10
-
-// LoweredJSON is the longest JSON of so much.
-const LoweredJSON = 6 * MaxLowered
-
-// Lowered is a script in the language that the engine knows (script.Lowered).
-type Lowered struct {
-	Text  string `json:"text"`
-	Map   string `json:"map"`
-	Shift int    `json:"shift,omitempty"`
 }
 
 // Occasion is what differs between the attempts at a script.
