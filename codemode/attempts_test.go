@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 // A script that is stopped for another attempt leaves its worker sound: the next
@@ -42,15 +44,20 @@ func TestNextAttemptHasTheSameWorker(t *testing.T) {
 	}
 }
 
-// processes lists this process's children.
+// processes lists the workers among this process's children.
 func processes(t *testing.T) []string {
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(t, err)
 	var out []string
 	for _, task := range tasks {
 		b, err := os.ReadFile(task)
-		if err == nil { // else the thread has ended
-			out = append(out, strings.Fields(string(b))...)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, pid := range strings.Fields(string(b)) {
+			if line, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.Contains(string(line), worker.Marker) {
+				out = append(out, pid)
+			}
 		}
 	}
 	require.NotEmpty(t, out)

@@ -72,7 +72,7 @@ func receive(t *testing.T, long time.Duration, calm bool) {
 	same(t, before[w.cmd], after[w.cmd])
 	same(t, before[stays.cmd], after[stays.cmd])
 	if calm {
-		require.Eventually(t, func() bool { return len(childrenOf(t, w.cmd.Process.Pid)) <= fresh.workers }, 10*time.Minute, time.Second, "the pool shrinks when nobody comes")
+		require.Eventually(t, func() bool { return len(workersOf(t, w.cmd.Process.Pid)) <= fresh.workers }, 10*time.Minute, time.Second, "the pool shrinks when nobody comes")
 	}
 	require.Positive(t, v.answered.Load())
 	require.Zero(t, v.wrong.Load())

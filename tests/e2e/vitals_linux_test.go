@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
 // vitalsVariable names the file that the fixture app tells its goroutines and its
@@ -103,7 +106,7 @@ func vitalsApp(t *testing.T) (a *app, look func(cmd *exec.Cmd) vitals) {
 				v.descriptors = append(v.descriptors, to)
 			}
 		}
-		v.workers = len(childrenOf(t, cmd.Process.Pid))
+		v.workers = len(workersOf(t, cmd.Process.Pid))
 		return v
 	}
 }
@@ -119,6 +122,12 @@ func childrenOf(t *testing.T, pid int) []string {
 		out = append(out, strings.Fields(string(raw))...)
 	}
 	return out
+}
+
+// workersOf lists the workers of a server. What starts them is its child, too, and stays.
+func workersOf(t *testing.T, pid int) []string {
+	t.Helper()
+	return slices.DeleteFunc(childrenOf(t, pid), func(child string) bool { return !strings.Contains(commandLine(child), worker.Marker) })
 }
 
 // commandLine is that of a process, "" for one that is gone.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScriptsOfACallerShareAProcess: the processes of a server stay from script to
+// TestScriptsOfACallerShareAProcess: the workers of a server stay from script to
 // script, and with sandbox.fresh none does.
 func TestScriptsOfACallerShareAProcess(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,8 @@ func TestScriptsOfACallerShareAProcess(t *testing.T) {
 			var last []string
 			for same := 0; same < 5; {
 				time.Sleep(50 * time.Millisecond)
-				now := processesUnder(t, p.cmd.Process.Pid)
+				now := workersOf(t, p.cmd.Process.Pid)
+				slices.Sort(now)
 				if same++; !slices.Equal(now, last) {
 					same = 0
 				}
@@ -29,6 +30,7 @@ func TestScriptsOfACallerShareAProcess(t *testing.T) {
 			return last
 		}
 		before = settled()
+		require.NotEmpty(t, before)
 		for range 10 {
 			p.execute("SDK.Entities.Todo.count()")
 		}

@@ -199,7 +199,7 @@ func TestAnIdleWorkerThatDied(t *testing.T) {
 		require.NoError(t, s.Warm(t.Context()))
 		s.pool.mu.Lock()
 		for _, w := range slices.Concat(s.pool.spare, s.pool.resting) {
-			assert.NoError(t, syscall.Kill(w.cmd.Process.Pid, syscall.SIGKILL))
+			assert.NoError(t, syscall.Kill(w.proc.Pid, syscall.SIGKILL))
 		}
 		s.pool.mu.Unlock()
 		r := execute(t, s, job("6 * 7"), newHost())

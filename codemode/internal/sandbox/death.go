@@ -91,7 +91,7 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 		}
 	}
 	if why == notKilled && e.gone() {
-		switch signalled(e.cmd.ProcessState) {
+		switch signalled(e.state) {
 		case byKernelCPU:
 			return worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
 		case byKernelMemory:
@@ -99,5 +99,5 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 		}
 	}
 	return fault.New(fault.ExecutionError, "the script's process ended without a result").
-		Because(fmt.Errorf("%w; %v; it said %q", err, e.cmd.ProcessState, words))
+		Because(fmt.Errorf("%w; %v; it said %q", err, e.state, words))
 }

@@ -75,7 +75,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 	e.ctx, e.host = ctx, host
 	l := e.job.Limits
 	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
-	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.cmd.Process.Pid)
+	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.proc.Pid)
 	e.over, e.left, e.begun = make(chan struct{}), make(chan struct{}), time.Now()
 	e.clock.Start()
 	go e.guard(ctx)
@@ -186,7 +186,7 @@ func (e *execution) used() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
 	}
-	now, ok := worker.ProcessCPU(e.cmd.Process.Pid)
+	now, ok := worker.ProcessCPU(e.proc.Pid)
 	if !ok {
 		return 0
 	}

@@ -118,7 +118,7 @@ func ofOne(t *testing.T, s *Sandbox, j *wire.Job) (*wire.Result, int) {
 	for p := range s.pool.all {
 		if p.scripts != before[p] {
 			require.Zero(t, pid, "one process ran it")
-			pid = p.cmd.Process.Pid
+			pid = p.proc.Pid
 		}
 	}
 	return r, pid

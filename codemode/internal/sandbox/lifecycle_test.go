@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -151,7 +150,7 @@ func TestADeadIdleWorkerIsReplaced(t *testing.T) {
 	s.pool.mu.Lock()
 	idle := slices.Clone(s.pool.spare)
 	for _, p := range idle {
-		assert.NoError(t, p.cmd.Process.Kill())
+		assert.NoError(t, p.proc.Kill())
 	}
 	s.pool.mu.Unlock()
 	for _, p := range idle {
@@ -216,11 +215,7 @@ func TestWorkersDieWithTheHost(t *testing.T) {
 		s, err := New(Options{})
 		require.NoError(t, err)
 		require.NoError(t, s.Warm(t.Context()))
-		var pids []string
-		for p := range s.pool.all {
-			pids = append(pids, strconv.Itoa(p.cmd.Process.Pid))
-		}
-		_, _ = os.Stdout.WriteString("pids " + strings.Join(pids, " ") + "\n")
+		_, _ = os.Stdout.WriteString("pids " + strings.Join(children(), " ") + "\n")
 		select {}
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestWorkersDieWithTheHost$")

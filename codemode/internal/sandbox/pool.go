@@ -32,7 +32,8 @@ type pool struct {
 	program program
 	layers  []string
 	spawn   chan spawnRequest
-	done    chan struct{}
+	done    chan struct{} // ends the spawner
+	over    chan struct{} // it has ended
 
 	mu       sync.Mutex
 	closed   bool
@@ -65,7 +66,7 @@ type spawned struct {
 // openPool makes a pool and its first worker, which is not in it yet.
 func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
-		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}),
+		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}), over: make(chan struct{}),
 		all: map[*process]bool{}, changed: make(chan struct{}),
 	}
 	prepared := make(chan error)
@@ -85,6 +86,7 @@ func openPool(opts Options, program program, layers []string) (*pool, *process, 
 // spawner starts all workers from one thread that lives as long as the pool: a
 // worker dies with the thread that started it, and is confined as that one is.
 func (p *pool) spawner(prepared chan<- error) {
+	defer close(p.over)
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
 	ground, err := prepare(p.program, p.layers)
 	prepared <- err
@@ -95,7 +97,10 @@ func (p *pool) spawner(prepared chan<- error) {
 	for {
 		select {
 		case r := <-p.spawn:
-			w, err := launch(p.program, p.layers, ground)
+			w, err := launch(p.program, p.layers, ground, p.opts.Log)
+			if errors.Is(err, errLauncher) {
+				w, err = launch(p.program, p.layers, ground, p.opts.Log)
+			}
 			r.reply <- spawned{w, err}
 		case <-p.done:
 			return // every worker is dead by now
@@ -378,4 +383,5 @@ func (p *pool) close() {
 		}
 	}
 	close(p.done)
+	<-p.over
 }

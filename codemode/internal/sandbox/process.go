@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -39,9 +40,10 @@ const (
 // process is one worker: it is started, says ready, runs the scripts of one owner, and
 // is ended.
 type process struct {
-	cmd       *exec.Cmd
-	in        *os.File // to the worker
-	out       *os.File // from it
+	proc      *os.Process
+	state     *os.ProcessState // once it has exited
+	in        *os.File         // to the worker
+	out       *os.File         // from it
 	r         *wire.Reader
 	w         *wire.Writer
 	ready     wire.Ready
@@ -63,9 +65,13 @@ type process struct {
 	stderr []byte
 }
 
+// errLauncher says that a worker was not started, and that the next one starts in
+// another way.
+var errLauncher = errors.New("sandbox: the launcher failed")
+
 // launch starts a worker and does not wait for it to be ready (worker.Args). It is
 // called on the spawner's goroutine.
-func launch(program program, layers []string, on *ground) (*process, error) {
+func launch(program program, layers []string, on *ground, log *slog.Logger) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -80,25 +86,24 @@ func launch(program program, layers []string, on *ground) (*process, error) {
 		closeAll(inR, inW, outR, outW)
 		return nil, err
 	}
-	cmd := &exec.Cmd{
-		Path: program.exec, Args: append([]string{program.exec}, worker.Args(layers)...),
-		// Not nil, which would inherit the host's: nothing of it may reach a script.
-		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=none"},
-		Dir:   on.dir(),
-		Stdin: inR, Stdout: outW, Stderr: errW,
-		SysProcAttr: on.attr,
-	}
-	err = cmd.Start()
+	started, err := on.start(program, layers, [3]*os.File{inR, outW, errW}, log)
 	closeAll(inR, outW, errW)
 	if err != nil {
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{isolation: worker.Isolation(layers), cmd: cmd, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(cmd.Process.Pid)}
+	p := &process{isolation: worker.Isolation(layers), proc: started, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(started.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.attend(errR)
 	return p, nil
+}
+
+// startProcess starts a worker from this process.
+func startProcess(program program, layers []string, files [3]*os.File, dir string, attr *syscall.SysProcAttr) (*os.Process, error) {
+	return os.StartProcess(program.exec, append([]string{program.exec}, worker.Args(layers)...), &os.ProcAttr{
+		Dir: dir, Env: worker.Environment(), Files: files[:], Sys: attr,
+	})
 }
 
 func closeAll(files ...*os.File) {
@@ -120,7 +125,7 @@ func (p *process) attend(stderr *os.File) {
 		}
 	}
 	_ = stderr.Close()
-	_ = p.cmd.Wait()
+	p.state, _ = p.proc.Wait()
 	close(p.exited)
 }
 
@@ -181,7 +186,7 @@ func (p *process) kill(why cause) {
 		p.cause = why
 	}
 	p.mu.Unlock()
-	_ = p.cmd.Process.Kill() // fails only where it is gone
+	_ = p.proc.Kill() // fails only where it is gone
 }
 
 func (p *process) why() cause {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -31,19 +32,17 @@ func hold(path string) program {
 type ground struct {
 	attr *syscall.SysProcAttr
 	root *os.File // an empty directory without a name, or nil
+	// launcher starts the workers but for the first, which shows whether the ground
+	// holds; nil where there is none.
+	launcher *launcher
+	proven   bool // a worker was started
+	alone    bool // without a launcher: one has failed
 }
-
-// namespaces are all there are but for those of time and of control groups, which
-// show nothing of the system.
-const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
-
-// nobody is who a worker is outside of its namespaces where the host is root.
-const nobody = 65534
 
 // prepare makes the ground for layers, on the thread that will start the workers.
 // They die with it: the signal follows the thread, hence the spawner.
 func prepare(program program, layers []string) (*ground, error) {
-	g := &ground{attr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}}
+	g := &ground{attr: worker.Attributes(layers)}
 	apart := slices.Contains(layers, worker.LayerNamespaces)
 	if apart {
 		root, err := nameless()
@@ -51,14 +50,6 @@ func prepare(program program, layers []string) (*ground, error) {
 			return nil, fmt.Errorf("namespaces: an empty directory: %w", err)
 		}
 		g.root = root
-		uid, gid := os.Getuid(), os.Getgid()
-		if uid == 0 {
-			uid, gid = nobody, nobody
-		}
-		g.attr.Cloneflags = namespaces
-		g.attr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
-		g.attr.GidMappings = []syscall.SysProcIDMap{{HostID: gid, Size: 1}}
-		g.attr.Credential = &syscall.Credential{NoSetGroups: true}
 	}
 	if slices.Contains(layers, worker.LayerLandlock) {
 		if err := restrictThread(program.exec, apart); err != nil {
@@ -67,6 +58,29 @@ func prepare(program program, layers []string) (*ground, error) {
 		}
 	}
 	return g, nil
+}
+
+// start starts a worker: by the launcher where its namespaces would have this process
+// copied, and else from here. A launcher that fails is not asked again; the error is
+// errLauncher then, since the launcher may have passed the files on.
+func (g *ground) start(program program, layers []string, files [3]*os.File, log *slog.Logger) (*os.Process, error) {
+	if g.root != nil && g.proven && !g.alone {
+		p, err := g.launch(program, layers, files)
+		if err == nil {
+			return p, nil
+		}
+		log.Warn("the launcher of workers failed: they start more slowly from now on", "error", err)
+		g.alone = true
+		g.endLauncher()
+		return nil, errLauncher
+	}
+	dir := "/"
+	if g.root != nil {
+		dir = "/proc/self/fd/" + strconv.Itoa(int(g.root.Fd()))
+	}
+	p, err := startProcess(program, layers, files, dir, g.attr)
+	g.proven = g.proven || err == nil
+	return p, err
 }
 
 // nameless returns an empty directory that everybody may enter and nobody can put
@@ -80,16 +94,30 @@ func nameless() (*os.File, error) {
 	return f, errors.Join(err, os.Chmod(path, 0o555), os.Remove(path))
 }
 
-// dir is the directory that a worker starts in.
-func (g *ground) dir() string {
-	if g.root == nil {
-		return "/"
+func (g *ground) launch(program program, layers []string, files [3]*os.File) (*os.Process, error) {
+	if g.launcher == nil {
+		l, err := newLauncher(program, layers, g.root)
+		if err != nil {
+			return nil, err
+		}
+		g.launcher = l
 	}
-	return "/proc/self/fd/" + strconv.Itoa(int(g.root.Fd()))
+	return g.launcher.start(files)
+}
+
+func (g *ground) endLauncher() {
+	if g.launcher != nil {
+		g.launcher.close()
+		g.launcher = nil
+	}
 }
 
 func (g *ground) close() {
-	if g != nil && g.root != nil {
+	if g == nil {
+		return
+	}
+	g.endLauncher()
+	if g.root != nil {
 		_ = g.root.Close()
 	}
 }
@@ -109,7 +137,7 @@ func (p *process) limit(l wire.Limits) error {
 	// All threads count, and the collector has its own: this is behind the kill.
 	cpu := uint64(l.CPUMs/1000*4 + 5)
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_AS: size, unix.RLIMIT_CPU: cpu} {
-		if err := unix.Prlimit(p.cmd.Process.Pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
+		if err := unix.Prlimit(p.proc.Pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
 			return fmt.Errorf("sandbox: limit %d of the worker: %w", resource, err)
 		}
 	}
@@ -184,6 +212,9 @@ func (m *meter) peak() int64 {
 
 // signalled reads from how a worker ended which limit of the kernel it met.
 func signalled(s *os.ProcessState) bySignal {
+	if s == nil { // somebody else has reaped it
+		return byNothing
+	}
 	status, ok := s.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		return byNothing

@@ -4,9 +4,9 @@ package sandbox
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
-	"syscall"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
@@ -16,7 +16,7 @@ func selfExecutable(path string) string { return path }
 func hold(path string) program { return program{path: path, exec: path} }
 
 // ground is nothing here.
-type ground struct{ attr *syscall.SysProcAttr }
+type ground struct{}
 
 func prepare(_ program, layers []string) (*ground, error) {
 	if len(layers) > 0 {
@@ -25,7 +25,9 @@ func prepare(_ program, layers []string) (*ground, error) {
 	return &ground{}, nil
 }
 
-func (g *ground) dir() string { return "/" }
+func (g *ground) start(program program, layers []string, files [3]*os.File, _ *slog.Logger) (*os.Process, error) {
+	return startProcess(program, layers, files, "/", nil)
+}
 
 func (g *ground) close() {}
 

@@ -30,7 +30,7 @@ func maxResting() int { return 4 * runtime.NumCPU() }
 // settle notes what a worker has used when its script is over, and reports whether it
 // is fit for another one.
 func (p *process) settle() bool {
-	p.usedAtRest, _ = worker.ProcessCPU(p.cmd.Process.Pid)
+	p.usedAtRest, _ = worker.ProcessCPU(p.proc.Pid)
 	p.highest = p.meter.peak()
 	if p.usedAtRest > time.Duration(p.owner.cpuMs)*time.Millisecond+lifeCPU {
 		return false
@@ -45,7 +45,7 @@ func (p *process) grown() bool {
 
 // astir reports whether a worker does what none does that rests.
 func (p *process) astir() bool {
-	used, ok := worker.ProcessCPU(p.cmd.Process.Pid)
+	used, ok := worker.ProcessCPU(p.proc.Pid)
 	return ok && used-p.usedAtRest > restCPU || p.grown() || p.meter.threads() > maxThreads
 }
 

@@ -1,0 +1,105 @@
+package sandbox
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/codemode/worker"
+)
+
+// launchers lists the launchers among this process's children.
+func launchers(t *testing.T) (pids []int) {
+	t.Helper()
+	for _, child := range children() {
+		line, err := os.ReadFile("/proc/" + child + "/cmdline")
+		if err == nil && bytes.Contains(line, []byte(worker.LauncherArgs(nil)[0])) {
+			pid, err := strconv.Atoi(child)
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// withLauncher is a sandbox whose launcher has started a worker, and that launcher: 0
+// where there are no namespaces, and workers start without one.
+func withLauncher(t *testing.T, log *slog.Logger) (*Sandbox, int) {
+	t.Helper()
+	before := launchers(t)
+	s := sandboxWith(t, Options{PoolSize: 2, Log: log})
+	require.NoError(t, s.Warm(t.Context()))
+	if !strings.Contains(s.Isolation(), worker.LayerNamespaces) {
+		require.Equal(t, before, launchers(t))
+		return s, 0
+	}
+	for _, pid := range launchers(t) {
+		if !slices.Contains(before, pid) {
+			return s, pid
+		}
+	}
+	require.Fail(t, "there is no launcher")
+	return nil, 0
+}
+
+// TestLauncherStartsWorkers: they are this process's children, as confined as the first
+// one, and one launcher starts them all.
+func TestLauncherStartsWorkers(t *testing.T) {
+	s, pid := withLauncher(t, nil)
+	for _, who := range []string{"ann", "bob", "eve", "joe"} {
+		r, _ := ofOne(t, s, of(who, "1"))
+		require.Nil(t, r.Fault)
+	}
+	require.NoError(t, s.Warm(t.Context()))
+	s.pool.mu.Lock()
+	alive := len(s.pool.all)
+	for p := range s.pool.all {
+		require.Contains(t, children(), strconv.Itoa(p.proc.Pid))
+		require.Equal(t, s.Isolation(), p.ready.Isolation)
+	}
+	s.pool.mu.Unlock()
+	require.GreaterOrEqual(t, alive, 5)
+	if pid != 0 {
+		require.Contains(t, launchers(t), pid)
+	}
+
+	for range 3 { // those that the pool has now were started by the launcher
+		checks, err := s.SelfTest(t.Context())
+		require.NoError(t, err)
+		for _, c := range checks {
+			require.True(t, c.OK, "%+v", c)
+		}
+	}
+	require.NoError(t, s.Close())
+	require.NotContains(t, launchers(t), pid)
+}
+
+// TestLauncherThatEnds: without it workers start from the host, and that is logged once.
+func TestLauncherThatEnds(t *testing.T) {
+	var log bytes.Buffer
+	s, pid := withLauncher(t, slog.New(slog.NewTextHandler(&log, nil)))
+	if pid == 0 {
+		return
+	}
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, 5*time.Second, time.Millisecond)
+	for _, who := range []string{"ann", "bob", "eve", "joe"} {
+		r, _ := ofOne(t, s, of(who, "1"))
+		require.Nil(t, r.Fault)
+	}
+	require.NoError(t, s.Warm(t.Context()))
+	require.NotContains(t, launchers(t), pid)
+	require.NoError(t, s.Close())
+	require.Equal(t, 1, strings.Count(log.String(), "the launcher of workers failed"), log.String())
+}
