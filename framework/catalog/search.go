@@ -210,7 +210,7 @@ func (ix *index) rank(query, name []string, limit int) []Hit {
 	scores := make([]float64, len(ix.hits))
 	for _, term := range query {
 		ix.score(scores, term, 1)
-		for _, other := range synonyms[term] {
+		for _, other := range synonyms()[term] {
 			ix.score(scores, other, synonymShare)
 		}
 		if len([]rune(term)) < minPrefix || strings.HasPrefix(term, whole) {

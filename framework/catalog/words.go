@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -128,7 +129,7 @@ var kinds = map[FieldType]string{TypeTime: "date time"}
 
 // synonyms are the stems of synonyms, by the stem of a word. They cover operations and
 // what most apps store; an app declares its own as aliases.
-var synonyms = func() map[string][]string {
+var synonyms = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for _, group := range [][]string{
 		{"create", "add", "insert", "make", "new", "save", "store", "register"},
@@ -165,4 +166,4 @@ var synonyms = func() map[string][]string {
 		}
 	}
 	return out
-}()
+})

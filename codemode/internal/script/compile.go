@@ -15,7 +15,7 @@ import (
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
 	p := &Program{
-		at: positions{user: newLines(code)}, Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || useStrict.MatchString(code), modules: src.Modules,
+		at: positions{user: newLines(code)}, Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || strings.Contains(code, "use strict") && useStrict().MatchString(code), modules: src.Modules,
 	}
 	if src.Entry != "" && !IsName(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ func (p *Program) exports(path string) ([]string, bool) {
 type refused struct{ full, path, text, hint string }
 
 // importStatement finds one at the start of a line or of the text, or after a semicolon.
-var importStatement = regexp.MustCompile(`(?m)(?:^|[;\x{2028}\x{2029}])[ \t\x{FEFF}]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
+var importStatement = lazily(`(?m)(?:^|[;\x{2028}\x{2029}])[ \t\x{FEFF}]*import\s*(?:[\w$*\s{},]+?\sfrom\s*|[\w$*\s{},]*\}\s*from\s*)?(?:"[^"\n]*"|'[^'\n]*')`)
 
 // hoist moves the import statements out of a script that becomes the body of a function.
 // They are on one line, and the rest keeps its lines and columns.
@@ -41,7 +40,7 @@ func hoist(code string) (imports, body string) {
 	var rest strings.Builder
 	from := 0
 	bare := withoutText(code)
-	for _, at := range importStatement.FindAllStringIndex(bare, -1) {
+	for _, at := range importStatement().FindAllStringIndex(bare, -1) {
 		begin := at[0] + strings.Index(bare[at[0]:], "import")
 		imports += strings.Join(strings.Fields(bare[begin:at[1]]), " ") + ";"
 		rest.WriteString(code[from:begin])
@@ -171,8 +170,8 @@ func listed(names []string) string {
 var (
 	// wrappedModule finds esbuild's wrapper of a module, taken finds imports of names
 	// from it.
-	wrappedModule = regexp.MustCompile(`(?m)^var (require_\w+) = __commonJS\w*\(\{\n  "` + importNamespace + `:([^"]+)"`)
-	taken         = regexp.MustCompile(`(?m)^var (import_\w+) = __toESM\w*\((require_\w+)\(\)\);$`)
+	wrappedModule = lazily(`(?m)^var (require_\w+) = __commonJS\w*\(\{\n  "` + importNamespace + `:([^"]+)"`)
+	taken         = lazily(`(?m)^var (import_\w+) = __toESM\w*\((require_\w+)\(\)\);$`)
 )
 
 // link checks that a module exports what is imported from it by name, and calls the
@@ -184,11 +183,11 @@ func (p *Program) link(tree *ast.Program) *Error {
 	}
 	text := tree.File.Source()
 	paths := map[string]string{} // variable -> module
-	for _, m := range wrappedModule.FindAllStringSubmatch(text, -1) {
+	for _, m := range wrappedModule().FindAllStringSubmatch(text, -1) {
 		paths[m[1]] = m[2]
 	}
 	named := map[string]string{}
-	for _, m := range taken.FindAllStringSubmatch(text, -1) {
+	for _, m := range taken().FindAllStringSubmatch(text, -1) {
 		if path, ok := paths[m[2]]; ok {
 			named[m[1]] = path
 		}

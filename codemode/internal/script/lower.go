@@ -3,7 +3,6 @@ package script
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -41,7 +40,7 @@ func (p *Program) lower(code, language string) *Error {
 		c.loader = api.LoaderJS
 	}
 	var body, module *Error
-	if !moduleWords.MatchString(code) {
+	if !moduleWords().MatchString(code) {
 		if body = c.asBody(code); body == nil {
 			return nil
 		}
@@ -65,7 +64,7 @@ func (p *Program) lower(code, language string) *Error {
 }
 
 // moduleWords find syntax that no function can have.
-var moduleWords = regexp.MustCompile(`\b(?:import|export|namespace|module|declare)\b`)
+var moduleWords = lazily(`\b(?:import|export|namespace|module|declare)\b`)
 
 // compiler runs esbuild on one script.
 type compiler struct {

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf16"
@@ -69,13 +68,13 @@ func (p *positions) distanceInSegment(s segment, line, column, userLine int) int
 // lines finds lines of a text by number, by the same rules as goja.
 type lines struct{ text []string }
 
-var lineEnd = regexp.MustCompile("\r\n|[\n\r\u2028\u2029]")
+var lineEnd = lazily("\r\n|[\n\r\u2028\u2029]")
 
 func newLines(code string) lines {
 	if !strings.ContainsAny(code, "\r\u2028\u2029") {
 		return lines{strings.Split(code, "\n")}
 	}
-	return lines{lineEnd.Split(code, -1)}
+	return lines{lineEnd().Split(code, -1)}
 }
 
 // all returns the whole text, with every line end as one.

@@ -3,6 +3,7 @@ package script
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Source is a script as it was sent.
@@ -55,17 +56,22 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// lazily compiles a pattern at its first use: a worker that starts needs none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	fenceOpen  = regexp.MustCompile("^\uFEFF?\\s*(`{3,}|~{3,})[^`\r\n]*\r?\n")
-	fenceClose = regexp.MustCompile("\r?\n[ \t]*(`{3,}|~{3,})\\s*$")
-	identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{Nd}_$]*$`)
+	fenceOpen  = lazily("^\uFEFF?\\s*(`{3,}|~{3,})[^`\r\n]*\r?\n")
+	fenceClose = lazily("\r?\n[ \t]*(`{3,}|~{3,})\\s*$")
+	identifier = lazily(`^[\p{L}_$][\p{L}\p{Nd}_$]*$`)
 	// useStrict finds the directive among those that a script begins with.
-	useStrict = regexp.MustCompile(`^(?:\s+|//[^\r\n]*|/\*(?s:.*?)\*/|(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')\s*;)*(?:"use strict"|'use strict')\s*(?:[;}\r\n]|$)`)
+	useStrict = lazily(`^(?:\s+|//[^\r\n]*|/\*(?s:.*?)\*/|(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')\s*;)*(?:"use strict"|'use strict')\s*(?:[;}\r\n]|$)`)
 )
 
 // IsName reports whether a text can name a function.
 func IsName(name string) bool {
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return false
 	}
 	_, err := parse("void " + name)
@@ -76,11 +82,14 @@ func IsName(name string) bool {
 // with any info string. Lines that it removes at the start become empty lines, so that
 // other lines keep their numbers.
 func Unfence(code string) string {
-	open := fenceOpen.FindStringSubmatchIndex(code)
+	if !strings.Contains(code, "```") && !strings.Contains(code, "~~~") {
+		return code
+	}
+	open := fenceOpen().FindStringSubmatchIndex(code)
 	if open == nil {
 		return code
 	}
-	end := fenceClose.FindStringSubmatchIndex(code[open[1]-1:])
+	end := fenceClose().FindStringSubmatchIndex(code[open[1]-1:])
 	if end == nil {
 		return code
 	}

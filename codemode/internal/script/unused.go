@@ -1,18 +1,14 @@
 package script
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
 // namedImport finds the names that a statement imports, and the module.
-var namedImport = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
-})
+var namedImport = lazily(`^import\s*(?:[\w$]+\s*,\s*)?\{([^}]*)\}\s*from\s*["']([^"'\n]*)["']`)
 
 // typesOnly are the names of a module's declarations besides its exports.
 const typesOnly = "Types"
@@ -96,7 +92,7 @@ func namesIn(text string) (out []imported, length int) {
 	return out, len(m[0])
 }
 
-var exportAssignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bexport\s*=`) })
+var exportAssignment = lazily(`\bexport\s*=`)
 
 // assigned rejects `export =`, which makes a script a CommonJS module.
 func (p *Program) assigned(code, text string) *Error {
