@@ -156,7 +156,7 @@ func callRows() []row {
 func main() {
 	time := flag.String("benchtime", "1s", "how long each benchmark runs")
 	app := flag.String("app", "bin/pantrypal", "the app whose start is measured; the worker binary stands beside it")
-	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"processes\" and \"hundred\" (the app of 100 entities) stand alone")
+	only := flag.String("only", "", "only the packages whose path has this in it, and no processes; \"processes\", \"rivals\" (other systems that run scripts) and \"hundred\" (the app of 100 entities) stand alone")
 	cold := flag.Bool("cold", false, "build the app of 100 entities with an empty cache, too")
 	flag.Parse()
 	if err := run(*time, *app, *only, *cold); err != nil {
@@ -198,6 +198,10 @@ func run(benchtime, app, only string, cold bool) error {
 			return err
 		}
 		whole = of
+	}
+	if only == "" || only == "rivals" {
+		fmt.Fprintln(os.Stderr, "measuring other systems ...")
+		whole = append(whole, rivals()...)
 	}
 	if only == "" || only == "hundred" {
 		fmt.Fprintln(os.Stderr, "measuring an app of 100 entities ...")

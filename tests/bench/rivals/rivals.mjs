@@ -1,0 +1,127 @@
+// Measures other systems that run an agent's script, with a tool of the host that adds
+// two numbers, and writes a line of JSON for each figure.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const seconds = Number(process.argv[2] ?? 2);
+const report = (figure) => process.stdout.write(JSON.stringify(figure) + "\n");
+console.log = () => {}; // UTCP tells of every call
+console.error = () => {};
+
+// Each opens one system, and returns how it runs a script of so many calls. The result is
+// the number of calls.
+const rivals = {
+  "executor (QuickJS in WASM)": async () => {
+    const { Effect } = await import("effect");
+    const { makeQuickJsExecutor } = await import("@executor-js/runtime-quickjs");
+    const executor = makeQuickJsExecutor();
+    const tools = { invoke: ({ args }) => Effect.succeed({ sum: args.a + args.b }) };
+    return {
+      run: async (calls) => {
+        const code = `let n = 0; for (let i = 0; i < ${calls}; i++) n = (await tools.math.add({ a: n, b: 1 })).sum; return n;`;
+        const out = await Effect.runPromise(executor.execute(code, tools));
+        if (out.error) throw new Error(out.error);
+        return out.result;
+      },
+    };
+  },
+  "UTCP code-mode (isolated-vm)": async () => {
+    const { addFunctionToUtcpDirectCall } = await import("@utcp/direct-call");
+    const { CodeModeUtcpClient } = await import("@utcp/code-mode");
+    addFunctionToUtcpDirectCall("manual", async () => ({
+      utcp_version: "1.0.1",
+      manual_version: "1.0.0",
+      tools: [{
+        name: "add",
+        description: "Adds two numbers.",
+        inputs: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
+        outputs: { type: "object" },
+        tags: [],
+        tool_call_template: { call_template_type: "direct-call", callable_name: "add" },
+      }],
+    }));
+    addFunctionToUtcpDirectCall("add", async (a, b) => ({ sum: a + b }));
+    const client = await CodeModeUtcpClient.create();
+    await client.registerManual({ name: "math", call_template_type: "direct-call", callable_name: "manual" });
+    return {
+      run: async (calls) => {
+        const code = `let n = 0; for (let i = 0; i < ${calls}; i++) n = math.add({ a: n, b: 1 }).sum; return n;`;
+        return (await client.callToolChain(code)).result;
+      },
+    };
+  },
+  "Cloudflare codemode (workerd, by miniflare)": async () => {
+    const { Miniflare } = await import("miniflare");
+    const dist = path.dirname(createRequire(import.meta.url).resolve("@cloudflare/codemode"));
+    const root = path.resolve("/modules");
+    const modules = [{ type: "ESModule", path: path.join(root, "main.mjs"), contents: worker }];
+    const add = (file) => {
+      const at = path.join(root, file);
+      if (modules.some((m) => m.path === at)) return;
+      const text = readFileSync(path.join(dist, file), "utf8").replace(/from "acorn"/g, 'from "./acorn.js"');
+      modules.push({ type: "ESModule", path: at, contents: text });
+      for (const [, next] of text.matchAll(/from "\.\/([^"]+)"/g)) if (next !== "acorn.js") add(next);
+    };
+    add("index.js");
+    const acorn = path.join(path.dirname(createRequire(path.join(dist, "index.js")).resolve("acorn")), "acorn.mjs");
+    modules.push({ type: "ESModule", path: path.join(root, "acorn.js"), contents: readFileSync(acorn, "utf8") });
+    const server = new Miniflare({ modules, modulesRoot: root, compatibilityDate: "2026-07-01", compatibilityFlags: ["nodejs_compat"], workerLoaders: { LOADER: {} } });
+    await server.ready;
+    return {
+      run: async (calls) => {
+        const response = await server.dispatchFetch(`http://localhost/?calls=${calls}`);
+        const text = await response.text();
+        if (!response.ok) throw new Error(text);
+        const out = JSON.parse(text);
+        if (out.error) throw new Error(out.error);
+        return out.result;
+      },
+      close: () => server.dispose(),
+    };
+  },
+};
+
+const worker = `
+import { DynamicWorkerExecutor } from "./index.js";
+export default {
+  async fetch(request, env) {
+    const calls = new URL(request.url).searchParams.get("calls");
+    const executor = new DynamicWorkerExecutor({ loader: env.LOADER });
+    const code = \`async () => { let n = 0; for (let i = 0; i < \${calls}; i++) n = (await codemode.add({ a: n, b: 1 })).sum; return n; }\`;
+    const tools = { add: async ({ a, b }) => ({ sum: a + b }) };
+    return Response.json(await executor.execute(code, [{ name: "codemode", fns: tools }]));
+  },
+};`;
+
+// measure runs scripts for a while, so many at once.
+async function measure(run, calls, clients) {
+  const took = [];
+  const begun = performance.now();
+  const until = begun + seconds * 1000;
+  await Promise.all(Array.from({ length: clients }, async () => {
+    while (performance.now() < until) {
+      const at = performance.now();
+      const result = await run(calls);
+      if (result !== calls) throw new Error(`the result is ${JSON.stringify(result)}, not ${calls}`);
+      took.push(performance.now() - at);
+    }
+  }));
+  const elapsed = performance.now() - begun;
+  took.sort((a, b) => a - b);
+  return { p50: took[took.length >> 1], perSecond: took.length / (elapsed / 1000) };
+}
+
+for (const [name, open] of Object.entries(rivals)) {
+  try {
+    const rival = await open();
+    for (let i = 0; i < 20; i++) await rival.run(10);
+    for (const [calls, clients] of [[0, 1], [10, 1], [100, 1], [0, 16]]) {
+      report({ name, calls, clients, ...await measure(rival.run, calls, clients) });
+    }
+    await rival.close?.();
+  } catch (error) {
+    report({ name, error: String(error?.message ?? error).split("\n")[0] });
+  }
+}
+process.exit(0);
