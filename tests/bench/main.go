@@ -112,6 +112,7 @@ var suites = []suite{
 		{"Script/calls=0/clients=16/fresh=false", "trivial scripts per second, 16 at once", "", "scripts/s", "1000"},
 		{"Script/calls=0/clients=1/fresh=true", "a trivial script in a process of its own, p50 in ms", "", "p50-ms", "4"},
 		{"Script/calls=0/clients=1/fresh=true", "CPU of that, in ms", "", "cpu-ms", "8"},
+		{"Script/calls=0/clients=16/fresh=true", "trivial scripts per second in processes of their own, 16 at once", "", "scripts/s", "250"},
 	}},
 	{"./codemode/internal/sandbox", "Start", []row{
 		{"Start/koan-worker", "worker of the worker binary: cold start to ready, in ms", "", "start-ms", "15"},
