@@ -192,7 +192,7 @@ func TestHintsForNamesThatAreElsewhere(t *testing.T) {
 		"SDK.Entities.Todo.page(1).then()":      "Calls of SDK are synchronous",
 		"new Intl.Segmenter('en')":              "Intl has NumberFormat",
 		"self.name":                             "globalThis",
-		"SDK.args.table([1])":                   "console.log shows what it is",
+		"SDK.args.table([1])":                   "log it with console.log",
 		"nope.count()":                          "Declare it",
 		"new AbortController()":                 "Promise.race",
 		"const m = 'f' + 's'; await import(m)":  "Import one of these: @codemode/discovery",
