@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // ScopeApprove is what a principal must hold by this very name to decide about
@@ -187,11 +188,11 @@ func (r *Run) continueFromPlan(ctx context.Context, out *Outcome) error {
 	}
 	r.ID, out.Run = p.Run, p.Run
 	r.guard.kept, r.guard.calls, r.guard.last = p, p.Agreed, r.shape(p.Changes)
-	tape, err := Thaw(p.Tape)
+	t, err := tape.Thaw(p.Tape)
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	r.useTape(tape)
+	r.useTape(t)
 	r.outside, r.sets = p.Made, slices.Clone(p.Request.Sets)
 	asked := slices.Contains(ask.Answered(ctx), questionKey(p.ID))
 	if p.State == PlanWaiting && (asked || r.request.plan == nil) {

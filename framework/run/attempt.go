@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Attempt is one try of a run, with its own transactions. Its methods may be
@@ -63,7 +64,10 @@ func (a *Attempt) Number() int { return a.number }
 func (a *Attempt) Run() *Run { return a.run }
 
 // Tape is the run's tape.
-func (a *Attempt) Tape() Tape { return a.run.tape }
+func (a *Attempt) Tape() *tape.Tape { return a.run.tape }
+
+// Fresh reports whether nothing can be on the tape that another attempt has left there.
+func (a *Attempt) Fresh() bool { return a.number == 1 && !a.run.tape.Thawed() }
 
 // Set is the default set of the attempt's calls.
 func (a *Attempt) Set() string { return a.run.spec.Set }

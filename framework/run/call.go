@@ -10,7 +10,11 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
+
+// Position is where in a run a call stands: see package tape.
+type Position = tape.Position
 
 // call is one call in an attempt, or a code operation before its run is open.
 type call struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // contextError is why a context is over, as a fault or as an error of package context. A cause
@@ -82,6 +83,9 @@ type restart struct {
 }
 
 func (e *restart) Error() string { return "run: new attempt: " + e.why }
+
+// Is implements errors.Is: a call that ends in it has to be made again.
+func (e *restart) Is(target error) bool { return target == tape.ErrUnfinished }
 
 func isRestart(err error) bool {
 	var r *restart

@@ -18,7 +18,7 @@ func (c *call) withClient(ctx context.Context) context.Context {
 		return ask.With(ctx, nil)
 	}
 	ctx = ask.With(ctx, waitingClient{ask.From(ctx), c.attempt})
-	if c.attempt.run.scripted() || c.position.nested() {
+	if c.attempt.run.scripted() || c.position.Nested() {
 		ctx = ask.Scoped(ctx, string(c.position)+":")
 	}
 	return ctx

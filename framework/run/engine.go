@@ -20,6 +20,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/tape"
 	"github.com/koan-go/koan/framework/schema"
 )
 
@@ -56,7 +58,7 @@ type Engine struct {
 	shelf    Shelf    // nil where nothing can be kept for a replay
 	taping   bool     // something is going to be
 	schemas  schema.Cache
-	budget   budget
+	budget   *budget.Budget
 	blamed   sync.Map // IDs of operations whose outputs did not fit, and the log says so
 
 	policy atomic.Pointer[Approvals] // what holds now
@@ -108,7 +110,7 @@ func NewEngine(o Options) *Engine {
 	}
 	o.Tapes.fill()
 	o.Tapes.MaxRunBytes = int(min(int64(o.Tapes.MaxRunBytes), o.MaxBytes/4)) // a run that goes on holds it
-	e := &Engine{opts: o, budget: budget{run: o.MaxBytes, all: o.MaxTotalBytes}}
+	e := &Engine{opts: o, budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}
 	e.SetApprovals(o.Approvals)
 	return e
 }
@@ -139,7 +141,7 @@ type Request struct {
 	plan     *Plan // that is applied
 	approver auth.Principal
 	digest   string // of the input, once somebody has asked for it
-	account  *account
+	account  *budget.Account
 }
 
 // surface is where the request's own call comes from.
@@ -173,8 +175,8 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
 		return e.refuse(ctx, &req, newRunID(), started, nil, unknownOperation(req.ID.String()))
 	}
-	req.account = e.budget.open()
-	defer req.account.close()
+	req.account = e.budget.Open()
+	defer req.account.Close()
 	if err := e.holdInput(req.account, req.Input); err != nil {
 		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
@@ -273,7 +275,7 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 		ID: id, fresh: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
-	r.useTape(NewTape())
+	r.useTape(tape.New())
 	if g := replaying(ctx); g != nil {
 		r.again, r.spec.DryRun = g, true
 		r.useTape(g.tape)
@@ -301,7 +303,7 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 		err = f
 	}
 	over(err)
-	e.budget.noteGarbage(len(input) + len(out))
+	e.budget.NoteGarbage(len(input) + len(out))
 	a.note(c.trace(id, start, err))
 	a.keepCall(c, id, start, len(out), err)
 	return out, err
@@ -369,7 +371,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 // idempotency key what has an effect is in the ledger before it is made.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r, effect := c.attempt.run, c.op.Effects.Outside && !c.op.Effects.ReadOnly
-	digest := callDigest(c.op.ID.String(), c.input)
+	digest := tape.Digest(c.op.ID.String(), c.input)
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		if r.hold != nil {

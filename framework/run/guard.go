@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Approvals say what a person has to agree to, and how long plans are kept and
@@ -97,8 +98,8 @@ func isPause(err error) bool {
 }
 
 // isRecorded reports whether a tape has what came of the call.
-func (c PlannedCall) isRecorded(t Tape) bool {
-	digest, err := Intent{Digest: c.Digest}.digest()
+func (c PlannedCall) isRecorded(t *tape.Tape) bool {
+	digest, err := tape.ParseDigest(c.Digest)
 	if err != nil {
 		return false
 	}
@@ -109,7 +110,7 @@ func (c PlannedCall) isRecorded(t Tape) bool {
 // standing returns the calls outside whose approval still stands: those that were made,
 // and, where nothing else has changed, those that the attempt did not come to because
 // another call beside them was faster. All others are asked about again.
-func (g *guard) standing(t Tape, unchanged bool) (out []PlannedCall) {
+func (g *guard) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
 	for _, c := range g.calls {
 		if c.Pending = !c.isRecorded(t); !c.Pending || unchanged {
 			out = append(out, c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // hold is a key that a run holds while it goes on.
@@ -149,13 +150,13 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			WithHint("Check what is in the data, and do the rest with a new key. An atomic run is never cut off in the middle.").
 			WithDetails(map[string]any{"runId": r.ID, "commits": n}))
 	}
-	tape := tapeAt(st.Now, st.Seed)
+	t := tape.At(st.Now, st.Seed)
 	if r.agreed() {
-		tape = r.tape
+		t = r.tape
 	}
 	for _, i := range st.Intents {
-		digest, err := i.digest()
-		_, _, planned := tape.Outside(i.Position, digest)
+		digest, err := tape.ParseDigest(i.Digest)
+		_, _, planned := t.Outside(i.Position, digest)
 		switch {
 		case err != nil:
 			return giveUp(fault.New(fault.Internal, "").Because(err))
@@ -164,7 +165,7 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			h.before[i.Position] = i
 			continue
 		case i.Closed && i.Fault != nil && i.Fault.Code == fault.InputRequired: // it asked, and did nothing
-			tape.Occurrence(i.Position, digest)
+			t.Occurrence(i.Position, digest)
 			continue
 		case i.Closed && i.Kept && mustRepeat(i, st.Intents):
 			continue
@@ -173,19 +174,19 @@ func (r *Run) takeOver(ctx context.Context, st Standing, out *Outcome) (done boo
 			if i.Fault != nil {
 				failed = i.Fault
 			}
-			tape.RecordOutside(i.Position, digest, i.Output, failed)
+			t.RecordOutside(i.Position, digest, i.Output, failed)
 			h.effects++
 		case i.Closed || !r.repeatable(i.Operation):
 			r.noteOutsideEffect(r.earlierCall(i))
 			return giveUp(h.outcomeUnknown(i, "the run with this key was cut off in the middle of an outside call"))
 		default:
-			tape.Occurrence(i.Position, digest)
+			t.Occurrence(i.Position, digest)
 		}
 		h.before[i.Position] = i
 		r.noteOutsideEffect(r.earlierCall(i))
 	}
-	if tape != r.tape {
-		r.useTape(tape)
+	if t != r.tape {
+		r.useTape(t)
 	}
 	h.earlier, h.noted = st.Sets, slices.Clone(st.Sets)
 	return false, nil
@@ -199,16 +200,6 @@ func mustRepeat(i Intent, all []Intent) bool {
 	return i.Fault != nil && i.Fault.Retry == fault.Safe && !slices.ContainsFunc(all, func(o Intent) bool {
 		return o.Position != i.Position && !o.At.Before(i.At)
 	})
-}
-
-// digest is the intent's as the tape has it.
-func (i Intent) digest() (out [32]byte, err error) {
-	raw, err := hex.DecodeString(i.Digest)
-	if err == nil && len(raw) != len(out) {
-		err = errors.New("run: the ledger holds an invalid digest")
-	}
-	copy(out[:], raw)
-	return out, err
 }
 
 // earlierCall is a holder's call before as the run's result lists it.

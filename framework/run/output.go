@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/budget"
 )
 
 // CheckSchemas returns an error that names every operation of a catalog whose input or
@@ -44,7 +45,7 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 		return nil
 	}
 	if c.attempt != nil { // it is decoded to be checked
-		n := int(weight(out))
+		n := int(budget.Weight(out))
 		if err := c.attempt.Hold(n); err != nil {
 			return err
 		}

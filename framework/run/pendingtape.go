@@ -6,13 +6,14 @@ import (
 	"log/slog"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // PendingTape is a run on its way to a shelf. Encoding and compressing it is left to who
 // writes there, beside the runs.
 type PendingTape struct {
 	kept    *KeptRun
-	tape    Tape
+	tape    *tape.Tape
 	script  recorded
 	failure error
 	size    int // about, of all that is kept
@@ -25,14 +26,14 @@ type PendingTape struct {
 const minTapeBytes = 2 << 10
 
 // newPendingTape holds of a run only what is written, and of one that is too large nothing.
-func newPendingTape(k *KeptRun, tape Tape, script recorded, failure error, o Options) *PendingTape {
-	values, bytes := valuesOf(tape)
-	t := &PendingTape{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
-	if t.size > t.most {
-		t.tape, t.script = nil, recorded{}
+func newPendingTape(k *KeptRun, t *tape.Tape, script recorded, failure error, o Options) *PendingTape {
+	values, bytes := t.Values()
+	p := &PendingTape{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
+	if p.size > p.most {
+		p.tape, p.script = nil, recorded{}
 		k.Input, k.Output = nil, nil
 	}
-	return t
+	return p
 }
 
 // Size is about how many bytes wait to be written.
@@ -71,7 +72,7 @@ func (t *PendingTape) fill() (err error) {
 			return err
 		}
 	}
-	if t.kept.Tape, err = freezeValues(t.tape); err != nil {
+	if t.kept.Tape, err = t.tape.FreezeValues(); err != nil {
 		return err
 	}
 	if t.script.encode != nil {

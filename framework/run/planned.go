@@ -53,7 +53,7 @@ func (r *Run) askApproval(ctx context.Context, a *Attempt, p *pause) error {
 // of the plan before.
 func (r *Run) holdPlan(p *Plan) {
 	n := int64(len(p.Tape)+len(p.Request.Input)) + 2*changesBytes(p.Changes) // and their shape
-	r.account.add(n - r.guard.held)
+	r.account.Add(n - r.guard.held)
 	r.guard.held = n
 }
 
@@ -61,10 +61,10 @@ func (r *Run) holdPlan(p *Plan) {
 // put together.
 func (r *Run) plan(p *pause) (*Plan, error) {
 	most := r.engine.approvals().MaxBytes
-	if least := tapeBytes(r.tape) + int64(len(r.request.Input)) + changesBytes(p.changes); least > int64(most) {
+	if least := r.tape.Bytes() + int64(len(r.request.Input)) + changesBytes(p.changes); least > int64(most) {
 		return nil, planTooLarge(least, most)
 	}
-	tape, err := Freeze(r.tape)
+	frozen, err := r.tape.Freeze()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (r *Run) plan(p *pause) (*Plan, error) {
 			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.scope(), Surface: r.request.Surface, Listed: r.request.Listed,
 			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
 		},
-		Tape: tape, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
+		Tape: frozen, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
 	}
 	r.mu.Lock()
 	plan.Made = slices.Clone(r.outside)

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Replayer is a provider that executes again what it has kept of runs (KeepScript).
@@ -77,7 +78,7 @@ type ReplayRequest struct {
 }
 
 // again is a run that is executed once more against today's data.
-type again struct{ tape Tape }
+type again struct{ tape *tape.Tape }
 
 type againKey struct{}
 
@@ -100,12 +101,12 @@ func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, erro
 	view := req.View(k.Principal(), k.Mode)
 	var repeat func(context.Context) error
 	if req.Data {
-		tape, err := Thaw(k.Tape)
+		t, err := tape.Thaw(k.Tape)
 		if err != nil {
 			return nil, unreadable(req.Run, err)
 		}
 		repeat = func(ctx context.Context) error {
-			ctx = context.WithValue(ctx, againKey{}, &again{tape})
+			ctx = context.WithValue(ctx, againKey{}, &again{t})
 			_, _, err := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Set: k.Set})
 			return err
 		}
@@ -186,11 +187,11 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
 		return out, nil
 	}
-	tape, err := Thaw(k.Tape)
+	t, err := tape.Thaw(k.Tape)
 	if err != nil {
 		return nil, unreadable(k.Run, err)
 	}
-	ctx = context.WithValue(ctx, againKey{}, &again{tape})
+	ctx = context.WithValue(ctx, againKey{}, &again{t})
 	now, _, callErr := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Listed: k.Listed, Set: k.Set})
 	var then error
 	if k.Fault != nil {

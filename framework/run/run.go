@@ -14,6 +14,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Spec says what kind of run a code operation opens.
@@ -101,8 +103,8 @@ type Run struct {
 	engine    *Engine
 	request   Request
 	spec      Spec
-	tape      Tape
-	account   *account // of what the host holds for the run
+	tape      *tape.Tape
+	account   *budget.Account // of what the host holds for the run
 	started   time.Time
 	principal auth.Principal
 

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Kept says which runs are kept so that they can be replayed.
@@ -128,7 +129,7 @@ type Packer struct{ flate *flate.Writer }
 
 // body returns a run as it is kept, and how large it was.
 func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
-	raw, err := encodeJSON(k)
+	raw, err := tape.Marshal(k)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -147,27 +148,27 @@ func (p *Packer) body(k *KeptRun) (body []byte, size int, err error) {
 	return b.Bytes(), len(raw), err
 }
 
-// UnpackRun reads the body of a kept tape. The error wraps ErrTape.
+// UnpackRun reads the body of a kept tape. The error wraps tape.ErrFormat.
 func UnpackRun(body []byte) (*KeptRun, error) {
 	if len(body) == 0 || body[0] != keptVersion {
-		return nil, fmt.Errorf("%w: it was packed by another version", ErrTape)
+		return nil, fmt.Errorf("%w: it was packed by another version", tape.ErrFormat)
 	}
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), MaxTapeBytes+1))
-	if err == nil && len(raw) > MaxTapeBytes {
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[1:])), tape.MaxBytes+1))
+	if err == nil && len(raw) > tape.MaxBytes {
 		err = errors.New("it is too long")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+		return nil, fmt.Errorf("%w: %w", tape.ErrFormat, err)
 	}
 	var k KeptRun
-	if err := decodeWhole(raw, &k); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+	if err := tape.Unmarshal(raw, &k); err != nil {
+		return nil, fmt.Errorf("%w: %w", tape.ErrFormat, err)
 	}
 	if k.Version != keptVersion {
-		return nil, fmt.Errorf("%w: its version is %d, this build knows %d", ErrTape, k.Version, keptVersion)
+		return nil, fmt.Errorf("%w: its version is %d, this build knows %d", tape.ErrFormat, k.Version, keptVersion)
 	}
 	if _, err := k.ID(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+		return nil, fmt.Errorf("%w: %w", tape.ErrFormat, err)
 	}
 	return &k, nil
 }

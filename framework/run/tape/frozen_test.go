@@ -1,4 +1,4 @@
-package run_test
+package tape_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 type color string
@@ -41,7 +41,7 @@ func always(v any) func() (any, error) { return func() (any, error) { return v, 
 // Whatever a schema's default makes comes back from the bytes as the Go value that
 // it was.
 func TestTapeOutlivesTheProcess(t *testing.T) {
-	tape := run.NewTape()
+	made := tape.New()
 	values := map[string][2]any{ // what was generated, what is generated now
 		"text":    {"a\x00b <é>", "other"},
 		"flag":    {true, false},
@@ -60,29 +60,29 @@ func TestTapeOutlivesTheProcess(t *testing.T) {
 		"pointer": {&coin{314}, &coin{1}},
 	}
 	for slot, v := range values {
-		_, err := tape.Value("3.1", slot, always(v[0]))
+		_, err := made.Value("3.1", slot, always(v[0]))
 		require.NoError(t, err)
 	}
 	wrong := fault.Invalid(fault.Detail{Path: "/a", Message: "one"}, fault.Detail{Path: "/b", Message: "two"})
-	tape.RecordOutside("1", [32]byte{1}, json.RawMessage(`{"n":1.0}`), nil)
-	tape.RecordOutside("1", [32]byte{2}, nil, wrong)
-	tape.RecordOutside("2", [32]byte{3}, nil, errors.New("a secret"))
-	tape.Occurrence("2", [32]byte{4})
+	made.RecordOutside("1", [32]byte{1}, json.RawMessage(`{"n":1.0}`), nil)
+	made.RecordOutside("1", [32]byte{2}, nil, wrong)
+	made.RecordOutside("2", [32]byte{3}, nil, errors.New("a secret"))
+	made.Occurrence("2", [32]byte{4})
 
-	kept, err := run.Freeze(tape)
+	kept, err := made.Freeze()
 	require.NoError(t, err)
-	again, err := run.Freeze(tape)
+	again, err := made.Freeze()
 	require.NoError(t, err)
 	require.Equal(t, string(kept), string(again), "the bytes depend on the tape alone")
 	require.NotContains(t, string(kept), "a secret")
 
-	back, err := run.Thaw(kept)
+	back, err := tape.Thaw(kept)
 	require.NoError(t, err)
-	again, err = run.Freeze(back)
+	again, err = back.Freeze()
 	require.NoError(t, err)
 	require.Equal(t, string(kept), string(again), "also where nobody has asked for its values yet")
-	require.True(t, tape.Now().Equal(back.Now()))
-	require.Equal(t, tape.Seed(), back.Seed())
+	require.True(t, made.Now().Equal(back.Now()))
+	require.Equal(t, made.Seed(), back.Seed())
 	for slot, v := range values {
 		for range 2 {
 			got, err := back.Value("3.1", slot, always(v[1]))
@@ -95,7 +95,7 @@ func TestTapeOutlivesTheProcess(t *testing.T) {
 			require.Equal(t, v[0], got, slot)
 		}
 	}
-	again, err = run.Freeze(back)
+	again, err = back.Freeze()
 	require.NoError(t, err)
 	require.Equal(t, string(kept), string(again), "and after they were read")
 
@@ -120,18 +120,18 @@ func TestTapeOutlivesTheProcess(t *testing.T) {
 
 func TestTapeRefusesWhatWouldBeLost(t *testing.T) {
 	for name, v := range map[string]any{"unexported": opaque{1}, "not a number": math.NaN(), "nil": nil, "a function": func() {}} {
-		tape := run.NewTape()
-		_, err := tape.Value("1", "slot", always(v))
+		made := tape.New()
+		_, err := made.Value("1", "slot", always(v))
 		require.NoError(t, err)
-		_, err = run.Freeze(tape)
+		_, err = made.Freeze()
 		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err), name)
 	}
-	tape := run.NewTape()
-	_, err := tape.Value("1", "slot", always(uuid.New()))
+	made := tape.New()
+	_, err := made.Value("1", "slot", always(uuid.New()))
 	require.NoError(t, err)
-	kept, err := run.Freeze(tape)
+	kept, err := made.Freeze()
 	require.NoError(t, err)
-	back, err := run.Thaw(kept)
+	back, err := tape.Thaw(kept)
 	require.NoError(t, err)
 	_, err = back.Value("1", "slot", always(12))
 	require.ErrorContains(t, err, "uuid.UUID where a int is generated now", "the schema is another one by now")
@@ -144,7 +144,7 @@ func TestThawRefuses(t *testing.T) {
 	body := func(values, outside string) string {
 		return `{"version":1,"now":"2026-01-02T03:04:05Z","seed":"1","values":[` + values + `],"outside":[` + outside + `]}`
 	}
-	_, err := run.Thaw([]byte(body("", "")))
+	_, err := tape.Thaw([]byte(body("", "")))
 	require.NoError(t, err)
 	for name, in := range map[string]string{
 		"nothing":          "",
@@ -164,59 +164,43 @@ func TestThawRefuses(t *testing.T) {
 		"call twice":       body("", `{"at":"1","digest":"`+digest+`"},{"at":"1","digest":"`+digest+`"}`),
 		"no end":           body("", `{"at":"1","digest":"`+digest+`","output":1}`),
 	} {
-		_, err := run.Thaw([]byte(in))
-		require.ErrorIs(t, err, run.ErrTape, name)
+		_, err := tape.Thaw([]byte(in))
+		require.ErrorIs(t, err, tape.ErrFormat, name)
 	}
 }
 
 // Whatever somebody wrote into the ledger: no panic, and what is a tape stays the
 // same through another freezing.
 func FuzzThaw(f *testing.F) {
-	tape := run.NewTape()
+	made := tape.New()
 	for slot, v := range map[string]any{"a": "x", "b": int64(1), "c": true, "d": uuid.New(), "e": coin{5}} {
-		_, _ = tape.Value("1.2", slot, always(v))
+		_, _ = made.Value("1.2", slot, always(v))
 	}
-	tape.RecordOutside("1", [32]byte{1}, json.RawMessage(`{"a":[1]}`), nil)
-	tape.RecordOutside("1", [32]byte{2}, nil, fault.Invalid(fault.Detail{Path: "/a", Message: "m"}))
-	kept, err := run.Freeze(tape)
+	made.RecordOutside("1", [32]byte{1}, json.RawMessage(`{"a":[1]}`), nil)
+	made.RecordOutside("1", [32]byte{2}, nil, fault.Invalid(fault.Detail{Path: "/a", Message: "m"}))
+	kept, err := made.Freeze()
 	require.NoError(f, err)
 	f.Add(kept)
 	f.Add([]byte(`{"version":1,"now":"2026-01-02T03:04:05Z","seed":"1","values":[{"at":"","slot":"s","kind":"value:time.Time","type":"uuid.UUID","value":"x"}],"outside":[]}`))
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tape, err := run.Thaw(b)
+		made, err := tape.Thaw(b)
 		if err != nil {
-			require.ErrorIs(t, err, run.ErrTape)
+			require.ErrorIs(t, err, tape.ErrFormat)
 			return
 		}
 		for _, v := range []any{uuid.UUID{}, coin{}, &coin{}, time.Time{}, 1, []byte{}} {
-			_, _ = tape.Value("", "s", always(v))
-			_, _ = tape.Value("1.2", "d", always(v))
+			_, _ = made.Value("", "s", always(v))
+			_, _ = made.Value("1.2", "d", always(v))
 		}
-		one, err := run.Freeze(tape)
+		one, err := made.Freeze()
 		if err != nil {
 			return // what it holds is no value of its type
 		}
-		back, err := run.Thaw(one)
+		back, err := tape.Thaw(one)
 		require.NoError(t, err, "%s", one)
-		two, err := run.Freeze(back)
+		two, err := back.Freeze()
 		require.NoError(t, err)
 		require.Equal(t, string(one), string(two))
-	})
-}
-
-// Whatever stands on the shelf: no panic, and no more memory than is allowed.
-func FuzzUnpackRun(f *testing.F) {
-	f.Add([]byte{})
-	f.Add([]byte{1})
-	f.Add([]byte("\x01\x8a\x8e\x05\x04\x00\x00\xff\xff"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		k, err := run.UnpackRun(b)
-		if err != nil {
-			require.ErrorIs(t, err, run.ErrTape)
-			return
-		}
-		_, err = k.ID()
-		require.NoError(t, err)
 	})
 }

@@ -1,4 +1,4 @@
-package run
+package tape
 
 import (
 	"bytes"
@@ -77,12 +77,12 @@ func encodeValue(v any) (*keptValue, error) {
 }
 
 func (k *keptValue) write(v any) (err error) {
-	k.JSON, err = encodeJSON(v)
+	k.JSON, err = Marshal(v)
 	return err
 }
 
-// encodeJSON is JSON with the characters that it was given.
-func encodeJSON(v any) ([]byte, error) {
+// Marshal is JSON with the characters that it was given.
+func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -150,18 +150,18 @@ func read[T any](raw json.RawMessage) (T, error) {
 func (k *keptValue) like(other any) (any, error) {
 	typ := reflect.TypeOf(other)
 	if typ == nil || typ.String() != k.Type {
-		return nil, fmt.Errorf("run: the tape holds a %s where a %T is generated now", k.Type, other)
+		return nil, fmt.Errorf("tape: the tape holds a %s where a %T is generated now", k.Type, other)
 	}
 	out := reflect.New(typ)
 	if k.Kind == kindJSON {
 		if err := json.Unmarshal(k.JSON, out.Interface()); err != nil {
-			return nil, fmt.Errorf("run: the tape's %s: %w", k.Type, err)
+			return nil, fmt.Errorf("tape: the tape's %s: %w", k.Type, err)
 		}
 		return out.Elem().Interface(), nil
 	}
 	inner, err := k.valuerOutput()
 	if err != nil {
-		return nil, fmt.Errorf("run: the tape's %s: %w", k.Type, err)
+		return nil, fmt.Errorf("tape: the tape's %s: %w", k.Type, err)
 	}
 	target := out.Interface()
 	if typ.Kind() == reflect.Pointer { // a pointer type scans itself
@@ -170,10 +170,10 @@ func (k *keptValue) like(other any) (any, error) {
 	}
 	scanner, ok := target.(sql.Scanner)
 	if !ok {
-		return nil, fmt.Errorf("run: a %s has no Scan", k.Type)
+		return nil, fmt.Errorf("tape: a %s has no Scan", k.Type)
 	}
 	if err := scanner.Scan(inner); err != nil {
-		return nil, fmt.Errorf("run: the tape's %s: %w", k.Type, err)
+		return nil, fmt.Errorf("tape: the tape's %s: %w", k.Type, err)
 	}
 	return out.Elem().Interface(), nil
 }

@@ -1,4 +1,4 @@
-package run
+package tape
 
 import (
 	"bytes"
@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// tapeVersion is the version of Freeze's format.
-	tapeVersion = 1
-	// MaxTapeBytes bounds a frozen tape.
-	MaxTapeBytes = 64 << 20
+	// version is that of Freeze's format.
+	version = 1
+	// MaxBytes bounds a frozen tape.
+	MaxBytes = 64 << 20
 	// maxPosition bounds a position on a frozen tape, in bytes.
 	maxPosition = 256
 )
 
-// ErrTape is what Thaw ends in (wrapped) where the bytes are no tape, or one that a
+// ErrFormat is what Thaw ends in (wrapped) where the bytes are not a tape, or one that a
 // later build has made.
-var ErrTape = errors.New("run: this is not a recorded tape")
+var ErrFormat = errors.New("tape: this is not a recorded tape")
 
 // frozen is a tape as bytes: JSON, in an order that depends on what is on the tape
 // alone.
@@ -54,62 +54,37 @@ type frozenOutside struct {
 	Fault  json.RawMessage `json:"fault,omitempty"`
 }
 
-// Freeze returns a tape as bytes, from which Thaw makes one that returns the same to a
+// Freeze returns the tape as bytes, from which Thaw makes one that returns the same to a
 // run that goes the same way: clock, seed, generated values, results and faults of
 // outside calls, the order of deliveries. It ends in result_too_large above
-// MaxTapeBytes, and in capability_unsupported where a value's type cannot be kept.
-func Freeze(t Tape) ([]byte, error) {
-	return freeze(t, true)
-}
+// MaxBytes, and in capability_unsupported where a value's type cannot be kept.
+func (t *Tape) Freeze() ([]byte, error) { return t.encode(true) }
 
-// freezeValues is Freeze without the calls.
-func freezeValues(t Tape) ([]byte, error) { return freeze(t, false) }
+// FreezeValues is Freeze without the calls.
+func (t *Tape) FreezeValues() ([]byte, error) { return t.encode(false) }
 
-func freeze(t Tape, calls bool) ([]byte, error) {
-	m, ok := t.(*memoryTape)
-	if !ok {
-		return nil, fault.New(fault.Internal, "").Because(fmt.Errorf("run: a tape of type %T cannot be kept", t))
-	}
-	f, err := m.freeze()
+func (t *Tape) encode(calls bool) ([]byte, error) {
+	f, err := t.freeze()
 	if err != nil {
 		return nil, err
 	}
 	if !calls {
 		f.Outside = []frozenOutside{}
 	}
-	b, err := encodeJSON(f)
+	b, err := Marshal(f)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
-	if len(b) > MaxTapeBytes {
-		return nil, fault.Newf(fault.ResultTooLarge, "the recording of the run takes %d bytes, at most %d are allowed", len(b), MaxTapeBytes)
+	if len(b) > MaxBytes {
+		return nil, fault.Newf(fault.ResultTooLarge, "the recording of the run takes %d bytes, at most %d are allowed", len(b), MaxBytes)
 	}
 	return b, nil
 }
 
-// tapeBytes is how many bytes the results on a tape take.
-func tapeBytes(t Tape) (n int64) {
-	m, ok := t.(*memoryTape)
-	if !ok {
-		return 0
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, v := range m.values {
-		n += sizeOf(v)
-	}
-	for _, entries := range m.outside {
-		for _, e := range entries {
-			n += int64(len(e.out))
-		}
-	}
-	return n
-}
-
-func (t *memoryTape) freeze() (*frozen, error) {
+func (t *Tape) freeze() (*frozen, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := &frozen{Version: tapeVersion, Now: t.now, Seed: t.seed, Values: []frozenValue{}, Outside: []frozenOutside{}}
+	f := &frozen{Version: version, Now: t.now, Seed: t.seed, Values: []frozenValue{}, Outside: []frozenOutside{}}
 	for key, v := range t.values {
 		at, slot, _ := strings.Cut(key, "\x00")
 		k, ok := v.(*keptValue)
@@ -125,7 +100,7 @@ func (t *memoryTape) freeze() (*frozen, error) {
 	slices.SortFunc(f.Values, func(a, b frozenValue) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Slot, b.Slot)) })
 	for at, entries := range t.outside {
 		for _, e := range entries {
-			o := frozenOutside{At: at, Digest: hex.EncodeToString(e.digest[:]), Ended: e.ended && !isRestart(e.err), Output: e.out}
+			o := frozenOutside{At: at, Digest: hex.EncodeToString(e.digest[:]), Ended: e.ended && !errors.Is(e.err, ErrUnfinished), Output: e.out}
 			if o.Ended && e.err != nil {
 				var err error
 				if o.Fault, err = json.Marshal(fault.From(e.err)); err != nil {
@@ -142,35 +117,35 @@ func (t *memoryTape) freeze() (*frozen, error) {
 	return f, nil
 }
 
-// Thaw returns the tape that Freeze was given. The error wraps ErrTape.
-func Thaw(b []byte) (Tape, error) {
-	if len(b) > MaxTapeBytes {
-		return nil, fmt.Errorf("%w: it has %d bytes", ErrTape, len(b))
+// Thaw returns the tape of which Freeze made the bytes. The error wraps ErrFormat.
+func Thaw(b []byte) (*Tape, error) {
+	if len(b) > MaxBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes", ErrFormat, len(b))
 	}
 	var f frozen
-	if err := decodeWhole(b, &f); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTape, err)
+	if err := Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if f.Version != tapeVersion {
-		return nil, fmt.Errorf("%w: its version is %d, this build knows %d", ErrTape, f.Version, tapeVersion)
+	if f.Version != version {
+		return nil, fmt.Errorf("%w: its version is %d, this build knows %d", ErrFormat, f.Version, version)
 	}
-	t := tapeAt(f.Now, f.Seed).(*memoryTape)
+	t := At(f.Now, f.Seed)
 	t.thawed = true
 	for _, v := range f.Values {
 		if err := t.thawValue(v); err != nil {
-			return nil, fmt.Errorf("%w: the value %q at %q: %w", ErrTape, v.Slot, v.At, err)
+			return nil, fmt.Errorf("%w: the value %q at %q: %w", ErrFormat, v.Slot, v.At, err)
 		}
 	}
 	for _, o := range f.Outside {
 		if err := t.thawOutside(o); err != nil {
-			return nil, fmt.Errorf("%w: the call at %q: %w", ErrTape, o.At, err)
+			return nil, fmt.Errorf("%w: the call at %q: %w", ErrFormat, o.At, err)
 		}
 	}
 	return t, nil
 }
 
-// decodeWhole decodes JSON that must be all of b and have no member that v lacks.
-func decodeWhole(b []byte, v any) error {
+// Unmarshal decodes JSON that must be all of b and have no member that v lacks.
+func Unmarshal(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -182,13 +157,7 @@ func decodeWhole(b []byte, v any) error {
 	return nil
 }
 
-// Fresh reports whether nothing can be on the tape that another attempt has left there.
-func (a *Attempt) Fresh() bool {
-	m, ok := a.run.tape.(*memoryTape)
-	return a.number == 1 && ok && !m.thawed
-}
-
-func (t *memoryTape) thawValue(v frozenValue) error {
+func (t *Tape) thawValue(v frozenValue) error {
 	if err := v.At.check(); err != nil {
 		return err
 	}
@@ -211,11 +180,11 @@ func (t *memoryTape) thawValue(v frozenValue) error {
 	return nil
 }
 
-func (t *memoryTape) thawOutside(o frozenOutside) error {
+func (t *Tape) thawOutside(o frozenOutside) error {
 	if err := o.At.check(); err != nil {
 		return err
 	}
-	digest, err := Intent{Digest: o.Digest}.digest()
+	digest, err := ParseDigest(o.Digest)
 	if err != nil {
 		return err
 	}

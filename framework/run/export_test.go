@@ -1,4 +1,0 @@
-package run
-
-// Weight is weight, for tests.
-var Weight = weight
