@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 )
 
 // note is the one entity of the house.
@@ -286,7 +287,8 @@ func newHouse(t testing.TB, changed map[string]any) *house {
 	require.NoError(t, err)
 	s := &shelf{notes: map[string]map[string]note{"default": {"1": {"1", "first"}}}, version: map[string]int{}}
 	h := &house{t: t, provider: p, shelf: s, library: &library{shelf: s}, records: &records{}}
-	h.engine = run.NewEngine(run.Options{Journal: h.records})
+	h.engine = run.NewEngine(run.Options{})
+	h.engine.Join(record.New(record.Options{}).Add(h.records))
 	snapshot, err := catalog.NewSnapshot(h.library.offer(), p.Offer())
 	require.NoError(t, err)
 	h.view = snapshot.View(auth.Local(), exposure.Full, false)

@@ -20,6 +20,7 @@ func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, 
 		return nil, err
 	}
 	i.engine = i.newEngine()
+	i.takePart()
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()

@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 )
 
 // Options are for embedding an app; Main fills them from the command line.
@@ -46,6 +47,7 @@ type Instance struct {
 	log    *slog.Logger
 	level  slog.LevelVar // of log, where the app made it
 	engine *run.Engine
+	participants
 	// telemetry is nil if nothing is exported.
 	telemetry *telemetry.Telemetry
 	testing   bool
@@ -115,6 +117,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i.engine = i.newEngine()
+	i.takePart()
 	err = i.start(ctx)
 	if err == nil {
 		err = i.startTelemetry(ctx)
@@ -128,7 +131,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
-		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Journal: journal.Log{Logger: i.log},
+		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log,
 		Redactor: i.redactor, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
@@ -191,9 +194,9 @@ func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 			i.engine.KeepPlans(plans)
 		}
 	}
-	if k, ok := p.(run.JournalKeeper); ok {
+	if k, ok := p.(record.Keeper); ok {
 		if s := k.Journal(); s != nil {
-			i.engine.KeepJournal(s)
+			i.journal.Add(s)
 		}
 	}
 	return nil

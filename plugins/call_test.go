@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
@@ -140,7 +141,8 @@ func TestCallOutcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var log syncBuffer
 			var rows records
-			engine := run.NewEngine(run.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Journal: &rows})
+			engine := run.NewEngine(run.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			engine.Join(record.New(record.Options{}).Add(&rows))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			if c.cancel != nil {

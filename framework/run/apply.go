@@ -8,12 +8,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -163,7 +165,7 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) 
 		return "", plansFault(err)
 	}
 	if moved {
-		return e.recordDenied(ctx, v), nil
+		return e.refuseDenied(ctx, v)
 	}
 	now, err := e.plan(ctx, v.Plan.ID)
 	switch {
@@ -174,6 +176,25 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) 
 	}
 	return "", fault.New(fault.Conflict, "this plan is no longer waiting for a decision").
 		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
+}
+
+// refuseDenied lets the participants know that somebody refused a plan outside of a call: as
+// of a call that brings the answer of its client. The plan's run keeps its own record.
+func (e *Engine) refuseDenied(ctx context.Context, v Verdict) (trace string, err error) {
+	p := v.Plan
+	id, err := catalog.ParseID(p.Request.Operation)
+	if err != nil {
+		return "", fault.New(fault.Internal, "").Because(err)
+	}
+	req := &Request{
+		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Trace: newTrace(),
+	}
+	e.Refuse(ctx, Refusal{
+		Request: req, Outcome: &Outcome{Run: newRunID(), Trace: req.Trace, Refused: true}, Started: time.Now(), Err: denied(p, ""),
+		Approval: journal.Approval{State: journal.Denied, Plan: p.ID, By: v.By.Subject},
+	})
+	return req.Trace, nil
 }
 
 // continueFromPlan makes the run go on where a plan stands: one that is applied, or one about

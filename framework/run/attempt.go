@@ -10,7 +10,6 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -32,7 +31,6 @@ type Attempt struct {
 	mu      sync.Mutex
 	next    int
 	calls   []CallRecord
-	trail   []journal.Call // the same for the journal
 	sdk     int
 	end     error // why nothing more may be called
 	writing bool  // a transaction holds a write lock
@@ -77,7 +75,7 @@ func (a *Attempt) DryRun() bool { return a.run.spec.DryRun }
 
 // Records reports whether Change.Before and After are wanted.
 func (a *Attempt) Records() bool {
-	return a.run.spec.Record || a.run.spec.DryRun || a.run.guard != nil
+	return a.run.spec.Record || a.run.spec.DryRun
 }
 
 // WriteFirst tells a store to take the write lock when a transaction begins:

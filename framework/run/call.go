@@ -119,6 +119,16 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	return rec
 }
 
+// ended lets the parts of the run know how the call ended.
+func (c *call) ended(id catalog.ID, start time.Time, output int, err error) {
+	for p := range each[AfterCaller](c.attempt.run) {
+		p.AfterCall(CallEnd{
+			Attempt: c.attempt, Position: c.position, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
+			Started: start, OutputBytes: output, Code: codeOf(err),
+		})
+	}
+}
+
 // maxCallError bounds the error's text in a CallRecord, in characters.
 const maxCallError = 300
 

@@ -57,15 +57,17 @@ func faultOf(ctx context.Context, name string, err error) *fault.Fault {
 	return fault.From(err)
 }
 
-// outcomeOf is a call's outcome in the journal.
-func outcomeOf(err error) string {
+// codeOf is the code of what a call ended in, "" for success.
+func codeOf(err error) fault.Code {
 	switch {
+	case err == nil:
+		return ""
 	case isPause(err):
-		return string(fault.ApprovalRequired)
+		return fault.ApprovalRequired
 	case isRestart(err):
-		return string(fault.Conflict)
+		return fault.Conflict
 	}
-	return string(fault.CodeOf(err))
+	return fault.CodeOf(err)
 }
 
 // nameOf is how messages name an operation.

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 )
 
 type keptRecords struct{ ended []journal.Record }
@@ -54,7 +55,8 @@ func TestEndsOfContexts(t *testing.T) {
 			t.Run(fmt.Sprint(name, " after ", c.cause), func(t *testing.T) {
 				var log bytes.Buffer
 				var rows keptRecords
-				h := newHouse(t, run.Options{Journal: &rows, Log: slog.New(slog.NewTextHandler(&log, nil))})
+				h := newHouse(t, run.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+				h.engine.Join(record.New(record.Options{}).Add(&rows))
 				h.add(t, &catalog.Operation{ID: sleep, Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: handler})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(20*time.Millisecond, func() { cancel(c.cause) })

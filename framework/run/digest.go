@@ -40,3 +40,17 @@ func digestOf(changes []Change) (string, error) {
 	h.Write([]byte{']'})
 	return digestText(h.Sum(nil)), nil
 }
+
+// ChangesDigest is the digest of changes as JSON. The receipt's is the record's, too:
+// those with before and after take longer to write than to digest.
+func (r *Run) ChangesDigest(changes []Change) string {
+	if d := &r.digested; len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
+		return d.digest
+	}
+	digest, err := digestOf(changes)
+	if err != nil {
+		return ""
+	}
+	r.digested.changes, r.digested.digest = changes, digest
+	return digest
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/framework/ask"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -18,14 +17,11 @@ func (c *call) withClient(ctx context.Context) context.Context {
 		return ask.With(ctx, nil)
 	}
 	ctx = ask.With(ctx, waitingClient{ask.From(ctx), c.attempt})
-	if c.attempt.run.scripted() || c.position.Nested() {
+	if c.attempt.run.Scripted() || c.position.Nested() {
 		ctx = ask.Scoped(ctx, string(c.position)+":")
 	}
 	return ctx
 }
-
-// scripted reports whether the run is more than the one call of its client.
-func (r *Run) scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
 // waitingClient lets an attempt know that one of its calls waits for the client.
 type waitingClient struct {
@@ -66,7 +62,7 @@ func (a *Attempt) mustYield(first bool) error {
 		return nil
 	}
 	a.mu.Lock()
-	writing, asked := a.writing, a.questions > 0 && a.run.scripted()
+	writing, asked := a.writing, a.questions > 0 && a.run.Scripted()
 	a.mu.Unlock()
 	switch {
 	case asked:

@@ -42,8 +42,7 @@ type Options struct {
 	// Approvals say what a person has to agree to before it is kept.
 	Approvals Approvals
 	Tapes     TapeOptions
-	Journal   journal.Sink // nil drops records
-	// Redactor takes secrets out of faults, and of what the journal keeps.
+	// Redactor takes secrets out of faults and texts.
 	Redactor    *journal.Redactor // nil knows the general shapes
 	ToolVersion string            // of the build, for the journal
 	Log         *slog.Logger      // nil is slog.Default
@@ -51,7 +50,9 @@ type Options struct {
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
 type Engine struct {
-	opts     Options
+	opts         Options
+	participants []Participant
+
 	ledger   Ledger   // nil where keys are not kept
 	plans    Plans    // nil where plans are not kept
 	observer Observer // nil where nobody watches
@@ -73,11 +74,6 @@ func (e *Engine) SetApprovals(a Approvals) {
 	a.fill(e.opts.KeyRetention)
 	e.policy.Store(&a)
 }
-
-type discard struct{}
-
-func (discard) Begin(context.Context, journal.Record)  {}
-func (discard) Append(context.Context, journal.Record) {}
 
 // NewEngine makes an engine.
 func NewEngine(o Options) *Engine {
@@ -101,9 +97,6 @@ func NewEngine(o Options) *Engine {
 	}
 	if o.MaxTotalBytes == 0 {
 		o.MaxTotalBytes = 512 << 20
-	}
-	if o.Journal == nil {
-		o.Journal = discard{}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -140,7 +133,6 @@ type Request struct {
 
 	plan     *Plan // that is applied
 	approver auth.Principal
-	digest   string // of the input, once somebody has asked for it
 	account  *budget.Account
 }
 
@@ -283,8 +275,13 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 	if req.plan != nil {
 		r.ID = req.plan.ID
 	}
-	r.guard = r.newGuard()
-	return r, e.admitApproval(r)
+	if r.guard = r.newGuard(); r.guard != nil {
+		r.spec.Record = true
+	}
+	if err := e.admitApproval(r); err != nil {
+		return nil, err
+	}
+	return r, r.open()
 }
 
 // invoke is the path of a call inside an attempt. What it reaches is what the caller
@@ -305,7 +302,7 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	over(err)
 	e.budget.NoteGarbage(len(input) + len(out))
 	a.note(c.trace(id, start, err))
-	a.keepCall(c, id, start, len(out), err)
+	c.ended(id, start, len(out), err)
 	return out, err
 }
 
@@ -477,6 +474,30 @@ func (e *Engine) check(op *catalog.Operation, input json.RawMessage) error {
 	return e.schemas.Check(op.Input, input)
 }
 
+// refuse ends a call that opened no run, under a run id of its own. What the caller gets is
+// without secrets.
+func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
+	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	e.Refuse(ctx, Refusal{Request: req, Outcome: o, Started: started, ResultBytes: len(out), Err: err})
+	out, _ = e.opts.Redactor.FailureJSON(out)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		if clean, n := e.opts.Redactor.Fault(f); n > 0 {
+			err = clean
+		}
+	}
+	return out, o, err
+}
+
+// Refuse lets the participants know of a call for which no run was opened.
+func (e *Engine) Refuse(ctx context.Context, r Refusal) {
+	for _, p := range e.participants {
+		if p, ok := p.(Refuser); ok {
+			p.Refused(ctx, r)
+		}
+	}
+}
+
 func forbidden(scope string) error {
 	return fault.Newf(fault.Forbidden, "the scope %q is missing", scope).WithDetails(map[string]any{"scope": scope})
 }
@@ -491,6 +512,8 @@ func unknownSet(set string) error {
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
+
+func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
 
 func newTrace() string {
 	id := uuid.New()

@@ -100,7 +100,7 @@ func (e *Engine) holdInput(c *budget.Account, input json.RawMessage) error {
 // admitInput counts the input of a call, unless it is the request's own, which is
 // counted.
 func (e *Engine) admitInput(c *call) (int, error) {
-	if !c.attempt.run.scripted() && !c.position.Nested() {
+	if !c.attempt.run.Scripted() && !c.position.Nested() {
 		return 0, nil
 	}
 	n, err := e.admitWeight(c.input)

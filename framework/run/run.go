@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/framework/approval"
@@ -120,17 +121,15 @@ type Run struct {
 	op       *catalog.Operation
 	finished *Outcome
 
-	// What the journal keeps.
-	fresh       string // the id that the run had before its key gave it another
-	code        string // redacted
-	trail       []journal.Call
-	resultBytes int
-	redactions  int
-	digested    struct {
+	parts      []Part // who takes part in the run
+	fresh      string // the id that the run had before its key gave it another
+	last       Return // of the last attempt
+	redactions atomic.Int64
+	approval   journal.Approval
+	digested   struct {
 		changes []Change
 		digest  string
 	}
-	approval journal.Approval
 
 	hold  *hold  // of the run's key
 	guard *guard // nil where nobody has to agree
@@ -141,6 +140,35 @@ type Run struct {
 
 	narrow   sync.Once
 	narrowed *catalog.View
+}
+
+// Request is the call that the run was opened for.
+func (r *Run) Request() *Request { return &r.request }
+
+// Operation is what was called.
+func (r *Run) Operation() *catalog.Operation { return r.op }
+
+// Scripted reports whether the run is more than the one call of its client.
+func (r *Run) Scripted() bool { return r.op.ID.Kind == catalog.KindCode }
+
+// Started is when the run was opened.
+func (r *Run) Started() time.Time { return r.started }
+
+// OwnID is the id that the run was opened with; its key may have given it another.
+func (r *Run) OwnID() string { return r.fresh }
+
+// NoteApproval says who agreed to the run's effect, or has to.
+func (r *Run) NoteApproval(a journal.Approval) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.approval = a
+}
+
+// Approval is what NoteApproval said last.
+func (r *Run) Approval() journal.Approval {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.approval
 }
 
 // Spec returns what the run was opened with.
@@ -223,7 +251,7 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	if err == nil {
 		r.recordConclusion(ctx, nil)
 	}
-	r.record(ctx, r.ID, out, err)
+	r.end(ctx, true, out, err)
 	return out, err
 }
 
@@ -237,8 +265,27 @@ func (r *Run) finishWithoutRunning(ctx context.Context, out *Outcome, err error)
 	if out.Repeated {
 		r.recordConclusion(ctx, err)
 	}
-	r.record(ctx, r.fresh, out, err)
+	r.end(ctx, false, out, err)
 	return out, err
+}
+
+// begin lets the parts know that attempts are going to be made.
+func (r *Run) begin(ctx context.Context) {
+	for p := range each[Beginner](r) {
+		p.Begin(ctx)
+	}
+}
+
+// end lets the parts know how the run ended.
+func (r *Run) end(ctx context.Context, ran bool, out *Outcome, err error) {
+	out.Approved = r.Approval().State == journal.Approved
+	e := &Conclusion{Outcome: out, Err: err, Ran: ran, Return: r.last}
+	if r.guard != nil && r.guard.kept != nil {
+		e.Proposed = r.guard.kept.Changes
+	}
+	for p := range each[Ender](r) {
+		p.End(ctx, e)
+	}
 }
 
 // failed makes the reply of a failure.
@@ -292,7 +339,6 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 	r.pending.Wait()
 	out.Calls, out.SDKCalls = last.trace()
 	r.mu.Lock()
-	r.trail = last.trail
 	out.OutsideEffects = r.outside
 	if !r.spec.Atomic && r.wrote {
 		out.Committed, out.Changes = true, r.applied
@@ -320,7 +366,7 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		err = ctx.Err()
 	}
 	err = r.rejectRepeatedEffects(err)
-	r.resultBytes = len(ret.Result)
+	r.last = ret
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
 	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
 		var failed error
@@ -416,7 +462,7 @@ func (r *Run) uncommitted(ctx context.Context, err error) {
 func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
 	return Receipt{
 		Run: r.ID, Attempt: a.number, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.principal.Subject,
-		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: r.changesDigest(changes),
+		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
 		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
 	}
 }

@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/run/tape", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact", "framework/schema"}
+var seams = []string{"framework/catalog", "framework/run", "framework/run/tape", "framework/run/record", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/patience", "framework/approval", "framework/exact", "framework/schema"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
@@ -125,7 +125,7 @@ func TestFrameworkImportsNoProvider(t *testing.T) {
 var public = map[string]string{
 	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker",
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
-	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/tape": "hooks of apps, providers", "framework/ask": "operations that ask", "framework/patience": "providers",
+	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/tape": "hooks of apps, providers", "framework/run/record": "providers", "framework/ask": "operations that ask", "framework/patience": "providers",
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/worker": "programs that are workers",
@@ -153,7 +153,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/auth":                {},
 		"framework/exposure":            {},
 		"framework/approval":            {"framework/fault"},
-		"framework/journal":             {},
+		"framework/journal":             {"framework/fault"},
 		"framework/catalog":             {"framework/fault", "framework/auth", "framework/exposure"},
 		"framework/exact":               {},
 		"framework/schema":              {"framework/fault", "framework/exact"},
@@ -174,6 +174,23 @@ func TestGroundFloorImports(t *testing.T) {
 		for _, i := range s.imports {
 			if p := own(i); p != "" {
 				require.True(t, slices.Contains(may, p), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+// A participant takes part in runs as their phases have it (framework/run/phases.go): a run
+// knows none of them, and none knows another.
+func TestRunImportsNoParticipant(t *testing.T) {
+	const room = "framework/run"
+	participants := []string{room + "/record"}
+	for _, s := range sources(t) {
+		if !under(s.pkg, room) || s.test {
+			continue
+		}
+		for _, i := range s.imports {
+			if p := own(i); slices.Contains(participants, p) {
+				t.Errorf("%s imports %s", s.path, i)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 )
 
 // Keys of the configuration.
@@ -55,9 +55,9 @@ type runJournal struct {
 	seen   *Provider // serves KoanRun and KoanCall; nil where they are not exposed
 }
 
-var _ run.JournalKeeper = (*Provider)(nil)
+var _ record.Keeper = (*Provider)(nil)
 
-// Journal implements run.JournalKeeper. An app that opens its databases itself has
+// Journal implements record.Keeper. An app that opens its databases itself has
 // no place for data outside the sets: its journal is lines in the log.
 func (p *Provider) Journal() journal.Sink {
 	if p.journal == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -99,7 +100,8 @@ func startJournaled(tb testing.TB, place string, set map[string]any) *journaled 
 	tb.Cleanup(j.stop)
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: []*catalog.Operation{j.script.operation()}})
 	require.NoError(tb, err)
-	engine := run.NewEngine(run.Options{ToolVersion: "1.2.3", Journal: p.Journal()})
+	engine := run.NewEngine(run.Options{ToolVersion: "1.2.3"})
+	engine.Join(record.New(record.Options{ToolVersion: "1.2.3"}).Add(p.Journal()))
 	engine.KeepKeys(p.Ledger())
 	j.app = &app{TB: tb, engine: engine, provider: p, place: place, as: auth.Local(), view: s.View(auth.Local(), exposure.Full, false)}
 	return j
@@ -297,7 +299,8 @@ func TestJournalVictim(t *testing.T) {
 	copied := *j.app
 	own.app = &copied
 	own.view = s.View(auth.Local(), exposure.Full, false)
-	own.engine = run.NewEngine(run.Options{Journal: withheld{j.provider.Journal()}})
+	own.engine = run.NewEngine(run.Options{})
+	own.engine.Join(record.New(record.Options{}).Add(withheld{j.provider.Journal()}))
 	require.NoError(t, own.run(run.Spec{Atomic: true, Code: "commits", CodeDigest: "sha256:commits"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		return run.Return{Result: json.RawMessage(`{"kept":true}`)}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"committed"}}`)
 	}))

@@ -9,13 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/record"
 )
 
 // keeping starts the app with an engine that keeps every run for a replay.
 func keeping(t *testing.T, place string, journal bool, o run.TapeOptions) *journaled {
 	j := startJournaled(t, place, map[string]any{"journal.enabled": journal, "journal.expose": journal})
 	o.Keep = run.KeepAll
-	j.engine = run.NewEngine(run.Options{Journal: j.provider.Journal(), Tapes: o})
+	j.engine = run.NewEngine(run.Options{Tapes: o})
+	j.engine.Join(record.New(record.Options{}).Add(j.provider.Journal()))
 	j.engine.KeepTapes(j.provider.Shelf())
 	return j
 }

@@ -1,0 +1,209 @@
+// Package record is the participant that writes the journal: a record of each run, and of
+// each call that was refused before it was one.
+//
+// What belongs here: what a record says of a run. What must never: where records are kept,
+// which is a journal.Sink's business, or any decision that depends on them.
+package record
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// Keeper is a provider that keeps the journal. Journal is called once it has started; nil
+// means that it keeps none.
+type Keeper interface{ Journal() journal.Sink }
+
+// Options configure a Journal.
+type Options struct {
+	Redactor    *journal.Redactor // nil knows the general shapes
+	ToolVersion string            // of the build
+}
+
+// Journal records the runs of an engine.
+type Journal struct {
+	opts Options
+	sink journal.Sink // nil drops records
+}
+
+var (
+	_ run.Participant = (*Journal)(nil)
+	_ run.Refuser     = (*Journal)(nil)
+)
+
+// New returns a journal without a sink.
+func New(o Options) *Journal { return &Journal{opts: o} }
+
+// Add adds a sink, before the first call.
+func (j *Journal) Add(s journal.Sink) *Journal {
+	if j.sink != nil {
+		s = journal.Both{j.sink, s}
+	}
+	j.sink = s
+	return j
+}
+
+// Open implements run.Participant.
+func (j *Journal) Open(r *run.Run) (run.Part, error) {
+	if j.sink == nil {
+		return nil, nil
+	}
+	return &recorder{journal: j, run: r}, nil
+}
+
+// Refused implements run.Refuser.
+func (j *Journal) Refused(ctx context.Context, r run.Refusal) {
+	if j.sink == nil {
+		return
+	}
+	rec := j.request(r.Request, run.Digest(r.Request.Input))
+	rec.Run, rec.Started, rec.Duration = r.Outcome.Run, r.Started, r.Outcome.Wall
+	rec.ResultBytes = r.ResultBytes
+	if r.Approval.State != "" {
+		rec.Approval = r.Approval
+	}
+	setFault(&rec, r.Err)
+	rec.Message, rec.Redactions = j.opts.Redactor.Text(rec.Message)
+	j.sink.Append(context.WithoutCancel(ctx), rec.Bounded())
+}
+
+// request is what a record has of a call, whatever becomes of it.
+func (j *Journal) request(req *run.Request, digest string) journal.Record {
+	snapshot := req.View.Snapshot()
+	return journal.Record{
+		Trace: req.Trace, Surface: req.Surface, Subject: req.Principal.Subject, Set: req.Set, InputDigest: digest,
+		Operation: req.ID.String(), Tool: snapshot.ToolName(req.ID), CatalogVersion: snapshot.Version(), ToolVersion: j.opts.ToolVersion,
+		Atomic: true, Outcome: journal.OK, Approval: journal.Approval{State: journal.NotRequired},
+	}
+}
+
+// setFault puts a fault into a record.
+func setFault(rec *journal.Record, err error) {
+	if err == nil {
+		return
+	}
+	f := fault.From(err)
+	rec.Outcome, rec.Message, rec.Line = string(f.Code), f.Message, f.Line
+}
+
+// recorder makes the record of one run.
+type recorder struct {
+	journal *Journal
+	run     *run.Run
+	start   *journal.Record // what is known before the run ends; nil until it is asked for
+
+	mu      sync.Mutex
+	attempt int // whose calls these are
+	trail   []journal.Call
+}
+
+var (
+	_ run.Beginner    = (*recorder)(nil)
+	_ run.AfterCaller = (*recorder)(nil)
+	_ run.Ender       = (*recorder)(nil)
+)
+
+// Begin notes a script's start.
+func (p *recorder) Begin(ctx context.Context) {
+	if p.run.Scripted() {
+		p.journal.sink.Begin(context.WithoutCancel(ctx), p.started().Bounded())
+	}
+}
+
+// started is what of the record is known before the run ends.
+func (p *recorder) started() journal.Record {
+	r, spec := p.run, p.run.Spec()
+	if p.start == nil {
+		rec := p.journal.request(r.Request(), run.Digest(r.Request().Input))
+		rec.Trace, rec.Started = r.Trace, r.Started()
+		rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
+		rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
+		rec.Code = r.Redact(spec.Code)
+		p.start = &rec
+	}
+	rec := *p.start
+	rec.Run = r.ID // a key may give it another
+	return rec
+}
+
+// AfterCall notes a call of the last attempt.
+func (p *recorder) AfterCall(c run.CallEnd) {
+	rec := journal.Call{
+		Position: string(c.Position), Operation: c.ID.String(), Entity: c.Target.Entity, Set: c.Target.Set,
+		Started: c.Started.Sub(p.run.Started()), Duration: time.Since(c.Started), Outcome: journal.OK,
+		InputDigest: run.Digest(c.Input), OutputBytes: c.OutputBytes,
+	}
+	if c.Operation != nil {
+		rec.Tool = p.run.Request().View.Snapshot().ToolName(c.ID)
+		rec.Outside = effectOutside(c.Operation)
+	}
+	if c.Code != "" {
+		rec.Outcome = string(c.Code)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch n := c.Attempt.Number(); {
+	case n < p.attempt: // another one has begun
+		return
+	case n > p.attempt:
+		p.attempt, p.trail = n, nil
+	}
+	if len(p.trail) < journal.MaxTrail {
+		p.trail = append(p.trail, rec)
+	}
+}
+
+func effectOutside(op *catalog.Operation) bool { return op.Effects.Outside && !op.Effects.ReadOnly }
+
+// End keeps what became of the run, under the id that is its own in the journal.
+func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
+	r, out := p.run, e.Outcome
+	rec := p.started()
+	p.mu.Lock()
+	if p.attempt == out.Attempts { // the last attempt may have made no call
+		rec.Trail = p.trail
+	}
+	p.mu.Unlock()
+	rec.Duration, rec.Attempts, rec.Calls = out.Wall, out.Attempts, out.SDKCalls
+	rec.Committed, rec.ResultBytes, rec.Outside = out.Committed, len(e.Return.Result), len(out.OutsideEffects)
+	if !e.Ran {
+		rec.Run = r.OwnID()
+	}
+	if out.Repeated {
+		rec.Run, rec.RepeatOf = r.OwnID(), out.Run
+	}
+	setFault(&rec, e.Err)
+	for _, c := range run.Counts(out.Changes) {
+		rec.Created += c.Created
+		rec.Updated += c.Updated
+		rec.Deleted += c.Deleted
+		rec.Changes = append(rec.Changes, journal.Count(c))
+	}
+	if changes := described(r, e); len(changes) > 0 {
+		rec.ChangesDigest = r.ChangesDigest(changes)
+	}
+	if a := r.Approval(); a.State != "" {
+		rec.Approval = a
+	}
+	rec.Redactions = r.Redactions()
+	p.journal.sink.Append(context.WithoutCancel(ctx), rec.Bounded())
+}
+
+// described are the changes that the record has a digest of: those of which before and after
+// are known, of a plan that waits too.
+func described(r *run.Run, e *run.Conclusion) []run.Change {
+	spec := r.Spec()
+	switch {
+	case len(e.Outcome.Changes) > 0 && (spec.Record || spec.DryRun):
+		return e.Outcome.Changes
+	case !e.Outcome.Committed:
+		return e.Proposed
+	}
+	return nil
+}
