@@ -11,14 +11,15 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	kept "github.com/koan-go/koan/framework/run/replay"
 )
 
-var _ run.Replayer = (*provider)(nil)
+var _ kept.Replayer = (*provider)(nil)
 
 // recorder records the conversation of the script and its host, if the run will be kept;
 // it returns nil if not.
 func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
-	most := a.Run().Recording()
+	most := kept.Recording(a.Run())
 	if most == 0 {
 		return nil
 	}
@@ -33,7 +34,7 @@ func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result,
 		own.Logs = slices.Clone(res.Logs)
 		res = &own
 	}
-	a.Run().KeepScript(rec.Size(), func() ([]byte, error) {
+	kept.KeepScript(a.Run(), rec.Size(), func() ([]byte, error) {
 		s, err := rec.Script(*job, res, ended)
 		if err != nil {
 			return nil, err
@@ -42,13 +43,13 @@ func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result,
 	})
 }
 
-// Replays implements run.Replayer.
+// Replays implements kept.Replayer.
 func (p *provider) Replays(id catalog.ID) bool {
 	return id.Kind == catalog.KindCode && p.executor != nil
 }
 
-// Replay implements run.Replayer.
-func (p *provider) Replay(ctx context.Context, k *run.KeptRun, again func(context.Context) error) (*run.Replayed, error) {
+// Replay implements kept.Replayer.
+func (p *provider) Replay(ctx context.Context, k *kept.KeptRun, again func(context.Context) error) (*kept.Replayed, error) {
 	var in struct {
 		Code string          `json:"code"`
 		Args json.RawMessage `json:"args"`

@@ -30,6 +30,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/record"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Options are for embedding an app; Main fills them from the command line.
@@ -132,7 +133,7 @@ func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log,
-		Redactor: i.redactor, ToolVersion: i.app.Version, Tapes: tapeOptions(values),
+		Redactor: i.redactor,
 		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
 		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
 	})
@@ -179,9 +180,9 @@ func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 		return err
 	}
 	i.started = append(i.started, p)
-	if k, ok := p.(run.TapeKeeper); ok {
+	if k, ok := p.(replay.Keeper); ok {
 		if s := k.Shelf(); s != nil {
-			i.engine.KeepTapes(s)
+			i.tapes.Use(s)
 		}
 	}
 	if k, ok := p.(run.LedgerKeeper); ok {

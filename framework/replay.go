@@ -7,7 +7,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // replaySettings say which runs are kept for a replay. By default all scripts are, since
@@ -15,30 +15,31 @@ import (
 // 3 KB, and all of them never more than replay.maxMb.
 func replaySettings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: "replay.keep", Default: string(run.KeepScripts), OneOf: []string{string(run.KeepNone), string(run.KeepFailed), string(run.KeepScripts), string(run.KeepAll)}, Help: "which runs are kept so that they can be replayed, with all that they read: none, failed, scripts (and what failed), all (single calls of tools too)"},
+		{Key: "replay.keep", Default: string(replay.KeepScripts), OneOf: []string{string(replay.KeepNone), string(replay.KeepFailed), string(replay.KeepScripts), string(replay.KeepAll)}, Help: "which runs are kept so that they can be replayed, with all that they read: none, failed, scripts (and what failed), all (single calls of tools too)"},
 		{Key: "replay.maxRunBytes", Default: 1 << 20, Min: 1024, Max: 32 << 20, Unit: "bytes", Help: "of one run, before it is compressed; a larger one is not kept. At most a quarter of run.maxBytes"},
 		{Key: "replay.maxMb", Default: 64, Min: 1, Max: 1 << 20, Unit: "MB", Help: "of all kept runs, compressed; beyond it the oldest of callers with more than an even share are evicted"},
 		{Key: "replay.retentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which a run is kept"},
 	}
 }
 
-func tapeOptions(v catalog.Values) run.TapeOptions {
-	return run.TapeOptions{
-		Keep: run.Kept(v.String("replay.keep")), MaxRunBytes: v.Int("replay.maxRunBytes"), MaxBytes: int64(v.Int("replay.maxMb")) << 20,
-		Retention: time.Duration(v.Int("replay.retentionHours")) * time.Hour,
+func (i *Instance) tapeOptions() replay.Options {
+	v := i.values
+	return replay.Options{
+		Keep: replay.Kept(v.String("replay.keep")), MaxRunBytes: v.Int("replay.maxRunBytes"), MaxBytes: int64(v.Int("replay.maxMb")) << 20,
+		Retention: time.Duration(v.Int("replay.retentionHours")) * time.Hour, ToolVersion: i.app.Version, Log: i.log,
 	}
 }
 
 // Replay executes a kept run again and reports whether it does the same: from its
 // recording alone, or, with data, on today's data. It changes nothing.
-func (i *Instance) Replay(ctx context.Context, id string, data bool) (*run.Replayed, error) {
-	req := run.ReplayRequest{Run: id, Data: data, View: func(p auth.Principal, mode string) *catalog.View {
+func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Replayed, error) {
+	req := replay.Request{Run: id, Data: data, View: func(p auth.Principal, mode string) *catalog.View {
 		return i.Snapshot().View(p, exposure.Mode(mode), i.Negotiated())
 	}}
 	for _, p := range i.started {
-		if r, ok := p.(run.Replayer); ok {
+		if r, ok := p.(replay.Replayer); ok {
 			req.By = append(req.By, r)
 		}
 	}
-	return i.engine.Replay(ctx, req)
+	return i.tapes.Replay(ctx, req)
 }

@@ -114,7 +114,7 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {
-		rec.Error = shortened(c.attempt.run.Redact(err.Error()))
+		rec.Error = Excerpt(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }
@@ -132,7 +132,8 @@ func (c *call) ended(id catalog.ID, start time.Time, output int, err error) {
 // maxCallError bounds the error's text in a CallRecord, in characters.
 const maxCallError = 300
 
-func shortened(text string) string {
+// Excerpt is the beginning of a text, as a CallRecord has it.
+func Excerpt(text string) string {
 	if r := []rune(text); len(r) > maxCallError {
 		return string(r[:maxCallError]) + "…"
 	}

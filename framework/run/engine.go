@@ -41,11 +41,9 @@ type Options struct {
 	MaxTotalBytes int64
 	// Approvals say what a person has to agree to before it is kept.
 	Approvals Approvals
-	Tapes     TapeOptions
 	// Redactor takes secrets out of faults and texts.
-	Redactor    *journal.Redactor // nil knows the general shapes
-	ToolVersion string            // of the build, for the journal
-	Log         *slog.Logger      // nil is slog.Default
+	Redactor *journal.Redactor // nil knows the general shapes
+	Log      *slog.Logger      // nil is slog.Default
 }
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
@@ -56,8 +54,6 @@ type Engine struct {
 	ledger   Ledger   // nil where keys are not kept
 	plans    Plans    // nil where plans are not kept
 	observer Observer // nil where nobody watches
-	shelf    Shelf    // nil where nothing can be kept for a replay
-	taping   bool     // something is going to be
 	schemas  schema.Cache
 	budget   *budget.Budget
 	blamed   sync.Map // IDs of operations whose outputs did not fit, and the log says so
@@ -101,12 +97,13 @@ func NewEngine(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	o.Tapes.fill()
-	o.Tapes.MaxRunBytes = int(min(int64(o.Tapes.MaxRunBytes), o.MaxBytes/4)) // a run that goes on holds it
 	e := &Engine{opts: o, budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}
 	e.SetApprovals(o.Approvals)
 	return e
 }
+
+// MaxBytes is how many bytes the host may hold for one run.
+func (e *Engine) MaxBytes() int64 { return e.budget.Run() }
 
 // KeepKeys sets the engine's ledger of runs with an idempotency key, before the
 // first call.
@@ -130,6 +127,10 @@ type Request struct {
 	Progress func(done, total float64, message string)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)
+
+	// Continues is a participant's word to itself of what the run goes on from, nil for
+	// nothing.
+	Continues any
 
 	plan     *Plan // that is applied
 	approver auth.Principal
@@ -187,7 +188,6 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		}
 		return Return{Result: out}, err
 	})
-	e.keepTape(r, out)
 	if err != nil {
 		return nil, outcome, err
 	}
@@ -214,7 +214,6 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 		}
 		return out, nil, nil
 	}
-	e.keepTape(c.opened, nil)
 	return out, c.opened.finished, err
 }
 
@@ -245,10 +244,8 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	case !c.request.Principal.MayName(spec.Set):
 		return nil, unknownSet(spec.Set)
 	}
-	spec.DryRun = spec.DryRun || replaying(ctx) != nil
 	if spec.DryRun {
-		spec.Atomic, spec.Record = true, true
-		spec.IdempotencyKey = "" // a dry run happens as often as somebody wants to see it
+		spec.rehearse()
 	}
 	spec.CorrelationID, _ = c.engine.opts.Redactor.Text(spec.CorrelationID) // it is for the journal alone
 	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
@@ -268,9 +265,8 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 		started: time.Now(), principal: req.Principal, metrics: map[string]any{}, op: op,
 	}
 	r.useTape(tape.New())
-	if g := replaying(ctx); g != nil {
-		r.again, r.spec.DryRun = g, true
-		r.useTape(g.tape)
+	if err := r.open(); err != nil {
+		return nil, err
 	}
 	if req.plan != nil {
 		r.ID = req.plan.ID
@@ -278,10 +274,7 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 	if r.guard = r.newGuard(); r.guard != nil {
 		r.spec.Record = true
 	}
-	if err := e.admitApproval(r); err != nil {
-		return nil, err
-	}
-	return r, r.open()
+	return r, e.admitApproval(r)
 }
 
 // invoke is the path of a call inside an attempt. What it reaches is what the caller

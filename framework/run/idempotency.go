@@ -213,7 +213,7 @@ func (r *Run) earlierCall(i Intent) CallRecord {
 	}
 	switch {
 	case i.Fault != nil:
-		rec.Error = shortened(r.Redact(i.Fault.Error()))
+		rec.Error = Excerpt(r.Redact(i.Fault.Error()))
 	case !i.Closed:
 		rec.Error = "it is not known how it ended"
 	}

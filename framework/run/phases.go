@@ -104,3 +104,13 @@ func each[Phase any](r *Run) iter.Seq[Phase] {
 		}
 	}
 }
+
+// PartOf returns the part of a run that is of a type; ok is false where none is.
+func PartOf[P Part](r *Run) (part P, ok bool) {
+	for _, p := range r.parts {
+		if part, ok = p.(P); ok {
+			break
+		}
+	}
+	return part, ok
+}

@@ -45,6 +45,12 @@ type Spec struct {
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
+// rehearse makes it that of a dry run. Such a run happens as often as somebody wants to see
+// it, so that it takes no key.
+func (s *Spec) rehearse() {
+	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
+}
+
 // Return is what an attempt's body returns when it ends cleanly.
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
@@ -134,10 +140,6 @@ type Run struct {
 	hold  *hold  // of the run's key
 	guard *guard // nil where nobody has to agree
 
-	again   *again   // nil unless the run is another one's replay
-	script  recorded // of the last attempt, for a replay
-	failure error    // that the run ended in
-
 	narrow   sync.Once
 	narrowed *catalog.View
 }
@@ -173,6 +175,15 @@ func (r *Run) Approval() journal.Approval {
 
 // Spec returns what the run was opened with.
 func (r *Run) Spec() Spec { return r.spec }
+
+// Tape is what is not deterministic in the run.
+func (r *Run) Tape() *tape.Tape { return r.tape }
+
+// RepeatDry makes the run a dry run along a tape, when it opens.
+func (r *Run) RepeatDry(t *tape.Tape) {
+	r.spec.rehearse()
+	r.useTape(t)
+}
 
 // Annotate adds a figure to the outcome's metrics.
 func (r *Run) Annotate(key string, value any) {
@@ -247,7 +258,7 @@ func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 			fn(context.WithoutCancel(ctx))
 		}
 	}
-	r.finished, r.failure = out, err
+	r.finished = out
 	if err == nil {
 		r.recordConclusion(ctx, nil)
 	}

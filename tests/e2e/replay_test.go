@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -39,11 +39,11 @@ func (a *app) runScript(code string, args ...string) (id string, r result) {
 	return line.RunID, r
 }
 
-func (a *app) replay(id string, status int, args ...string) run.Replayed {
+func (a *app) replay(id string, status int, args ...string) replay.Replayed {
 	a.t.Helper()
 	r := a.exec("", append([]string{"replay", id, "--json"}, args...)...)
 	require.Equal(a.t, status, r.status, "%s%s", r.stdout, r.stderr)
-	var out run.Replayed
+	var out replay.Replayed
 	require.NoError(a.t, json.Unmarshal([]byte(r.stdout), &out), "%s", r.stdout)
 	require.Equal(a.t, status == 0, out.Identical)
 	require.Equal(a.t, id, out.Run)
@@ -123,7 +123,7 @@ func TestReplayAgainstTheData(t *testing.T) {
 	require.Equal(t, 4, got.Calls, "ids and times of what it creates are the same")
 	a.runScript(`SDK.Entities.Todo.upsert({ title: "one more" })`)
 	got = a.replay(id, 1, "--data")
-	require.Equal(t, run.InOutput, got.Difference.In)
+	require.Equal(t, replay.InOutput, got.Difference.In)
 	require.Equal(t, 3, got.Difference.Call)
 	require.Equal(t, 3, got.Difference.Line)
 	require.Equal(t, "koan::Todo.count", got.Difference.Operation)
@@ -151,5 +151,5 @@ func TestReplayOfASingleCall(t *testing.T) {
 	require.Eventually(t, func() bool { return a.exec("", "replay", id).status == 0 }, 20*time.Second, 10*time.Millisecond, "it is written beside the runs")
 	a.replay(id, 0, "--data")
 	p.tool("todo.upsert", input{"model": input{"title": "one more"}})
-	require.Equal(t, run.InOutput, a.replay(id, 1, "--data").Difference.In)
+	require.Equal(t, replay.InOutput, a.replay(id, 1, "--data").Difference.In)
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Compare compares the script's execution with its recording. res is what the executor
 // returned, with the player as its host.
-func (p *Player) Compare(res *wire.Result) *run.Replayed {
-	out := &run.Replayed{Calls: p.calls, Notes: []string{}}
+func (p *Player) Compare(res *wire.Result) *replay.Replayed {
+	out := &replay.Replayed{Calls: p.calls, Notes: []string{}}
 	if p.diff != nil {
 		out.Difference = p.diff
 		if f := res.Fault; f != nil {
@@ -40,7 +40,7 @@ func dependsOnMachine(c fault.Code) bool {
 }
 
 // compareEnds compares how the script ended.
-func (p *Player) compareEnds(out *run.Replayed, res *wire.Result) *run.Difference {
+func (p *Player) compareEnds(out *replay.Replayed, res *wire.Result) *replay.Difference {
 	var then *fault.Fault
 	if p.script.Ending.Fault != nil {
 		then, _ = fault.Decode(p.script.Ending.Fault) // it was read before
@@ -52,7 +52,7 @@ func (p *Player) compareEnds(out *run.Replayed, res *wire.Result) *run.Differenc
 	}
 	if p.at < len(p.script.Turns) {
 		t := &p.script.Turns[p.at]
-		d := &run.Difference{In: run.InCall, Call: p.calls + 1, Operation: t.ID, Recorded: t.describe(), Now: "the script ended"}
+		d := &replay.Difference{In: replay.InCall, Call: p.calls + 1, Operation: t.ID, Recorded: t.describe(), Now: "the script ended"}
 		if now != nil {
 			d.Now, d.Line, d.Column = describeEnd(now), now.Line, now.Column
 		}
@@ -62,8 +62,8 @@ func (p *Player) compareEnds(out *run.Replayed, res *wire.Result) *run.Differenc
 	if a == b {
 		return nil
 	}
-	d := &run.Difference{In: run.InError}
-	d.Recorded, d.Now = run.Excerpts(a, b)
+	d := &replay.Difference{In: replay.InError}
+	d.Recorded, d.Now = replay.Excerpts(a, b)
 	if now != nil {
 		d.Line, d.Column = now.Line, now.Column
 	}
@@ -85,18 +85,18 @@ func describeEnd(f *fault.Fault) string {
 	return text
 }
 
-func (p *Player) results(res *wire.Result) *run.Difference {
+func (p *Player) results(res *wire.Result) *replay.Difference {
 	then := p.script.Ending
 	if then.Fault == nil {
 		for _, part := range []struct {
 			in        string
 			then, now json.RawMessage
-		}{{run.InResult, then.Result, res.Result}, {run.InAnswer, then.Answer, res.Answer}} {
+		}{{replay.InResult, then.Result, res.Result}, {replay.InAnswer, then.Answer, res.Answer}} {
 			if bytes.Equal(part.then, part.now) {
 				continue
 			}
-			d := &run.Difference{In: part.in}
-			d.Recorded, d.Now = run.Excerpts(resultText(part.then), resultText(part.now))
+			d := &replay.Difference{In: part.in}
+			d.Recorded, d.Now = replay.Excerpts(resultText(part.then), resultText(part.now))
 			return d
 		}
 	}
@@ -120,7 +120,7 @@ func resultText(raw json.RawMessage) string {
 
 // diffLogs returns the first entry that differs. Of an interrupted run one of the two
 // may end sooner.
-func diffLogs(then, now []wire.Log, interrupted bool) *run.Difference {
+func diffLogs(then, now []wire.Log, interrupted bool) *replay.Difference {
 	for i := range max(len(then), len(now)) {
 		a, b := "no more entries", "no more entries"
 		if i < len(then) {
@@ -135,8 +135,8 @@ func diffLogs(then, now []wire.Log, interrupted bool) *run.Difference {
 		if interrupted && i >= min(len(then), len(now)) {
 			return nil
 		}
-		d := &run.Difference{In: run.InLogs}
-		d.Recorded, d.Now = run.Excerpts(a, b)
+		d := &replay.Difference{In: replay.InLogs}
+		d.Recorded, d.Now = replay.Excerpts(a, b)
 		return d
 	}
 	return nil

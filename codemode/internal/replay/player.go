@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Live makes the calls to entities of a replay against today's data. Next is called
@@ -28,7 +29,7 @@ type Player struct {
 
 	at    int // of the next turn
 	calls int
-	diff  *run.Difference
+	diff  *replay.Difference
 	ended error // what ends the script at the next answer
 	by    uint32
 	cut   bool // it went as far as the recorded one
@@ -117,12 +118,12 @@ func (p *Player) turn(now Turn) (*Turn, error) {
 		if p.script.Ending.Cut { // the recorded one was interrupted before it got here
 			return nil, p.interrupt()
 		}
-		return nil, p.differ(&run.Difference{In: run.InCall, Recorded: "the script made no more calls", Now: now.describe()}, now.ID)
+		return nil, p.differ(&replay.Difference{In: replay.InCall, Recorded: "the script made no more calls", Now: now.describe()}, now.ID)
 	}
 	then := &p.script.Turns[p.at]
 	if then.Kind != now.Kind || then.ID != now.ID || then.Digest != now.Digest || then.MostUs != now.MostUs || now.Kind == turnStart && then.Ref != now.Ref {
-		d := &run.Difference{In: run.InCall}
-		d.Recorded, d.Now = run.Excerpts(then.describe(), now.describe())
+		d := &replay.Difference{In: replay.InCall}
+		d.Recorded, d.Now = replay.Excerpts(then.describe(), now.describe())
 		return nil, p.differ(d, now.ID)
 	}
 	p.at++
@@ -161,7 +162,7 @@ var (
 	errDiffers     = fault.New(fault.ReplayDiffers, "")
 )
 
-func (p *Player) differ(d *run.Difference, id string) error {
+func (p *Player) differ(d *replay.Difference, id string) error {
 	if p.diff == nil {
 		p.diff = d
 		d.Operation = id
@@ -190,7 +191,7 @@ func (p *Player) check(ctx context.Context, t *Turn, input, then json.RawMessage
 	if thenErr == error(errUndelivered) {
 		return nil
 	}
-	if d := run.CompareCalls(p.calls, t.ID, then, thenErr, out, err); d != nil {
+	if d := replay.CompareCalls(p.calls, t.ID, then, thenErr, out, err); d != nil {
 		return p.differ(d, t.ID)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	kept "github.com/koan-go/koan/framework/run/replay"
 )
 
 // world is a host whose answers come in a random order after random times, and
@@ -111,7 +111,7 @@ func recorded(t *testing.T, j *wire.Job, w *world) (*replay.Script, *wire.Result
 	return s, res
 }
 
-func played(t *testing.T, s *replay.Script) *run.Replayed {
+func played(t *testing.T, s *replay.Script) *kept.Replayed {
 	t.Helper()
 	p := replay.NewPlayer(s, nil)
 	j := s.Job
@@ -180,18 +180,18 @@ func TestReplayReportsFirstDifference(t *testing.T) {
 	require.Nil(t, res.Fault)
 	cases := []struct {
 		name, code, from, to string
-		want                 run.Difference
+		want                 kept.Difference
 	}{
-		{"another input", strings.Replace(code, "'x'", "'y'", 1), "", "", run.Difference{In: run.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 3, Recorded: `koan::Note.upsert {"model":{"text":"x"}}`, Now: `koan::Note.upsert {"model":{"text":"y"}}`}},
-		{"another call", strings.Replace(code, "upsert({ text: 'x' })", "getById('2')", 1), "", "", run.Difference{In: run.InCall, Call: 2, Operation: "koan::Note.get-by-id", Line: 3}},
-		{"one call more", code + "\nSDK.Entities.Note.getById('3')", "", "", run.Difference{In: run.InCall, Call: 3, Operation: "koan::Note.get-by-id", Line: 6, Recorded: "the script made no more calls"}},
-		{"one call fewer", strings.Replace(code, "SDK.Entities.Note.upsert({ text: 'x' })", "", 1), "", "", run.Difference{In: run.InCall, Call: 2, Operation: "koan::Note.upsert", Now: "the script ended"}},
-		{"it throws before", strings.Replace(code, "console.log('one')", "throw new Error('x')", 1), "", "", run.Difference{In: run.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 2, Now: "javascript_error: x (line 2, column 7)"}},
-		{"it throws after", code + "\nthrow new Error('x')", "", "", run.Difference{In: run.InError, Line: 6, Recorded: "the script ended well"}},
-		{"another result", strings.Replace(code, "v: 1", "v: 2", 1), "", "", run.Difference{In: run.InResult, Recorded: `{"v":1}`, Now: `{"v":2}`}},
-		{"another answer", strings.Replace(code, "'yes'", "'no'", 1), "", "", run.Difference{In: run.InAnswer, Recorded: `"yes"`, Now: `"no"`}},
-		{"another log", strings.Replace(code, "'one'", "'two'", 1), "", "", run.Difference{In: run.InLogs}},
-		{"a result by another runtime", code, `"result":{"v":1}`, `"result":{"v":1.0}`, run.Difference{In: run.InResult, Recorded: `{"v":1.0}`, Now: `{"v":1}`}},
+		{"another input", strings.Replace(code, "'x'", "'y'", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 3, Recorded: `koan::Note.upsert {"model":{"text":"x"}}`, Now: `koan::Note.upsert {"model":{"text":"y"}}`}},
+		{"another call", strings.Replace(code, "upsert({ text: 'x' })", "getById('2')", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.get-by-id", Line: 3}},
+		{"one call more", code + "\nSDK.Entities.Note.getById('3')", "", "", kept.Difference{In: kept.InCall, Call: 3, Operation: "koan::Note.get-by-id", Line: 6, Recorded: "the script made no more calls"}},
+		{"one call fewer", strings.Replace(code, "SDK.Entities.Note.upsert({ text: 'x' })", "", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Now: "the script ended"}},
+		{"it throws before", strings.Replace(code, "console.log('one')", "throw new Error('x')", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 2, Now: "javascript_error: x (line 2, column 7)"}},
+		{"it throws after", code + "\nthrow new Error('x')", "", "", kept.Difference{In: kept.InError, Line: 6, Recorded: "the script ended well"}},
+		{"another result", strings.Replace(code, "v: 1", "v: 2", 1), "", "", kept.Difference{In: kept.InResult, Recorded: `{"v":1}`, Now: `{"v":2}`}},
+		{"another answer", strings.Replace(code, "'yes'", "'no'", 1), "", "", kept.Difference{In: kept.InAnswer, Recorded: `"yes"`, Now: `"no"`}},
+		{"another log", strings.Replace(code, "'one'", "'two'", 1), "", "", kept.Difference{In: kept.InLogs}},
+		{"a result by another runtime", code, `"result":{"v":1}`, `"result":{"v":1.0}`, kept.Difference{In: kept.InResult, Recorded: `{"v":1.0}`, Now: `{"v":1}`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 	require.Nil(t, got.Difference)
 	require.NotEmpty(t, got.Notes)
 	got = played(t, change(t, s, strings.Replace(code, "console.log(i)", "console.log(-i)", 1), "", ""))
-	require.Equal(t, run.InLogs, got.Difference.In)
+	require.Equal(t, kept.InLogs, got.Difference.In)
 }
 
 func TestRecorderDropsOversizedRuns(t *testing.T) {

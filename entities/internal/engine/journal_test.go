@@ -100,7 +100,7 @@ func startJournaled(tb testing.TB, place string, set map[string]any) *journaled 
 	tb.Cleanup(j.stop)
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: []*catalog.Operation{j.script.operation()}})
 	require.NoError(tb, err)
-	engine := run.NewEngine(run.Options{ToolVersion: "1.2.3"})
+	engine := run.NewEngine(run.Options{})
 	engine.Join(record.New(record.Options{ToolVersion: "1.2.3"}).Add(p.Journal()))
 	engine.KeepKeys(p.Ledger())
 	j.app = &app{TB: tb, engine: engine, provider: p, place: place, as: auth.Local(), view: s.View(auth.Local(), exposure.Full, false)}

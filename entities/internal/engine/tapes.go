@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
@@ -46,13 +46,13 @@ const (
 )
 
 var (
-	_ run.Shelf      = (*tapes)(nil)
-	_ run.TapeKeeper = (*Provider)(nil)
+	_ replay.Shelf  = (*tapes)(nil)
+	_ replay.Keeper = (*Provider)(nil)
 )
 
-// Shelf implements run.TapeKeeper. An app that opens its databases itself has no
+// Shelf implements replay.Keeper. An app that opens its databases itself has no
 // place for data outside the sets.
-func (p *Provider) Shelf() run.Shelf {
+func (p *Provider) Shelf() replay.Shelf {
 	if p.tapes == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (t *tapes) close(ctx context.Context) error {
 	return t.opened.Close()
 }
 
-// Bound implements run.Shelf.
+// Bound implements replay.Shelf.
 func (t *tapes) Bound(retention time.Duration, most int64) {
 	t.bounds.Store(&tapeBounds{retention, most})
 	if t.writer != nil {
@@ -110,11 +110,11 @@ func (t *tapes) Bound(retention time.Duration, most int64) {
 	}, t.log)
 }
 
-// Take implements run.Shelf.
-func (t *tapes) Take(k *run.PendingTape) { t.writer.Take(k) }
+// Take implements replay.Shelf.
+func (t *tapes) Take(k *replay.PendingTape) { t.writer.Take(k) }
 
-// Get implements run.Shelf.
-func (t *tapes) Get(ctx context.Context, id string) (*run.KeptTape, error) {
+// Get implements replay.Shelf.
+func (t *tapes) Get(ctx context.Context, id string) (*replay.KeptTape, error) {
 	if t.writer != nil {
 		wait, stop := context.WithTimeout(ctx, flushTime)
 		t.writer.Flush(wait)

@@ -10,15 +10,17 @@ import (
 
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/record"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // keeping starts the app with an engine that keeps every run for a replay.
-func keeping(t *testing.T, place string, journal bool, o run.TapeOptions) *journaled {
+func keeping(t *testing.T, place string, journal bool, o replay.Options) *journaled {
 	j := startJournaled(t, place, map[string]any{"journal.enabled": journal, "journal.expose": journal})
-	o.Keep = run.KeepAll
-	j.engine = run.NewEngine(run.Options{Tapes: o})
-	j.engine.Join(record.New(record.Options{}).Add(j.provider.Journal()))
-	j.engine.KeepTapes(j.provider.Shelf())
+	o.Keep = replay.KeepAll
+	j.engine = run.NewEngine(run.Options{})
+	tapes := replay.New(j.engine, o)
+	tapes.Use(j.provider.Shelf())
+	j.engine.Join(tapes, record.New(record.Options{}).Add(j.provider.Journal()))
 	return j
 }
 
@@ -31,8 +33,8 @@ func TestShelfOfTapes(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		t.Run(fmt.Sprintf("journal=%v", journal), func(t *testing.T) {
 			at := place(t)
-			j := keeping(t, at, journal, run.TapeOptions{MaxRunBytes: 4000})
-			kept := func(id string) *run.KeptTape {
+			j := keeping(t, at, journal, replay.Options{MaxRunBytes: 4000})
+			kept := func(id string) *replay.KeptTape {
 				k, err := j.provider.Shelf().Get(t.Context(), id)
 				require.NoError(t, err)
 				return k
@@ -44,7 +46,7 @@ func TestShelfOfTapes(t *testing.T) {
 				require.NoError(t, err)
 				runs = append(runs, o.Run)
 				k := kept(o.Run)
-				whole, err := run.UnpackRun(k.Body)
+				whole, err := replay.UnpackRun(k.Body)
 				require.NoError(t, err)
 				require.Equal(t, "koan::Todo.upsert", whole.Operation)
 				bytes += len(k.Body)
@@ -58,13 +60,13 @@ func TestShelfOfTapes(t *testing.T) {
 			j.stop()
 
 			last := runs[len(runs)-1]
-			j = keeping(t, at, journal, run.TapeOptions{MaxBytes: int64(bytes * 3 / 4)})
+			j = keeping(t, at, journal, replay.Options{MaxBytes: int64(bytes * 3 / 4)})
 			require.NotNil(t, kept(o.Run), "a graceful end writes what waits")
 			require.Eventually(t, func() bool { return kept(runs[0]) == nil }, 10*time.Second, 10*time.Millisecond)
 			require.NotNil(t, kept(last))
 			j.stop()
 
-			j = keeping(t, at, journal, run.TapeOptions{Retention: time.Nanosecond})
+			j = keeping(t, at, journal, replay.Options{Retention: time.Nanosecond})
 			require.Eventually(t, func() bool { return kept(last) == nil }, 10*time.Second, 10*time.Millisecond)
 			j.stop()
 		})
@@ -77,7 +79,7 @@ func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
 		return
 	}
 	at := place(t)
-	j := keeping(t, at, true, run.TapeOptions{})
+	j := keeping(t, at, true, replay.Options{})
 	runs := func(subject string, n int) (ids []string, bytes int) {
 		j.as.Subject = subject
 		for range n {
@@ -94,7 +96,7 @@ func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
 	flood, many := runs("flood", 40)
 	j.stop()
 	most := few + many/2
-	j = keeping(t, at, true, run.TapeOptions{MaxBytes: int64(most)})
+	j = keeping(t, at, true, replay.Options{MaxBytes: int64(most)})
 	db := besideLedger(t, at)
 	kept := func(subject string) (n, bytes int, last string) {
 		q := "SELECT COUNT(*), COALESCE(SUM(size), 0), COALESCE(MAX(run), '') FROM koan_tapes WHERE subject = '" + subject + "'"
@@ -117,7 +119,7 @@ func TestTapesOfAnEarlierVersion(t *testing.T) {
 		return
 	}
 	at := place(t)
-	j := keeping(t, at, true, run.TapeOptions{})
+	j := keeping(t, at, true, replay.Options{})
 	_, before, err := j.try("Todo.collection", `{}`)
 	require.NoError(t, err)
 	j.stop()
@@ -129,7 +131,7 @@ func TestTapesOfAnEarlierVersion(t *testing.T) {
 		require.NoError(t, err, statement)
 	}
 	for range 2 {
-		j = keeping(t, at, true, run.TapeOptions{})
+		j = keeping(t, at, true, replay.Options{})
 		k, err := j.provider.Shelf().Get(t.Context(), before.Run)
 		require.NoError(t, err)
 		require.NotNil(t, k)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // JournalTables make the tables of the journal, where they are missing. A run is one
@@ -66,7 +66,7 @@ type Batch struct {
 	Begun []journal.Record // scripts that are under way
 	Ended []journal.Record
 	Noted []string // runs that ended, of which an earlier batch had the start
-	Tapes []run.KeptTape
+	Tapes []replay.KeptTape
 	// Synced has this batch and all before it outlive a loss of power. Else it outlives
 	// the process alone, which takes a tenth of the time.
 	Synced bool

@@ -9,7 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // How much waits to be written, how long a run waits where no more may, how long
@@ -52,7 +52,7 @@ type Writer struct {
 	mu      sync.Mutex
 	waiting []item
 	queued  int // bytes of them
-	tapes   []*run.PendingTape
+	tapes   []*replay.PendingTape
 	bytes   int           // of tapes that wait
 	since   time.Time     // when the first of them came
 	left    int           // tapes that were dropped
@@ -64,7 +64,7 @@ type Writer struct {
 
 	// The goroutine's own.
 	noted  map[string]bool // runs under way whose start is written
-	pack   run.Packer
+	pack   replay.Packer
 	synced time.Time // when all that was written was safe from a loss of power
 	fresh  bool      // something was written since
 }
@@ -90,7 +90,7 @@ func (i *item) size() int {
 // batchLoad is what is written at once, with those who wait for it.
 type batchLoad struct {
 	items   []item
-	tapes   []*run.PendingTape
+	tapes   []*replay.PendingTape
 	bytes   int
 	flushes []chan struct{}
 	left    int  // tapes that were dropped before
@@ -125,7 +125,7 @@ func (w *Writer) Append(_ context.Context, r journal.Record) {
 }
 
 // Take has a tape written. It is left out where too much waits.
-func (w *Writer) Take(t *run.PendingTape) {
+func (w *Writer) Take(t *replay.PendingTape) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

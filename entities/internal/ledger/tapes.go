@@ -10,7 +10,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // TapeTables make the table of what is kept of runs for a replay, where it is missing.
@@ -48,7 +48,7 @@ func NewTapes(db *sql.DB, d sqltext.Dialect) *Tapes { return &Tapes{place{db: db
 
 // storeTapes keeps tapes. A run that was gone on with, under its key or with its plan, has
 // one: of when it began last, whichever process writes first.
-func (p place) storeTapes(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape) error {
+func (p place) storeTapes(ctx context.Context, tx *sql.Tx, tapes []replay.KeptTape) error {
 	for _, k := range tapes {
 		q := p.statement("INSERT INTO koan_tapes (run, at, subject, operation, outcome, bytes, size, why, body) VALUES (").Arg(k.Run).Raw(", ").Arg(k.At.UnixMilli()).Raw(", ").Arg(journal.BoundedName(k.Subject)).Raw(", ").
 			Arg(k.Operation).Raw(", ").Arg(k.Outcome).Raw(", ").Arg(int64(k.Bytes)).Raw(", ").Arg(int64(len(k.Body))).Raw(", ").Arg(k.Why).Raw(", ").Arg(k.Body).
@@ -61,10 +61,10 @@ func (p place) storeTapes(ctx context.Context, tx *sql.Tx, tapes []run.KeptTape)
 }
 
 // Get returns the tape of a run, nil if there is none.
-func (t *Tapes) Get(ctx context.Context, id string) (out *run.KeptTape, err error) {
+func (t *Tapes) Get(ctx context.Context, id string) (out *replay.KeptTape, err error) {
 	q := t.statement("SELECT run, at, subject, operation, outcome, bytes, why, body FROM koan_tapes WHERE run = ").Arg(id)
 	err = t.each(ctx, q, func(rows *sql.Rows) error {
-		var k run.KeptTape
+		var k replay.KeptTape
 		var at int64
 		if err := rows.Scan(&k.Run, &at, &k.Subject, &k.Operation, &k.Outcome, &k.Bytes, &k.Why, &k.Body); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Records and tapes are one batch: all of it is there, or nothing.
@@ -20,8 +20,8 @@ func TestTapesStandBesideTheJournal(t *testing.T) {
 	j := ledger.NewJournal(db, sqltext.SQLite{}, "w", time.Minute)
 	shelf := ledger.NewTapes(db, sqltext.SQLite{})
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	tape := func(n int) run.KeptTape {
-		return run.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Operation: "o", Outcome: "ok", Bytes: 500, Body: make([]byte, 100)}
+	tape := func(n int) replay.KeptTape {
+		return replay.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Operation: "o", Outcome: "ok", Bytes: 500, Body: make([]byte, 100)}
 	}
 	var all ledger.Batch
 	for n := range 100 {
@@ -32,15 +32,15 @@ func TestTapesStandBesideTheJournal(t *testing.T) {
 	got, err := shelf.Get(t.Context(), "run-042")
 	require.NoError(t, err)
 	require.Equal(t, all.Tapes[42], *got)
-	large := run.KeptTape{Run: "run-042", At: now.Add(42 * time.Minute), Operation: "o", Outcome: "ok", Bytes: 5e6, Why: "too large"}
-	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []run.KeptTape{large}, Synced: true}))
+	large := replay.KeptTape{Run: "run-042", At: now.Add(42 * time.Minute), Operation: "o", Outcome: "ok", Bytes: 5e6, Why: "too large"}
+	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []replay.KeptTape{large}, Synced: true}))
 	got, err = shelf.Get(t.Context(), "run-042")
 	require.NoError(t, err)
 	require.Nil(t, got.Body)
 	require.Equal(t, "too large", got.Why)
 
-	early := run.KeptTape{Run: "run-042", At: now, Operation: "o", Outcome: "approval_required", Body: []byte("x")}
-	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []run.KeptTape{early}, Ended: []journal.Record{{Run: "run-042", Started: now.Add(-time.Hour), Outcome: "approval_required", Keyed: true}}}))
+	early := replay.KeptTape{Run: "run-042", At: now, Operation: "o", Outcome: "approval_required", Body: []byte("x")}
+	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []replay.KeptTape{early}, Ended: []journal.Record{{Run: "run-042", Started: now.Add(-time.Hour), Outcome: "approval_required", Keyed: true}}}))
 	got, err = shelf.Get(t.Context(), "run-042")
 	require.NoError(t, err)
 	require.Equal(t, "too large", got.Why, "what a slower process writes of the same run's beginning does not replace its end")
@@ -55,7 +55,7 @@ func TestTapesStandBesideTheJournal(t *testing.T) {
 	require.Equal(t, 100, count("koan_runs"))
 	_, err = db.Exec("CREATE TRIGGER full BEFORE INSERT ON koan_journal BEGIN SELECT RAISE(ABORT, 'full'); END")
 	require.NoError(t, err)
-	require.ErrorContains(t, j.Write(t.Context(), ledger.Batch{Tapes: []run.KeptTape{tape(200)}, Ended: []journal.Record{{Run: "run-200"}}}), "full")
+	require.ErrorContains(t, j.Write(t.Context(), ledger.Batch{Tapes: []replay.KeptTape{tape(200)}, Ended: []journal.Record{{Run: "run-200"}}}), "full")
 	require.Equal(t, 100, count("koan_tapes"))
 
 	for _, trim := range []struct {
@@ -79,7 +79,7 @@ func TestTapesWithoutAJournal(t *testing.T) {
 	db := database(t)
 	j := ledger.NewJournal(db, sqltext.SQLite{}, "", 0)
 	require.NoError(t, j.Write(t.Context(), ledger.Batch{}))
-	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []run.KeptTape{{Run: "r", Body: []byte{1}}}}))
+	require.NoError(t, j.Write(t.Context(), ledger.Batch{Tapes: []replay.KeptTape{{Run: "r", Body: []byte{1}}}}))
 	require.NoError(t, j.Leave(t.Context()))
 	for table, want := range map[string]int{"koan_tapes": 1, "koan_journal": 0, "koan_writers WHERE id <> 'gone'": 0} {
 		var n int
@@ -112,9 +112,9 @@ func TestTapesAboveShareGo(t *testing.T) {
 	db := database(t)
 	j, shelf := ledger.NewJournal(db, sqltext.SQLite{}, "", 0), ledger.NewTapes(db, sqltext.SQLite{})
 	now := time.Now().UTC()
-	var tapes []run.KeptTape
+	var tapes []replay.KeptTape
 	for n := range 60 {
-		k := run.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Subject: "flood", Body: make([]byte, 100)}
+		k := replay.KeptTape{Run: fmt.Sprintf("run-%03d", n), At: now.Add(time.Duration(n) * time.Minute), Subject: "flood", Body: make([]byte, 100)}
 		if n%10 == 0 {
 			k.Subject = "little"
 		}

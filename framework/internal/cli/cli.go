@@ -26,6 +26,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Exit statuses (CONTRACT section 1).
@@ -54,7 +55,7 @@ type Instance interface {
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Metrics() http.Handler
-	Replay(ctx context.Context, run string, data bool) (*run.Replayed, error)
+	Replay(ctx context.Context, run string, data bool) (*replay.Replayed, error)
 	Stop(ctx context.Context) error
 }
 

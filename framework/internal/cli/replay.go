@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 func (c *command) replay() *cobra.Command {
@@ -61,7 +61,7 @@ func (c *command) printJSON(v any) error {
 }
 
 // formatReplay is the result of a replay as text.
-func formatReplay(r *run.Replayed) string {
+func formatReplay(r *replay.Replayed) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "run %s (%s, %s): ", r.Run, r.Recorded.At.UTC().Format(time.RFC3339), r.Recorded.Outcome)
 	if d := r.Difference; d != nil {
@@ -80,14 +80,14 @@ func formatReplay(r *run.Replayed) string {
 }
 
 // differencePlace says where a difference is.
-func differencePlace(d *run.Difference) string {
+func differencePlace(d *replay.Difference) string {
 	var at string
 	switch d.In {
-	case run.InCall:
+	case replay.InCall:
 		at = fmt.Sprintf("in what is called, at call %d", d.Call)
-	case run.InOutput:
+	case replay.InOutput:
 		at = fmt.Sprintf("in the result of call %d", d.Call)
-	case run.InError:
+	case replay.InError:
 		at = "in how the script ends"
 	default:
 		at = "in the " + d.In

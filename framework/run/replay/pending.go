@@ -1,4 +1,4 @@
-package run
+package replay
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ const minTapeBytes = 2 << 10
 // newPendingTape holds of a run only what is written, and of one that is too large nothing.
 func newPendingTape(k *KeptRun, t *tape.Tape, script recorded, failure error, o Options) *PendingTape {
 	values, bytes := t.Values()
-	p := &PendingTape{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.Tapes.MaxRunBytes, log: o.Log}
+	p := &PendingTape{kept: k, tape: values, script: script, failure: failure, size: script.size + len(k.Input) + bytes, most: o.MaxRunBytes, log: o.Log}
 	if p.size > p.most {
 		p.tape, p.script = nil, recorded{}
 		k.Input, k.Output = nil, nil
@@ -79,14 +79,4 @@ func (t *PendingTape) fill() (err error) {
 		t.kept.Script, err = t.script.encode()
 	}
 	return err
-}
-
-// KeepTapes sets the engine's shelf for what is kept of runs, before the first
-// call.
-func (e *Engine) KeepTapes(s Shelf) {
-	e.shelf = s
-	if k := e.opts.Tapes.Keep; k != "" && k != KeepNone {
-		e.taping = true
-		s.Bound(e.opts.Tapes.Retention, e.opts.Tapes.MaxBytes)
-	}
 }

@@ -1,9 +1,16 @@
-package run
+// Package replay is the participant that keeps runs, and executes kept ones again to see
+// whether they go the same way.
+//
+// What belongs here: what is kept of a run, its form on the shelf, and what counts as a
+// difference. What must never: what a script and its host say to each other, which is the
+// business of the provider that runs scripts (Replayer), or where the shelf stands.
+package replay
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -67,8 +75,8 @@ type Difference struct {
 	Now       string `json:"now"`
 }
 
-// ReplayRequest asks for a replay.
-type ReplayRequest struct {
+// Request asks for a replay.
+type Request struct {
 	Run  string
 	Data bool // entity calls see today's data, in a dry run; the others stay as kept
 	// View returns what a principal sees now.
@@ -77,20 +85,10 @@ type ReplayRequest struct {
 	By []Replayer
 }
 
-// again is a run that is executed once more against today's data.
-type again struct{ tape *tape.Tape }
-
-type againKey struct{}
-
-func replaying(ctx context.Context) *again {
-	g, _ := ctx.Value(againKey{}).(*again)
-	return g
-}
-
 // Replay executes a kept run again and says whether it goes the same way. It ends in
 // not_found where the run is not kept.
-func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, error) {
-	k, err := e.keptRun(ctx, req.Run)
+func (t *Tapes) Replay(ctx context.Context, req Request) (*Replayed, error) {
+	k, err := t.keptRun(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -101,30 +99,29 @@ func (e *Engine) Replay(ctx context.Context, req ReplayRequest) (*Replayed, erro
 	view := req.View(k.Principal(), k.Mode)
 	var repeat func(context.Context) error
 	if req.Data {
-		t, err := tape.Thaw(k.Tape)
+		kept, err := tape.Thaw(k.Tape)
 		if err != nil {
 			return nil, unreadable(req.Run, err)
 		}
 		repeat = func(ctx context.Context) error {
-			ctx = context.WithValue(ctx, againKey{}, &again{t})
-			_, _, err := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Set: k.Set})
+			_, _, err := t.engine.Invoke(ctx, k.request(id, view, kept))
 			return err
 		}
 	}
-	out, err := e.replay(ctx, req, k, id, view, repeat)
+	out, err := t.replay(ctx, req, k, id, view, repeat)
 	if err != nil {
 		return nil, err
 	}
 	out.Run, out.Data, out.Identical = k.Run, req.Data, out.Difference == nil
 	out.Recorded = Made{At: k.Started, ToolVersion: k.ToolVersion, CatalogVersion: k.CatalogVersion, Outcome: k.Outcome}
-	out.Now = Made{At: time.Now().UTC().Truncate(time.Millisecond), ToolVersion: e.opts.ToolVersion, CatalogVersion: view.Snapshot().Version()}
+	out.Now = Made{At: time.Now().UTC().Truncate(time.Millisecond), ToolVersion: t.opts.ToolVersion, CatalogVersion: view.Snapshot().Version()}
 	out.Notes = append(changesSince(out.Recorded, out.Now, req.Data), out.Notes...)
 	return out, nil
 }
 
-func (e *Engine) replay(ctx context.Context, req ReplayRequest, k *KeptRun, id catalog.ID, view *catalog.View, repeat func(context.Context) error) (*Replayed, error) {
+func (t *Tapes) replay(ctx context.Context, req Request, k *KeptRun, id catalog.ID, view *catalog.View, repeat func(context.Context) error) (*Replayed, error) {
 	if id.Kind != catalog.KindCode {
-		return e.replayCall(ctx, req, k, view, id)
+		return t.replayCall(ctx, req.Data, k, view, id)
 	}
 	for _, r := range req.By {
 		if r.Replays(id) {
@@ -147,52 +144,62 @@ func changesSince(then, now Made, data bool) []string {
 }
 
 // keptRun returns a run from the shelf.
-func (e *Engine) keptRun(ctx context.Context, run string) (*KeptRun, error) {
-	if e.shelf == nil {
+func (t *Tapes) keptRun(ctx context.Context, id string) (*KeptRun, error) {
+	if t.shelf == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere of its own to keep runs for a replay").
 			WithHint("An app that opens its databases itself keeps none.")
 	}
-	t, err := e.shelf.Get(ctx, run)
+	found, err := t.shelf.Get(ctx, id)
 	switch {
 	case err != nil:
-		return nil, ledgerFault(err)
-	case t == nil:
-		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", shortened(run)).
-			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never reached the script are not kept either.", e.opts.Tapes.Keep)
-	case t.Body == nil:
-		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay: %s", run, t.Why).WithHint("Raise replay.maxRunBytes and run it again.")
+		return nil, shelfFault(err)
+	case found == nil:
+		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", run.Excerpt(id)).
+			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never reached the script are not kept either.", t.opts.Keep)
+	case found.Body == nil:
+		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay: %s", id, found.Why).WithHint("Raise replay.maxRunBytes and run it again.")
 	}
-	k, err := UnpackRun(t.Body)
+	k, err := UnpackRun(found.Body)
 	if err != nil {
-		return nil, unreadable(run, err)
+		return nil, unreadable(id, err)
 	}
 	return k, nil
 }
 
-func unreadable(run string, err error) error {
-	return fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", run).
+// shelfFault is the fault of a shelf that is not available.
+func shelfFault(err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fault.New(fault.ServiceUnavailable, "the kept runs cannot be read").Because(err)
+}
+
+func unreadable(id string, err error) error {
+	return fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", id).
 		WithHint("Replay it with the build that recorded it.").Because(err)
 }
 
 // replayCall compares a run that was one call. Without data there is nothing in it
 // that could differ.
-func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, view *catalog.View, id catalog.ID) (*Replayed, error) {
+func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *catalog.View, id catalog.ID) (*Replayed, error) {
 	out := &Replayed{Calls: 1}
 	op := view.Snapshot().Operation(id)
 	switch {
-	case !req.Data:
+	case !data:
 		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
 	case op != nil && !op.Serial:
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
 		return out, nil
 	}
-	t, err := tape.Thaw(k.Tape)
+	kept, err := tape.Thaw(k.Tape)
 	if err != nil {
 		return nil, unreadable(k.Run, err)
 	}
-	ctx = context.WithValue(ctx, againKey{}, &again{t})
-	now, _, callErr := e.Invoke(ctx, Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Listed: k.Listed, Set: k.Set})
+	req := k.request(id, view, kept)
+	req.Listed = k.Listed
+	now, _, callErr := t.engine.Invoke(ctx, req)
 	var then error
 	if k.Fault != nil {
 		f, err := fault.Decode(k.Fault)
@@ -203,6 +210,11 @@ func (e *Engine) replayCall(ctx context.Context, req ReplayRequest, k *KeptRun, 
 	}
 	out.Difference = CompareCalls(1, k.Operation, k.Output, then, now, callErr)
 	return out, nil
+}
+
+// request is the call of a kept run, made again along its tape.
+func (k *KeptRun) request(id catalog.ID, view *catalog.View, kept *tape.Tape) run.Request {
+	return run.Request{View: view, Principal: k.Principal(), ID: id, Input: k.Input, Surface: "replay", Set: k.Set, Continues: &again{kept}}
 }
 
 // CompareCalls returns the difference between what a call returned then and now, nil
@@ -228,9 +240,9 @@ func CompareCalls(number int, operation string, then json.RawMessage, thenErr er
 
 func outcomeText(out json.RawMessage, err error) string {
 	if err != nil {
-		return shortened(fault.From(err).Error())
+		return run.Excerpt(fault.From(err).Error())
 	}
-	return shortened(string(out))
+	return run.Excerpt(string(out))
 }
 
 // Excerpts shortens two texts around the place where they part.
@@ -241,8 +253,8 @@ func Excerpts(a, b string) (string, string) {
 		n++
 	}
 	if n <= before {
-		return shortened(a), shortened(b)
+		return run.Excerpt(a), run.Excerpt(b)
 	}
-	cut := func(s string) string { return "…" + strings.ToValidUTF8(shortened(s[n-before:]), "") }
+	cut := func(s string) string { return "…" + strings.ToValidUTF8(run.Excerpt(s[n-before:]), "") }
 	return cut(a), cut(b)
 }

@@ -1,11 +1,11 @@
-package run_test
+package replay_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -15,7 +15,7 @@ func FuzzUnpackRun(f *testing.F) {
 	f.Add([]byte{1})
 	f.Add([]byte("\x01\x8a\x8e\x05\x04\x00\x00\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		k, err := run.UnpackRun(b)
+		k, err := replay.UnpackRun(b)
 		if err != nil {
 			require.ErrorIs(t, err, tape.ErrFormat)
 			return

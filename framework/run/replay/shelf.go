@@ -1,4 +1,4 @@
-package run
+package replay
 
 import (
 	"bytes"
@@ -12,46 +12,8 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/tape"
 )
-
-// Kept says which runs are kept so that they can be replayed.
-type Kept string
-
-// What is kept: nothing; runs that failed; these and all scripts; everything, single
-// calls of tools that read included.
-const (
-	KeepNone    Kept = "none"
-	KeepFailed  Kept = "failed"
-	KeepScripts Kept = "scripts"
-	KeepAll     Kept = "all"
-)
-
-func (k Kept) keeps(script, failed bool) bool {
-	return k == KeepAll || k == KeepScripts && (script || failed) || k == KeepFailed && failed
-}
-
-// TapeOptions say what is kept of runs for a replay. What is kept is what the caller
-// and the script saw, secrets included: without them a replay would go another way.
-type TapeOptions struct {
-	Keep        Kept          // "" is KeepNone
-	MaxRunBytes int           // of one run, uncompressed; 0 is 1 MiB
-	MaxBytes    int64         // of all, compressed, shared by callers; 0 is 64 MiB
-	Retention   time.Duration // 0 is a week
-}
-
-func (o *TapeOptions) fill() {
-	if o.MaxRunBytes == 0 {
-		o.MaxRunBytes = 1 << 20
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 64 << 20
-	}
-	if o.Retention == 0 {
-		o.Retention = 7 * 24 * time.Hour
-	}
-}
 
 // KeptTape is one run on the shelf.
 type KeptTape struct {
@@ -80,9 +42,9 @@ type Shelf interface {
 	Get(ctx context.Context, run string) (*KeptTape, error)
 }
 
-// TapeKeeper is a provider that has a shelf for tapes. Shelf is called once it has
+// Keeper is a provider that has a shelf for tapes. Shelf is called once it has
 // started; nil means that it has none.
-type TapeKeeper interface{ Shelf() Shelf }
+type Keeper interface{ Shelf() Shelf }
 
 // keptVersion is of KeptRun's form.
 const keptVersion = 1
@@ -171,59 +133,4 @@ func UnpackRun(body []byte) (*KeptRun, error) {
 		return nil, fmt.Errorf("%w: %w", tape.ErrFormat, err)
 	}
 	return &k, nil
-}
-
-// recorded is what a run's provider keeps of its last attempt.
-type recorded struct {
-	size   int
-	encode func() ([]byte, error)
-}
-
-// Recording returns how many bytes of what the run's calls take and give may be kept;
-// 0 is that nobody will.
-func (r *Run) Recording() int {
-	if !r.engine.taping || r.again != nil {
-		return 0
-	}
-	return r.engine.opts.Tapes.MaxRunBytes
-}
-
-// KeepScript sets what is kept of the run's last attempt. size is about its bytes,
-// beyond Recording where it was too large and is not kept; encode is called at most
-// once, after the run.
-func (r *Run) KeepScript(size int, encode func() ([]byte, error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.script = recorded{size, encode}
-}
-
-// keepTape passes a run that has ended to the shelf.
-func (e *Engine) keepTape(r *Run, out json.RawMessage) {
-	if !e.taping || r == nil || r.finished == nil || r.finished.Repeated || r.again != nil {
-		return
-	}
-	script := r.op.ID.Kind == catalog.KindCode
-	if !e.opts.Tapes.Keep.keeps(script, r.failure != nil) {
-		return
-	}
-	r.mu.Lock()
-	kept := r.script
-	r.mu.Unlock()
-	if script && kept.encode == nil {
-		return // it never came to an attempt
-	}
-	p := r.principal
-	k := &KeptRun{
-		Version: keptVersion, Run: r.ID, Operation: r.op.ID.String(), Surface: r.request.Surface, Listed: r.request.Listed, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
-		Mode: string(r.request.View.Mode()), Set: r.spec.Set, Started: r.started.UTC(), ToolVersion: e.opts.ToolVersion,
-		CatalogVersion: r.request.View.Snapshot().Version(), Attempts: r.finished.Attempts, Committed: r.finished.Committed, Outcome: "ok", Input: r.request.Input,
-	}
-	if r.failure != nil {
-		k.Outcome = string(fault.CodeOf(r.failure))
-	}
-	if !script {
-		k.Output = out
-		kept.size = len(out)
-	}
-	e.shelf.Take(newPendingTape(k, r.tape, kept, r.failure, e.opts))
 }
