@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // The members that are about plans, with few words: every client reads them in every
@@ -55,26 +56,26 @@ func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {
 
 // shownPlan is a plan as a caller reads it before it is applied.
 type shownPlan struct {
-	PlanID    string           `json:"planId"`
-	State     run.PlanState    `json:"state"`
-	Replaces  string           `json:"replaces,omitempty"`
-	Tool      string           `json:"tool"`
-	Subject   string           `json:"subject"`
-	ExpiresAt string           `json:"expiresAt"`
-	Call      *run.PlannedCall `json:"call,omitempty"`
-	Text      string           `json:"text"`
+	PlanID    string               `json:"planId"`
+	State     approve.PlanState    `json:"state"`
+	Replaces  string               `json:"replaces,omitempty"`
+	Tool      string               `json:"tool"`
+	Subject   string               `json:"subject"`
+	ExpiresAt string               `json:"expiresAt"`
+	Call      *approve.PlannedCall `json:"call,omitempty"`
+	Text      string               `json:"text"`
 }
 
 // decide serves planId: with dryRun it shows the plan, else it applies it.
 func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInput) (json.RawMessage, error) {
-	plan, err := run.FindPlan(ctx, in.PlanID)
+	guard, plan, err := approve.Find(ctx, in.PlanID)
 	if err != nil {
 		return planFailure(call, nil, err)
 	}
 	if in.DryRun {
 		about, err := wire.Marshal(shownPlan{
 			PlanID: plan.ID, State: plan.State, Replaces: plan.Replaces, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
-			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: run.PlanText(ctx, plan),
+			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: guard.PlanText(plan),
 		})
 		if err != nil {
 			return nil, err
@@ -82,7 +83,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		changes := orEmpty(run.Disclosed(plan.Changes))
 		return wire.Marshal(succeeded{Success: true, RunID: plan.Run, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
 	}
-	out, outcome, err := run.ApprovePlan(ctx, plan)
+	out, outcome, err := guard.Apply(ctx, plan)
 	switch {
 	case plan.Request.Operation == call.Operation().ID.String() && len(out) > 0:
 		return out, err

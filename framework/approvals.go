@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // The keys of approval.
@@ -37,9 +37,9 @@ func approvalSettings() []catalog.Setting {
 }
 
 // approvals returns these settings in the engine's form.
-func approvals(c *config.Config) run.Approvals {
+func approvals(c *config.Config) approve.Settings {
 	rules, _ := approval.ParseRules(c.Records(keyApprovalRules)) // checked with the configuration
-	return run.Approvals{
+	return approve.Settings{
 		Policy: approval.Policy{Mode: approval.Mode(c.String(keyApprovalMode)), Rules: rules},
 		Wait:   c.Duration("approval.timeoutMs"), Life: time.Duration(c.Int("approval.planHours")) * time.Hour, MaxBytes: c.Int("approval.maxPlanBytes"),
 	}
@@ -52,7 +52,7 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if !i.engine.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0) {
+	if !i.guard.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0) {
 		return fault.New(fault.CapabilityUnsupported, "approval is configured, but this app has nowhere to keep plans").
 			WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
 	}

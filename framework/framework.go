@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -29,8 +28,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/run/record"
-	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // Options are for embedding an app; Main fills them from the command line.
@@ -132,10 +129,8 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
-		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log,
-		Redactor: i.redactor,
-		KeyLease: values.Duration("run.keyLeaseMs"), KeyRetention: time.Duration(values.Int("run.keyRetentionHours")) * time.Hour, KeyBytes: values.Int("run.keyMaxBytes"),
-		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20, Approvals: approvals(values),
+		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Redactor: i.redactor,
+		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20,
 	})
 }
 
@@ -180,26 +175,7 @@ func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 		return err
 	}
 	i.started = append(i.started, p)
-	if k, ok := p.(replay.Keeper); ok {
-		if s := k.Shelf(); s != nil {
-			i.tapes.Use(s)
-		}
-	}
-	if k, ok := p.(run.LedgerKeeper); ok {
-		if l := k.Ledger(); l != nil {
-			i.engine.KeepKeys(l)
-		}
-	}
-	if k, ok := p.(run.PlanKeeper); ok {
-		if plans := k.Plans(); plans != nil {
-			i.engine.KeepPlans(plans)
-		}
-	}
-	if k, ok := p.(record.Keeper); ok {
-		if s := k.Journal(); s != nil {
-			i.journal.Add(s)
-		}
-	}
+	i.keepIn(p)
 	return nil
 }
 

@@ -1,7 +1,11 @@
 package framework
 
 import (
+	"time"
+
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
 )
@@ -9,14 +13,56 @@ import (
 // participants take part in every run of an instance.
 type participants struct {
 	tapes   *replay.Tapes
+	keys    *once.Keys
+	guard   *approve.Guard
 	journal *record.Journal
 }
 
-// takePart has the participants join the engine. Their order here is the one in which they
-// are asked in every phase of a run: the journal comes last, since what others do belongs
-// into its record.
+// takePart has the participants join the engine. In every phase of a run they are asked in
+// this order:
+//
+//   - replay first: it decides whether the run is a dry one, for which keys and approvals do
+//     not count;
+//   - once before approve: a run is claimed before a plan is noted as being applied, and a
+//     reply that is too large to be kept is refused before anybody is asked about the run.
+//     When a run is released, which happens in the reverse order, the plan is concluded while
+//     the key still keeps others from applying it;
+//   - record last: what the others did belongs into the journal.
 func (i *Instance) takePart() {
-	i.tapes = replay.New(i.engine, i.tapeOptions())
-	i.journal = record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log})
-	i.engine.Join(i.tapes, i.journal)
+	retention := time.Duration(i.values.Int("run.keyRetentionHours")) * time.Hour
+	i.participants = participants{
+		tapes:   replay.New(i.engine, i.tapeOptions()),
+		keys:    once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
+		guard:   approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
+		journal: record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
+	}
+	i.engine.Join(i.tapes, i.keys, i.guard, i.journal)
 }
+
+// keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans
+// are kept where keys are: a plan that is applied holds one.
+func (i *Instance) keepIn(p Provider) {
+	if k, ok := p.(replay.Keeper); ok {
+		if s := k.Shelf(); s != nil {
+			i.tapes.Use(s)
+		}
+	}
+	if k, ok := p.(once.Keeper); ok {
+		if l := k.Ledger(); l != nil {
+			i.keys.Use(l)
+		}
+	}
+	if k, ok := p.(approve.Keeper); ok && i.keys.Kept() {
+		if plans := k.Plans(); plans != nil {
+			i.guard.Use(plans)
+		}
+	}
+	if k, ok := p.(record.Keeper); ok {
+		if s := k.Journal(); s != nil {
+			i.journal.Add(s)
+		}
+	}
+}
+
+// Plans has people decide about what runs do.
+func (i *Instance) Plans() *approve.Guard { return i.guard }

@@ -41,7 +41,7 @@ func (i *Instance) Reload(context.Context) error {
 	}
 	i.values.Take(merged)
 	i.level.Set(level(merged))
-	i.engine.SetApprovals(approvals(merged))
+	i.guard.Set(approvals(merged))
 	for _, apply := range applies {
 		apply()
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -24,7 +24,7 @@ type Attempt struct {
 	serial sync.Mutex // entity calls run one at a time
 	txs    []*joined
 	after  []func(context.Context)
-	deeds  []approval.Deed // calls that rules of approval name
+	paused []Change // what it changed before it paused
 
 	share share // of what the host holds for the run
 
@@ -214,8 +214,10 @@ func (a *Attempt) within(ctx context.Context, store Store, set string, write boo
 		return err
 	}
 	if write && !j.written {
-		if a.run.hold != nil && !a.run.hold.ledger.Keeps(store) {
-			return fault.New(fault.CapabilityUnsupported, "what this operation writes is not kept with an idempotency key").WithHint("Leave `idempotencyKey` out.")
+		for p := range each[Writer](a.run) {
+			if err := p.BeforeWrite(store); err != nil {
+				return err
+			}
 		}
 		if err := a.admitWriter(store, set); err != nil {
 			return err
@@ -333,7 +335,7 @@ func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
 	changes, err := j.tx.Changes(ctx)
 	_, wrote := j.tx.State()
 	if err == nil {
-		err = a.run.judgeCall(a, changes)
+		err = a.run.judgeCall(ctx, a, changes)
 	}
 	if err == nil {
 		err = a.announce(ctx, []*joined{j})
@@ -396,22 +398,20 @@ func (a *Attempt) commit(ctx context.Context, r Receipt) error {
 	return nil
 }
 
-// announce returns the ledger of the run's key which sets are about to have a
-// receipt.
+// announce lets the parts of the run know which sets are about to have a receipt.
 func (a *Attempt) announce(ctx context.Context, txs []*joined) error {
-	if a.run.hold == nil {
-		return nil
-	}
 	var sets []string
-	for _, j := range txs {
-		if _, wrote := j.tx.State(); wrote {
-			sets = append(sets, j.set)
+	for p := range each[Committer](a.run) {
+		for _, j := range txs {
+			if _, wrote := j.tx.State(); wrote && !slices.Contains(sets, j.set) {
+				sets = append(sets, j.set)
+			}
+		}
+		if err := p.BeforeCommit(ctx, sets); err != nil {
+			return err
 		}
 	}
-	if len(sets) == 0 && len(a.run.hold.earlier) == 0 {
-		return nil
-	}
-	return a.run.hold.commits(ctx, sets)
+	return nil
 }
 
 func (a *Attempt) rollback(ctx context.Context) {

@@ -31,7 +31,7 @@ type call struct {
 	nested     counter
 	id         string   // of the run that a code operation opens, or would have opened
 	opened     *Run     // the run a code operation opened
-	applied    *Outcome // or that of the plan it applied
+	inPlace    *Outcome // or that of the call that it made in place of one
 }
 
 var _ catalog.Call = (*call)(nil)
@@ -145,6 +145,26 @@ type callKey struct{}
 func currentCall(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
+}
+
+// RequestOf returns the request of the call that ctx belongs to, nil outside of one.
+func RequestOf(ctx context.Context) *Request {
+	if c := currentCall(ctx); c != nil {
+		return c.request
+	}
+	return nil
+}
+
+// InPlace makes a call in place of a run of the code operation that ctx belongs to: its
+// outcome is the operation's.
+func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, error)) (json.RawMessage, *Outcome, error) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt != nil || c.opened != nil {
+		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run makes a call in place of one")
+	}
+	out, outcome, err := do(c.request)
+	c.inPlace = outcome
+	return out, outcome, err
 }
 
 // Current returns the attempt and position of the call that ctx belongs to; ok is

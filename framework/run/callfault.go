@@ -59,12 +59,13 @@ func faultOf(ctx context.Context, name string, err error) *fault.Fault {
 
 // codeOf is the code of what a call ended in, "" for success.
 func codeOf(err error) fault.Code {
-	switch {
-	case err == nil:
+	if err == nil {
 		return ""
-	case isPause(err):
-		return fault.ApprovalRequired
-	case isRestart(err):
+	}
+	if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
+		return p.Code()
+	}
+	if isRestart(err) {
 		return fault.Conflict
 	}
 	return fault.CodeOf(err)
@@ -93,6 +94,9 @@ func isRestart(err error) bool {
 	var r *restart
 	return errors.As(err, &r)
 }
+
+// allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
+func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
 
 // Ends reports whether a call's error ends the attempt: a quota or limit that
 // must not be caught, or the need for a new attempt. An executor stops the

@@ -84,7 +84,7 @@ func isUncounted(err error) bool {
 // rejectRepeatedEffects refuses to have the client call again for an answer where that would
 // do again what has left the house: what a later call would not find on a tape.
 func (r *Run) rejectRepeatedEffects(err error) error {
-	if len(ask.Waits(err)) == 0 || r.hold != nil || r.guard != nil && r.guard.kept != nil {
+	if len(ask.Waits(err)) == 0 || r.claimed { // then the ledger has them
 		return err
 	}
 	r.mu.Lock()

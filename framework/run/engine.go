@@ -29,18 +29,10 @@ import (
 type Options struct {
 	MaxAttempts int           // run.maxAttempts; 0 is 5
 	Lock        time.Duration // run.lockMs; 0 is 250 ms
-	// Of runs with an idempotency key: how long a key stays with a holder that is not
-	// heard of (0 is 15 s), how long what a run gave is kept (0 is a week), and how
-	// many bytes of it (0 is 1 MiB).
-	KeyLease     time.Duration
-	KeyRetention time.Duration
-	KeyBytes     int
 	// How many bytes this process may hold for one run (0 is 24 MiB), and for all
 	// together (0 is 512 MiB).
 	MaxBytes      int64
 	MaxTotalBytes int64
-	// Approvals say what a person has to agree to before it is kept.
-	Approvals Approvals
 	// Redactor takes secrets out of faults and texts.
 	Redactor *journal.Redactor // nil knows the general shapes
 	Log      *slog.Logger      // nil is slog.Default
@@ -51,24 +43,10 @@ type Engine struct {
 	opts         Options
 	participants []Participant
 
-	ledger   Ledger   // nil where keys are not kept
-	plans    Plans    // nil where plans are not kept
 	observer Observer // nil where nobody watches
 	schemas  schema.Cache
 	budget   *budget.Budget
 	blamed   sync.Map // IDs of operations whose outputs did not fit, and the log says so
-
-	policy atomic.Pointer[Approvals] // what holds now
-}
-
-// approvals are what holds now.
-func (e *Engine) approvals() *Approvals { return e.policy.Load() }
-
-// SetApprovals has other approvals hold from now on, also for runs that have not
-// come to their end yet.
-func (e *Engine) SetApprovals(a Approvals) {
-	a.fill(e.opts.KeyRetention)
-	e.policy.Store(&a)
 }
 
 // NewEngine makes an engine.
@@ -79,15 +57,6 @@ func NewEngine(o Options) *Engine {
 	if o.Lock == 0 {
 		o.Lock = 250 * time.Millisecond
 	}
-	if o.KeyLease == 0 {
-		o.KeyLease = 15 * time.Second
-	}
-	if o.KeyRetention == 0 {
-		o.KeyRetention = 7 * 24 * time.Hour
-	}
-	if o.KeyBytes == 0 {
-		o.KeyBytes = 1 << 20
-	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 24 << 20
 	}
@@ -97,17 +66,11 @@ func NewEngine(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	e := &Engine{opts: o, budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}
-	e.SetApprovals(o.Approvals)
-	return e
+	return &Engine{opts: o, budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}
 }
 
 // MaxBytes is how many bytes the host may hold for one run.
 func (e *Engine) MaxBytes() int64 { return e.budget.Run() }
-
-// KeepKeys sets the engine's ledger of runs with an idempotency key, before the
-// first call.
-func (e *Engine) KeepKeys(l Ledger) { e.ledger = l }
 
 // Request is one call from a surface.
 type Request struct {
@@ -132,9 +95,7 @@ type Request struct {
 	// nothing.
 	Continues any
 
-	plan     *Plan // that is applied
-	approver auth.Principal
-	account  *budget.Account
+	account *budget.Account
 }
 
 // surface is where the request's own call comes from.
@@ -205,8 +166,8 @@ func singleCallReply(ret Return, _ *Outcome, err error) (json.RawMessage, error)
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
 	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
 	out, err := e.openCode(ctx, c)
-	if c.applied != nil {
-		return out, c.applied, err
+	if c.inPlace != nil {
+		return out, c.inPlace, err
 	}
 	if c.opened == nil || c.opened.finished == nil {
 		if err != nil {
@@ -248,9 +209,6 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 		spec.rehearse()
 	}
 	spec.CorrelationID, _ = c.engine.opts.Redactor.Text(spec.CorrelationID) // it is for the journal alone
-	if err := c.engine.admitKey(spec, c.request.Principal.Subject); err != nil {
-		return nil, err
-	}
 	r, err := c.engine.newRun(ctx, c.id, *c.request, c.op, spec)
 	if err != nil {
 		return nil, err
@@ -268,13 +226,7 @@ func (e *Engine) newRun(ctx context.Context, id string, req Request, op *catalog
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	if req.plan != nil {
-		r.ID = req.plan.ID
-	}
-	if r.guard = r.newGuard(); r.guard != nil {
-		r.spec.Record = true
-	}
-	return r, e.admitApproval(r)
+	return r, r.admitUnheard()
 }
 
 // invoke is the path of a call inside an attempt. What it reaches is what the caller
@@ -357,27 +309,18 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	return nil
 }
 
-// callOutside makes a call that no transaction covers, unless the tape has it. With an
-// idempotency key what has an effect is in the ledger before it is made.
+// callOutside makes a call that no transaction covers, unless the tape has it.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
-	r, effect := c.attempt.run, c.op.Effects.Outside && !c.op.Effects.ReadOnly
+	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
+	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.Outside && !c.op.Effects.ReadOnly}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
-		if r.hold != nil {
-			r.hold.visit(c.position)
-		}
+		r.recorded(o)
 		return out, err
 	}
-	if effect || r.hasRule(c.op) {
-		if err := c.attempt.admitOutside(c, digest, effect); err != nil {
-			return nil, err
-		}
-	}
-	if r.hold != nil && effect {
-		if err := r.hold.intend(ctx, c, digest); err != nil {
-			return nil, err
-		}
+	if err := r.beforeOutside(ctx, o); err != nil {
+		return nil, err
 	}
 	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
@@ -388,13 +331,11 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		if err != nil && !Ends(err) {
 			out, err = nil, faultOf(ctx, c.nameOf(c.op.ID), err)
 		}
-		if effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
-			r.noteOutsideEffect(c.trace(c.op.ID, start, err))
+		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
+			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
-		if r.hold != nil && effect {
-			r.hold.settle(ctx, c, digest, out, err)
-		}
+		r.afterOutside(ctx, o, out, err)
 		if kept != nil {
 			return nil, c.attempt.finish(kept)
 		}
@@ -413,7 +354,9 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 		}
 		ctx = context.WithValue(ctx, key, true)
 	}
-	c.attempt.noteDeed(c.op)
+	for p := range each[Gate](c.attempt.run) {
+		p.Inside(c.attempt, c.op)
+	}
 	out, err := e.handle(ctx, c)
 	if err != nil {
 		return out, err
@@ -480,15 +423,6 @@ func (e *Engine) refuse(ctx context.Context, req *Request, id string, started ti
 		}
 	}
 	return out, o, err
-}
-
-// Refuse lets the participants know of a call for which no run was opened.
-func (e *Engine) Refuse(ctx context.Context, r Refusal) {
-	for _, p := range e.participants {
-		if p, ok := p.(Refuser); ok {
-			p.Refused(ctx, r)
-		}
-	}
 }
 
 func forbidden(scope string) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -137,8 +138,12 @@ type Run struct {
 		digest  string
 	}
 
-	hold  *hold  // of the run's key
-	guard *guard // nil where nobody has to agree
+	key       *Key        // that the run has to be claimed under; nil for none
+	claimed   bool        // and is
+	lose      func(error) // ends the run where the claim is lost
+	keepsTape bool        // whoever claims the run may not give it another tape
+	uncertain bool        // nobody knows whether the run committed
+	hidden    atomic.Bool // whoever gets what the run returns may not see it
 
 	narrow   sync.Once
 	narrowed *catalog.View
@@ -185,6 +190,26 @@ func (r *Run) RepeatDry(t *tape.Tape) {
 	r.useTape(t)
 }
 
+// UseTape takes a tape of what an earlier holder of the run saw, when it is claimed.
+func (r *Run) UseTape(t *tape.Tape) { r.useTape(t) }
+
+// Principal is who made the run's call.
+func (r *Run) Principal() auth.Principal { return r.principal }
+
+// RecordChanges has stores keep what rows were before and after each change, when the run
+// opens.
+func (r *Run) RecordChanges() { r.spec.Record = true }
+
+// Keep counts n more bytes that the host keeps for the run, or fewer.
+func (r *Run) Keep(n int64) { r.account.Add(n) }
+
+// OutsideEffects are the calls so far that had an effect outside.
+func (r *Run) OutsideEffects() []CallRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.outside)
+}
+
 // Annotate adds a figure to the outcome's metrics.
 func (r *Run) Annotate(key string, value any) {
 	r.mu.Lock()
@@ -207,63 +232,52 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 
 func (r *Run) execute(ctx context.Context, body Body) (*Outcome, error) {
 	out := &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
-	if err := r.continueFromPlan(ctx, out); err != nil {
+	if err := r.resume(ctx, out); err != nil {
 		return r.finishWithoutRunning(ctx, out, err)
 	}
-	begun := r.spec.IdempotencyKey == "" && !r.agreed()
-	err := errAgreed
+	err := error(errUnclaimed)
+	begun := r.key == nil
 	if begun {
 		r.begin(ctx)
 		err = r.attempts(ctx, body, out)
 	}
-	if errors.Is(err, errAgreed) { // or the run had a key from the start
-		done, cerr := r.claim(ctx, out)
-		if !done {
-			cerr = r.confirm(ctx)
+	if errors.Is(err, errUnclaimed) { // or the run had a key from the start
+		held, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		r.lose = cancel
+		if over, err := r.claim(held, out); over || err != nil {
+			return r.finishWithoutRunning(ctx, out, err)
 		}
-		if done || cerr != nil {
-			return r.finishWithoutRunning(ctx, out, cerr)
-		}
-		var stop func()
-		ctx, stop = r.hold.keep(ctx)
-		defer stop()
-		if !begun {
+		if ctx = held; !begun {
 			r.begin(ctx)
 		}
 		err = r.attempts(ctx, body, out)
 	}
+	return r.conclude(ctx, out, err)
+}
+
+// conclude ends a run whose attempts ended in err.
+func (r *Run) conclude(ctx context.Context, out *Outcome, err error) (*Outcome, error) {
 	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
 		err = ErrLost
 	}
 	lost := errors.Is(err, ErrLost)
-	if r.hold != nil {
-		err = r.hold.takenOver(ctx, out, err)
-	}
-	if err != nil {
+	if err = r.recover(ctx, out, err); err != nil {
 		if isContextEnd(ctx, err) {
 			err = contextFault(ctx, err)
 		}
 		err = r.failed(out, err)
 	}
-	if err != nil && !lost && (r.hold == nil || !r.hold.unsure) {
-		r.recordConclusion(ctx, err) // while nobody else applies the plan
-	}
-	if r.hold != nil {
-		if e := r.hold.end(ctx, out, lost, fault.From(err)); e != nil {
-			err = r.failed(out, e)
-		}
-	}
-	if err == nil && !r.spec.DryRun {
+	c := &Conclusion{Outcome: out, Err: err, Ran: true, Return: r.last, Uncertain: lost || r.uncertain}
+	r.release(ctx, c)
+	if c.Err == nil && !r.spec.DryRun {
 		for _, fn := range r.after {
 			fn(context.WithoutCancel(ctx))
 		}
 	}
 	r.finished = out
-	if err == nil {
-		r.recordConclusion(ctx, nil)
-	}
-	r.end(ctx, true, out, err)
-	return out, err
+	r.end(ctx, c)
+	return out, c.Err
 }
 
 // finishWithoutRunning ends a run that did not need to run, or could not.
@@ -273,30 +287,8 @@ func (r *Run) finishWithoutRunning(ctx context.Context, out *Outcome, err error)
 		err = r.failed(out, err)
 	}
 	r.finished = out
-	if out.Repeated {
-		r.recordConclusion(ctx, err)
-	}
-	r.end(ctx, false, out, err)
+	r.end(ctx, &Conclusion{Outcome: out, Err: err, Return: r.last})
 	return out, err
-}
-
-// begin lets the parts know that attempts are going to be made.
-func (r *Run) begin(ctx context.Context) {
-	for p := range each[Beginner](r) {
-		p.Begin(ctx)
-	}
-}
-
-// end lets the parts know how the run ended.
-func (r *Run) end(ctx context.Context, ran bool, out *Outcome, err error) {
-	out.Approved = r.Approval().State == journal.Approved
-	e := &Conclusion{Outcome: out, Err: err, Ran: ran, Return: r.last}
-	if r.guard != nil && r.guard.kept != nil {
-		e.Proposed = r.guard.kept.Changes
-	}
-	for p := range each[Ender](r) {
-		p.End(ctx, e)
-	}
 }
 
 // failed makes the reply of a failure.
@@ -328,9 +320,10 @@ func (r *Run) attempts(ctx context.Context, body Body, out *Outcome) error {
 		actx, over := a.observed(ctx)
 		err = r.attempt(actx, a, body, out)
 		over(err)
-		if isPause(err) {
+		if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
 			r.pending.Wait()
-			if err = r.askApproval(ctx, a, err.(*pause)); err != nil {
+			a.dropShare() // whoever waits keeps what it needs
+			if err = r.wait(ctx, p, a.paused); err != nil {
 				break
 			}
 			tries = 0
@@ -379,9 +372,9 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 	err = r.rejectRepeatedEffects(err)
 	r.last = ret
 	clean := context.WithoutCancel(ctx) // a rollback must run after a cancel
-	if p, ok := err.(*pause); ok {      //nolint:errorlint // never wrapped
+	if isPause(err) {
 		var failed error
-		if p.changes, failed = a.changes(ctx); failed != nil {
+		if a.paused, failed = a.changes(ctx); failed != nil {
 			err = failed
 		}
 	}
@@ -412,17 +405,18 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 		a.rollback(clean)
 		return nil
 	}
-	if err := r.judge(a, changes); err != nil {
+	if err := r.judge(ctx, a, Effects{Changes: changes, Reply: out.Reply, Whole: true}); err != nil {
+		a.paused = changes
 		a.rollback(clean)
 		out.Changes, out.Reply = nil, nil
 		return err
 	}
 	wrote := a.wrote()
 	var receipt Receipt
-	if wrote || r.hold != nil { // or nobody writes it down
+	if wrote || r.claimed { // or nobody writes it down
 		receipt = r.receipt(a, ret, changes)
 	}
-	if r.hold != nil {
+	if r.claimed {
 		receipt.Reply = out.Reply
 	}
 	if err := a.commit(clean, receipt); err != nil {
@@ -438,25 +432,17 @@ func (r *Run) attempt(ctx context.Context, a *Attempt, body Body, out *Outcome) 
 
 // reply makes what the caller gets of a run that is about to commit.
 func (r *Run) reply(ret Return, out *Outcome) (err error) {
-	if r.spec.Reply != nil {
-		shown := *out
-		if !r.spec.Atomic {
-			r.mu.Lock()
-			shown.Changes = r.applied
-			r.mu.Unlock()
-		}
-		if out.Reply, err = r.spec.Reply(ret, &shown, nil); err != nil {
-			return err
-		}
-	}
-	if r.hold == nil {
+	if r.spec.Reply == nil {
 		return nil
 	}
-	if most := r.engine.opts.KeyBytes; len(out.Reply) > most {
-		return fault.Newf(fault.ResultTooLarge, "the reply takes %d bytes; with an idempotency key at most %d are kept", len(out.Reply), most).
-			WithHint("Return counts or ids, leave out what `include` adds, or raise run.keyMaxBytes.")
+	shown := *out
+	if !r.spec.Atomic {
+		r.mu.Lock()
+		shown.Changes = r.applied
+		r.mu.Unlock()
 	}
-	return r.hold.checkAllVisited()
+	out.Reply, err = r.spec.Reply(ret, &shown, nil)
+	return err
 }
 
 // uncommitted looks at why a commit failed.
@@ -464,8 +450,8 @@ func (r *Run) uncommitted(ctx context.Context, err error) {
 	switch {
 	case isRestart(err), errors.Is(err, ErrCommitted), errors.Is(err, ErrLost):
 		return
-	case r.hold != nil && fault.CodeOf(err) == fault.OutcomeUnknown:
-		r.hold.unsure = true
+	case fault.CodeOf(err) == fault.OutcomeUnknown:
+		r.MarkUncertain()
 	}
 	r.engine.report(ctx, fault.From(err), "run", r.ID, "operation", "commit")
 }
@@ -478,8 +464,8 @@ func (r *Run) receipt(a *Attempt, ret Return, changes []Change) Receipt {
 	}
 }
 
-// noteOutsideEffect records a call that had its effect outside.
-func (r *Run) noteOutsideEffect(rec CallRecord) {
+// NoteOutsideEffect records a call that had its effect outside.
+func (r *Run) NoteOutsideEffect(rec CallRecord) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outside = append(r.outside, rec)

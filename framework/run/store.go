@@ -14,6 +14,14 @@ import (
 // starts a new attempt.
 var ErrStale = errors.New("run: the snapshot is stale")
 
+var (
+	// ErrLost ends a run whose claim has run out, so that somebody else has taken it over.
+	ErrLost = errors.New("run: somebody else has taken this run over")
+	// ErrCommitted is what a store's Commit returns where the set has a receipt of
+	// this run and sequence already: of a holder that was thought to be dead.
+	ErrCommitted = errors.New("run: this run has committed already")
+)
+
 // Store is what holds data and takes part in runs. It is called by one attempt
 // at a time, but by many attempts at once.
 type Store interface {
@@ -79,10 +87,14 @@ type Change struct {
 // he may not know of are there without its name, so that the counts are whole.
 func Disclosed(changes []Change) []Change { return renameHidden(changes, "") }
 
-// hiddenEntityName stands for an entity that the caller may not know of, for people.
-const hiddenEntityName = "(an entity that the caller does not see)"
+// HiddenEntity stands for an entity that the caller may not know of, for people.
+const HiddenEntity = "(an entity that the caller does not see)"
 
-// renameHidden returns what is hidden another name.
+// Named returns changes as people read of them: with HiddenEntity for a name that the
+// caller may not know.
+func Named(changes []Change) []Change { return renameHidden(changes, HiddenEntity) }
+
+// renameHidden gives what is hidden another name.
 func renameHidden(changes []Change, name string) []Change {
 	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
 		return changes
@@ -94,14 +106,6 @@ func renameHidden(changes []Change, name string) []Change {
 		}
 	}
 	return out
-}
-
-// changesBytes is how many bytes the images of changes take.
-func changesBytes(changes []Change) (n int64) {
-	for i := range changes {
-		n += int64(len(changes[i].Before) + len(changes[i].After))
-	}
-	return n
 }
 
 // ChangeCount sums the changes of one entity in one set.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -315,7 +316,7 @@ func BenchmarkOnce(b *testing.B) {
 		return
 	}
 	a := start(b, ent.Entities())
-	a.engine.KeepKeys(a.provider.Ledger())
+	a.engine.Join(keysOf(a.provider.Ledger(), once.Options{}))
 	write := func(key string) {
 		spec := run.Spec{Atomic: true, IdempotencyKey: key, Reply: func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}
 		_, err := a.run(script(spec, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // copies is a job that copies each todo named src-* to an id and a title that it chooses.
@@ -37,7 +38,7 @@ func TestPlanKeepsChosenIDsApart(t *testing.T) {
 		return
 	}
 	place := place(t)
-	free, o := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, asksWrites, map[string]job{"copies": copies})
+	free, o := newProcess(t, place, &world{}, once.Options{}), newDesk(t, place, &world{}, asksWrites, map[string]job{"copies": copies})
 	for _, name := range []string{"b", "c"} {
 		free.call("Todo.upsert", `{"model":{"id":"`+name+`","title":"src-`+name+`"}}`)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
@@ -101,8 +102,7 @@ func startJournaled(tb testing.TB, place string, set map[string]any) *journaled 
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: []*catalog.Operation{j.script.operation()}})
 	require.NoError(tb, err)
 	engine := run.NewEngine(run.Options{})
-	engine.Join(record.New(record.Options{ToolVersion: "1.2.3"}).Add(p.Journal()))
-	engine.KeepKeys(p.Ledger())
+	engine.Join(keysOf(p.Ledger(), once.Options{}), record.New(record.Options{ToolVersion: "1.2.3"}).Add(p.Journal()))
 	j.app = &app{TB: tb, engine: engine, provider: p, place: place, as: auth.Local(), view: s.View(auth.Local(), exposure.Full, false)}
 	return j
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // keys is the ledger of runs with an idempotency key, over the app's own tables
@@ -29,13 +30,13 @@ type keys struct {
 }
 
 var (
-	_ run.Ledger       = (*keys)(nil)
-	_ run.LedgerKeeper = (*Provider)(nil)
+	_ once.Ledger = (*keys)(nil)
+	_ once.Keeper = (*Provider)(nil)
 )
 
-// Ledger implements run.LedgerKeeper. An app that opens its databases itself has no
+// Ledger implements once.Keeper. An app that opens its databases itself has no
 // place for data outside the sets.
-func (p *Provider) Ledger() run.Ledger {
+func (p *Provider) Ledger() once.Ledger {
 	if p.keys == nil {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (k *keys) close() error {
 	return k.opened.Close()
 }
 
-// Keeps implements run.Ledger.
+// Keeps implements once.Ledger.
 func (k *keys) Keeps(s run.Store) bool { return s == run.Store(k.store) }
 
 // verdict is what an error of the tables means: a fault where the database failed.
@@ -83,8 +84,8 @@ func (k *keys) verdict(err error) error { return k.store.verdict(ledgerName, err
 // ledgerName stands in the place of a set's name in such a fault.
 const ledgerName = "koan.ledger"
 
-// Claim implements run.Ledger.
-func (k *keys) Claim(ctx context.Context, c run.Claim) (standing run.Standing, err error) {
+// Claim implements once.Ledger.
+func (k *keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing, err error) {
 	err = k.with(ctx, func(l *ledger.Keys) error {
 		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
 			return err
@@ -126,7 +127,7 @@ func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 
 // forget removes runs that nobody has touched for the retention: first what their sets
 // keep of them, so that no reply is left without a key.
-func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *run.Claim) error {
+func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *once.Claim) error {
 	stale, err := l.Stale(ctx, retention, most, only)
 	if err != nil {
 		return err
@@ -176,28 +177,28 @@ func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bo
 	return d, false, release, err
 }
 
-// Renew implements run.Ledger.
-func (k *keys) Renew(ctx context.Context, h run.Hold) error {
+// Renew implements once.Ledger.
+func (k *keys) Renew(ctx context.Context, h once.Hold) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Renew(ctx, h) })
 }
 
-// Intend implements run.Ledger.
-func (k *keys) Intend(ctx context.Context, h run.Hold, i run.Intent) error {
+// Intend implements once.Ledger.
+func (k *keys) Intend(ctx context.Context, h once.Hold, i once.Intent) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Intend(ctx, h, i) })
 }
 
-// Settle implements run.Ledger.
-func (k *keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
+// Settle implements once.Ledger.
+func (k *keys) Settle(ctx context.Context, h once.Hold, i once.Intent) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Settle(ctx, h, i) })
 }
 
-// Commits implements run.Ledger.
-func (k *keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+// Commits implements once.Ledger.
+func (k *keys) Commits(ctx context.Context, h once.Hold, sets, scope []string) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Commits(ctx, h, sets, scope) })
 }
 
-// End implements run.Ledger.
-func (k *keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
+// End implements once.Ledger.
+func (k *keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.End(ctx, h, e) })
 }
 
@@ -209,7 +210,7 @@ func (k *keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
 	return k.verdict(fn(l))
 }
 
-// Receipts implements run.Ledger. A set that is not there any more has none.
+// Receipts implements once.Ledger. A set that is not there any more has none.
 func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Receipt, error) {
 	var out []run.Receipt
 	for _, set := range sets {

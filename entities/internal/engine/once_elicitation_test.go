@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // rounds is a client that calls again with its answers.
@@ -32,7 +33,7 @@ func TestOnceThoughItAsks(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	one, two := newProcess(t, place, w, run.Options{}), newProcess(t, place, w, run.Options{})
+	one, two := newProcess(t, place, w, once.Options{}), newProcess(t, place, w, once.Options{})
 	answers := rounds{}
 	one.asked, two.asked = answers, answers
 	body := func(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {

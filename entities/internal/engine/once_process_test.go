@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -64,7 +65,7 @@ func (w *world) inquiry() *catalog.Operation {
 // frail is a ledger that a process stops talking to: it hears nothing of what it
 // says, and goes on.
 type frail struct {
-	run.Ledger
+	once.Ledger
 	mu   sync.Mutex
 	deaf map[string]bool // by method
 }
@@ -86,21 +87,21 @@ func (f *frail) is(method string) bool {
 
 var errDead = errors.New("nobody is there to say it")
 
-func (f *frail) Renew(ctx context.Context, h run.Hold) error {
+func (f *frail) Renew(ctx context.Context, h once.Hold) error {
 	if f.is("renew") {
 		return errDead
 	}
 	return f.Ledger.Renew(ctx, h)
 }
 
-func (f *frail) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
+func (f *frail) Settle(ctx context.Context, h once.Hold, i once.Intent) error {
 	if f.is("settle") {
 		return errDead
 	}
 	return f.Ledger.Settle(ctx, h, i)
 }
 
-func (f *frail) End(ctx context.Context, h run.Hold, e run.Ending) error {
+func (f *frail) End(ctx context.Context, h once.Hold, e once.Ending) error {
 	if f.is("end") {
 		return errDead
 	}
@@ -118,15 +119,22 @@ type process struct {
 	asked  ask.Client // who calls; nil is nobody who can be asked
 }
 
-func newProcess(t *testing.T, place string, w *world, o run.Options) *process {
+// keysOf are keys that a ledger keeps.
+func keysOf(l once.Ledger, o once.Options) *once.Keys {
+	keys := once.New(o)
+	keys.Use(l)
+	return keys
+}
+
+func newProcess(t *testing.T, place string, w *world, o once.Options) *process {
 	t.Helper()
-	if o.KeyLease == 0 {
-		o.KeyLease = lease
+	if o.Lease == 0 {
+		o.Lease = lease
 	}
 	a := startIn(t, place, ent.Entities())
 	p := &process{app: a, ledger: &frail{Ledger: a.provider.Ledger()}, world: w}
-	a.engine = run.NewEngine(o)
-	a.engine.KeepKeys(p.ledger)
+	a.engine = run.NewEngine(run.Options{})
+	a.engine.Join(keysOf(p.ledger, o))
 	return p
 }
 

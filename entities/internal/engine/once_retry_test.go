@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // A call that says itself that nothing happened is made again in a run that left other
@@ -17,7 +18,7 @@ func TestOnceAfterAFaultThatPasses(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	p := newProcess(t, place, w, run.Options{})
+	p := newProcess(t, place, w, once.Options{})
 	down := fault.New(fault.PluginUnavailable, "down")
 	works := func(otherwise bool) job {
 		return func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
@@ -47,7 +48,7 @@ func TestOnceAfterAFaultThatPasses(t *testing.T) {
 	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
 	require.Len(t, w.seen(), 2)
 	w.keys = append(w.keys, "") // past the first time
-	out, _, err := newProcess(t, place, w, run.Options{}).once("plain", atomic, works(false))
+	out, _, err := newProcess(t, place, w, once.Options{}).once("plain", atomic, works(false))
 	require.NoError(t, err)
 	require.Contains(t, out, "done")
 	require.Len(t, w.seen(), 5, "the second and the third")
@@ -56,7 +57,7 @@ func TestOnceAfterAFaultThatPasses(t *testing.T) {
 	_, _, err = p.once("caught", atomic, works(true))
 	require.Equal(t, fault.SetBusy, fault.CodeOf(err))
 	require.Len(t, w.seen(), 3)
-	out, _, err = newProcess(t, place, w, run.Options{}).once("caught", atomic, works(true))
+	out, _, err = newProcess(t, place, w, once.Options{}).once("caught", atomic, works(true))
 	require.NoError(t, err)
 	require.Contains(t, out, "done")
 	require.Len(t, w.seen(), 3, "it went another way then, and goes it again")

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -19,11 +20,11 @@ func TestOnceGivesTheFirstResult(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	one, two := newProcess(t, place, w, run.Options{}), newProcess(t, place, w, run.Options{})
+	one, two := newProcess(t, place, w, once.Options{}), newProcess(t, place, w, once.Options{})
 	first, o, err := one.once("k", atomic, adds("a"))
 	require.NoError(t, err)
 	require.True(t, o.Committed)
-	for _, p := range []*process{one, two, newProcess(t, place, w, run.Options{})} {
+	for _, p := range []*process{one, two, newProcess(t, place, w, once.Options{})} {
 		again, r, err := p.once("k", atomic, adds("a"))
 		require.NoError(t, err)
 		require.Equal(t, first, again, "byte for byte")
@@ -61,14 +62,14 @@ func TestOnceWithoutAWrite(t *testing.T) {
 		return
 	}
 	place := place(t)
-	p := newProcess(t, place, &world{}, run.Options{})
+	p := newProcess(t, place, &world{}, once.Options{})
 	count := func(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {
 		_, err := call("koan::Todo.count", `{}`)
 		return "read", err
 	}
 	first, _, err := p.once("k", atomic, count)
 	require.NoError(t, err)
-	again, o, err := newProcess(t, place, &world{}, run.Options{}).once("k", atomic, count)
+	again, o, err := newProcess(t, place, &world{}, once.Options{}).once("k", atomic, count)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.True(t, o.Repeated)
@@ -90,7 +91,7 @@ func TestOnceWhileItRuns(t *testing.T) {
 		return
 	}
 	place := place(t)
-	one, two := newProcess(t, place, &world{}, run.Options{}), newProcess(t, place, &world{}, run.Options{})
+	one, two := newProcess(t, place, &world{}, once.Options{}), newProcess(t, place, &world{}, once.Options{})
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var got string
 	var failed error
@@ -124,7 +125,7 @@ func TestOnceManyAtOnce(t *testing.T) {
 		return
 	}
 	place := place(t)
-	processes := []*process{newProcess(t, place, &world{}, run.Options{}), newProcess(t, place, &world{}, run.Options{})}
+	processes := []*process{newProcess(t, place, &world{}, once.Options{}), newProcess(t, place, &world{}, once.Options{})}
 	var mu sync.Mutex
 	results := map[string]bool{}
 	var g sync.WaitGroup
@@ -156,7 +157,7 @@ func TestOnceAfterAFailure(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	p := newProcess(t, place, w, run.Options{})
+	p := newProcess(t, place, w, once.Options{})
 	var fails error
 	work := func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
 		if _, err := call(upsert, `{"model":{"title":"a"}}`); err != nil {
@@ -184,7 +185,7 @@ func TestOnceAfterAFailure(t *testing.T) {
 	first, _, err := p.once("failed", atomic, sends)
 	require.Equal(t, fault.JavaScriptError, fault.CodeOf(err))
 	fails = nil
-	again, o, err := newProcess(t, place, w, run.Options{}).once("failed", atomic, sends)
+	again, o, err := newProcess(t, place, w, once.Options{}).once("failed", atomic, sends)
 	require.Equal(t, fault.JavaScriptError, fault.CodeOf(err))
 	require.Equal(t, first, again)
 	require.True(t, o.Repeated)
@@ -195,7 +196,7 @@ func TestOnceAfterAFailure(t *testing.T) {
 	_, _, err = p.once("busy", atomic, sends)
 	require.Equal(t, fault.SetBusy, fault.CodeOf(err))
 	fails = nil
-	_, o, err = newProcess(t, place, w, run.Options{}).once("busy", atomic, sends)
+	_, o, err = newProcess(t, place, w, once.Options{}).once("busy", atomic, sends)
 	require.NoError(t, err)
 	require.False(t, o.Repeated)
 	require.Len(t, w.seen(), 2, "the call is not made again")
@@ -218,7 +219,7 @@ func TestOnceThoughTheHolderWasDead(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	one, two := newProcess(t, place, w, run.Options{}), newProcess(t, place, w, run.Options{})
+	one, two := newProcess(t, place, w, once.Options{}), newProcess(t, place, w, once.Options{})
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var got string
@@ -261,9 +262,10 @@ func TestOnceTwoCommits(t *testing.T) {
 		return
 	}
 	place := place(t)
-	one, two := newProcess(t, place, &world{}, run.Options{}), newProcess(t, place, &world{}, run.Options{})
+	one, two := newProcess(t, place, &world{}, once.Options{}), newProcess(t, place, &world{}, once.Options{})
 	slow := &slowCommit{Ledger: one.ledger.Ledger, reached: make(chan struct{}), goOn: make(chan struct{})}
-	one.engine.KeepKeys(slow)
+	one.engine = run.NewEngine(run.Options{})
+	one.engine.Join(keysOf(slow, once.Options{Lease: lease}))
 	var got string
 	var failed error
 	var g sync.WaitGroup
@@ -289,14 +291,14 @@ func TestOnceTwoCommits(t *testing.T) {
 
 // slowCommit sleeps between the word to the ledger and the commit.
 type slowCommit struct {
-	run.Ledger
+	once.Ledger
 	reached, goOn chan struct{}
 	once          sync.Once
 }
 
-func (s *slowCommit) Renew(context.Context, run.Hold) error { return errDead }
+func (s *slowCommit) Renew(context.Context, once.Hold) error { return errDead }
 
-func (s *slowCommit) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+func (s *slowCommit) Commits(ctx context.Context, h once.Hold, sets, scope []string) error {
 	err := s.Ledger.Commits(ctx, h, sets, scope)
 	s.once.Do(func() {
 		close(s.reached)
@@ -310,7 +312,7 @@ func TestOnceCutOff(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{}
-	one, two := newProcess(t, place, w, run.Options{}), newProcess(t, place, w, run.Options{})
+	one, two := newProcess(t, place, w, once.Options{}), newProcess(t, place, w, once.Options{})
 
 	// After the commit: the receipt tells.
 	one.ledger.cut("renew", "end")
@@ -375,7 +377,9 @@ func TestOnceOverAttempts(t *testing.T) {
 		return
 	}
 	place, w := place(t), &world{slow: 50 * time.Millisecond}
-	one, two := newProcess(t, place, w, run.Options{Lock: time.Millisecond}), newProcess(t, place, w, run.Options{})
+	one, two := newProcess(t, place, w, once.Options{}), newProcess(t, place, w, once.Options{})
+	one.engine = run.NewEngine(run.Options{Lock: time.Millisecond})
+	one.engine.Join(keysOf(one.ledger, once.Options{Lease: lease}))
 	one.call("Todo.upsert", `{"model":{"id":"x","title":"counter"}}`)
 	work := func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
 		if _, err := call("koan::Todo.get-by-id", `{"id":"x"}`); err != nil {
@@ -418,7 +422,7 @@ func TestOnceCallByCall(t *testing.T) {
 		return
 	}
 	place := place(t)
-	one, two := newProcess(t, place, &world{}, run.Options{}), newProcess(t, place, &world{}, run.Options{})
+	one, two := newProcess(t, place, &world{}, once.Options{}), newProcess(t, place, &world{}, once.Options{})
 	both := func(call func(id, input string) (string, error), a *run.Attempt) (string, error) {
 		if _, err := adds("a")(call, a); err != nil {
 			return "", err
@@ -459,7 +463,7 @@ func TestOnceIsForgotten(t *testing.T) {
 		return
 	}
 	place := place(t)
-	p := newProcess(t, place, &world{}, run.Options{KeyRetention: 300 * time.Millisecond})
+	p := newProcess(t, place, &world{}, once.Options{Retention: 300 * time.Millisecond})
 	first, _, err := p.once("k", atomic, adds("a"))
 	require.NoError(t, err)
 	time.Sleep(lease + 200*time.Millisecond)
@@ -476,7 +480,7 @@ func TestOnceKeepsNoMoreThanAllowed(t *testing.T) {
 	if forEach(t, TestOnceKeepsNoMoreThanAllowed) {
 		return
 	}
-	p := newProcess(t, place(t), &world{}, run.Options{KeyBytes: 50})
+	p := newProcess(t, place(t), &world{}, once.Options{ReplyBytes: 50})
 	_, _, err := p.once("k", atomic, adds("a"))
 	require.Equal(t, fault.ResultTooLarge, fault.CodeOf(err))
 	require.Zero(t, p.count("a"), "refused before the commit")

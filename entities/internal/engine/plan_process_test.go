@@ -15,12 +15,15 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // desk is one process of an app whose runs somebody has to agree to. Its scripts
 // are jobs, by name, so that another process can run them again.
 type desk struct {
 	*process
+	guard    *approve.Guard
 	snapshot *catalog.Snapshot
 	jobs     map[string]job
 	spec     run.Spec
@@ -29,15 +32,16 @@ type desk struct {
 // robot runs scripts and may not approve them; boss may.
 var (
 	robot = auth.Principal{Subject: "robot", Scopes: []string{auth.All}, Sets: []string{auth.All}}
-	boss  = auth.Principal{Subject: "boss", Scopes: []string{auth.All, run.ScopeApprove}, Sets: []string{auth.All}}
+	boss  = auth.Principal{Subject: "boss", Scopes: []string{auth.All, approve.Scope}, Sets: []string{auth.All}}
 )
 
-func newDesk(t *testing.T, place string, w *world, a run.Approvals, jobs map[string]job) *desk {
+func newDesk(t *testing.T, place string, w *world, a approve.Settings, jobs map[string]job) *desk {
 	t.Helper()
-	o := &desk{process: newProcess(t, place, w, run.Options{}), jobs: jobs, spec: atomic}
-	o.engine = run.NewEngine(run.Options{Approvals: a, KeyLease: lease})
-	o.engine.KeepKeys(o.ledger)
-	o.engine.KeepPlans(o.provider.Plans())
+	o := &desk{process: newProcess(t, place, w, once.Options{}), jobs: jobs, spec: atomic}
+	o.engine = run.NewEngine(run.Options{})
+	o.guard = approve.New(o.engine, approve.Options{Settings: a})
+	o.guard.Use(o.provider.Plans())
+	o.engine.Join(keysOf(o.ledger, once.Options{Lease: lease}), o.guard)
 	o.as = robot
 	script := &catalog.Operation{ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`), Handler: o.script}
 	s, err := catalog.NewSnapshot(o.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{
@@ -109,9 +113,9 @@ func (o *desk) planned(outcome *run.Outcome, err error) string {
 }
 
 // find returns a plan as it is kept now.
-func (o *desk) find(id string) *run.Plan {
+func (o *desk) find(id string) *approve.Plan {
 	o.Helper()
-	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	p, err := o.guard.FindPlan(context.Background(), id, boss)
 	require.NoError(o, err)
 	return p
 }
@@ -123,11 +127,11 @@ func detailsOf(err error) map[string]any {
 
 // approve applies a plan as somebody.
 func (o *desk) approve(id string, by auth.Principal) (string, *run.Outcome, error) {
-	p, err := o.engine.FindPlan(context.Background(), id, by)
+	p, err := o.guard.FindPlan(context.Background(), id, by)
 	if err != nil {
 		return "", nil, err
 	}
-	out, outcome, err := o.engine.Approve(context.Background(), run.Verdict{Plan: p, By: by, Surface: "app", Snapshot: o.snapshot})
+	out, outcome, err := o.guard.Approve(context.Background(), approve.Verdict{Plan: p, By: by, Surface: "app", Snapshot: o.snapshot})
 	return string(out), outcome, err
 }
 
@@ -173,4 +177,4 @@ func answers(all ...string) *clerk {
 	return &clerk{answer: func(string) string { n++; return all[min(n, len(all))-1] }}
 }
 
-var asksWrites = run.Approvals{Policy: approval.Policy{Mode: approval.Writes}}
+var asksWrites = approve.Settings{Policy: approval.Policy{Mode: approval.Writes}}

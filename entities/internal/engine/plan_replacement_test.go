@@ -15,6 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // Of several who approve a plan at once while the data changes, one makes the plan that
@@ -24,7 +26,7 @@ func TestApproversOfAReplacedPlan(t *testing.T) {
 		return
 	}
 	place, jobs := place(t), map[string]job{"doubles": doubles}
-	free := newProcess(t, place, &world{}, run.Options{})
+	free := newProcess(t, place, &world{}, once.Options{})
 	one, two := newDesk(t, place, &world{}, asksWrites, jobs), newDesk(t, place, &world{}, asksWrites, jobs)
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
 	for n := range 3 {
@@ -38,7 +40,7 @@ func TestApproversOfAReplacedPlan(t *testing.T) {
 			g.Go(func() {
 				o := []*desk{one, two}[n%2]
 				for {
-					_, _, err := o.engine.Approve(context.Background(), run.Verdict{Plan: read, By: boss, Surface: "app", Snapshot: o.snapshot})
+					_, _, err := o.guard.Approve(context.Background(), approve.Verdict{Plan: read, By: boss, Surface: "app", Snapshot: o.snapshot})
 					if fault.CodeOf(err) == fault.InProgress {
 						time.Sleep(5 * time.Millisecond)
 						continue
@@ -57,11 +59,11 @@ func TestApproversOfAReplacedPlan(t *testing.T) {
 		require.Equal(t, map[fault.Code]int{fault.ApprovalRequired: 1, fault.PlanStale: 7}, codes)
 		require.Len(t, named, 1)
 		require.EqualValues(t, 3+n, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"], "nobody has agreed to that")
-		waiting, err := one.engine.WaitingPlans(context.Background(), boss)
+		waiting, err := one.guard.WaitingPlans(context.Background(), boss)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		require.True(t, named[waiting[0].ID])
-		_, err = one.engine.Deny(context.Background(), run.Verdict{Plan: waiting[0], By: boss, Snapshot: one.snapshot})
+		_, err = one.guard.Deny(context.Background(), approve.Verdict{Plan: waiting[0], By: boss, Snapshot: one.snapshot})
 		require.NoError(t, err)
 	}
 }
@@ -80,21 +82,21 @@ func TestKeeperReplacesAppliedPlansOnly(t *testing.T) {
 		p.ID, p.Replaces = id, replaces
 		return plans.KeepPlan(ctx, &p, time.Hour)
 	}
-	require.ErrorIs(t, keep("second", first), run.ErrPlanOver, "it waits")
+	require.ErrorIs(t, keep("second", first), approve.ErrPlanOver, "it waits")
 	_, err := plans.Plan(ctx, "second")
-	require.ErrorIs(t, err, run.ErrNoPlan)
-	moved, err := plans.MovePlan(ctx, first, run.PlanWaiting, run.PlanApproved, "boss")
+	require.ErrorIs(t, err, approve.ErrNoPlan)
+	moved, err := plans.MovePlan(ctx, first, approve.PlanWaiting, approve.PlanApproved, "boss")
 	require.NoError(t, err)
 	require.True(t, moved)
 	require.NoError(t, keep("second", first))
-	require.ErrorIs(t, keep("third", first), run.ErrPlanOver, "it is replaced")
+	require.ErrorIs(t, keep("third", first), approve.ErrPlanOver, "it is replaced")
 	require.Equal(t, "second", o.find(first).ReplacedBy)
-	moved, err = plans.MovePlan(ctx, first, run.PlanWaiting, run.PlanApproved, "boss")
+	moved, err = plans.MovePlan(ctx, first, approve.PlanWaiting, approve.PlanApproved, "boss")
 	require.NoError(t, err)
 	require.False(t, moved)
 	require.NoError(t, keep("fourth", "gone"))
 	for _, id := range []string{"second", "fourth"} {
-		require.Equal(t, run.PlanWaiting, o.find(id).State)
+		require.Equal(t, approve.PlanWaiting, o.find(id).State)
 	}
 	require.Error(t, keep("second", ""), "no plan is written over")
 }
@@ -118,13 +120,13 @@ func TestACallThatWasNotMadeIsAskedAboutAgain(t *testing.T) {
 		}
 		return makes(call, a)
 	}
-	free, o := newProcess(t, place, w, run.Options{}), newDesk(t, place, w, asksWrites, map[string]job{"sends": sendsAbove})
+	free, o := newProcess(t, place, w, once.Options{}), newDesk(t, place, w, asksWrites, map[string]job{"sends": sendsAbove})
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":9}}`)
 	call := o.plan("sends")
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":1}}`)
 	_, outcome, err := o.approve(call, boss)
 	end := o.planned(outcome, err)
-	require.NotContains(t, o.engine.PlanText(o.find(end)), "Already done outside")
+	require.NotContains(t, o.guard.PlanText(o.find(end)), "Already done outside")
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":9}}`)
 	_, outcome, err = o.approve(end, boss)
 	last := o.planned(outcome, err)
@@ -132,11 +134,11 @@ func TestACallThatWasNotMadeIsAskedAboutAgain(t *testing.T) {
 	require.Empty(t, w.seen())
 	_, outcome, err = o.approve(last, boss)
 	require.Len(t, w.seen(), 1)
-	require.Contains(t, o.engine.PlanText(o.find(o.planned(outcome, err))), "Already done outside, after approval")
+	require.Contains(t, o.guard.PlanText(o.find(o.planned(outcome, err))), "Already done outside, after approval")
 }
 
 // clerk may name the default set alone.
-var clerkOfDefault = auth.Principal{Subject: "clerk", Scopes: []string{run.ScopeApprove}, Sets: []string{"default"}}
+var clerkOfDefault = auth.Principal{Subject: "clerk", Scopes: []string{approve.Scope}, Sets: []string{"default"}}
 
 // peeks reads another set where a door is open, and returns what it read.
 func peeks(call func(id, input string) (string, error), _ *run.Attempt) (string, error) {
@@ -166,8 +168,8 @@ func TestPlansUnderOneKeyKeepTheirSets(t *testing.T) {
 		return peeks(call, a)
 	}
 	jobs := map[string]job{"reads": peeks, "writes": writes}
-	always := run.Approvals{Policy: approval.Policy{Mode: approval.Always}}
-	free, asks, silent := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, always, jobs), newDesk(t, place, &world{}, run.Approvals{}, jobs)
+	always := approve.Settings{Policy: approval.Policy{Mode: approval.Always}}
+	free, asks, silent := newProcess(t, place, &world{}, once.Options{}), newDesk(t, place, &world{}, always, jobs), newDesk(t, place, &world{}, approve.Settings{}, jobs)
 	free.call("Todo.upsert", `{"model":{"id":"s","title":"secret"},"set":"tenant-p"}`)
 	for name, unasked := range map[string]bool{"reads": false, "writes": false, "reads unasked": true, "writes unasked": true} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +197,7 @@ func TestPlansUnderOneKeyKeepTheirSets(t *testing.T) {
 				out, _, err = asks.approve(narrow, clerkOfDefault)
 				require.Equal(t, fault.NotFound, fault.CodeOf(err), "%v", err)
 				require.Empty(t, out)
-				require.Equal(t, run.PlanWaiting, asks.find(narrow).State, "for who may name the sets")
+				require.Equal(t, approve.PlanWaiting, asks.find(narrow).State, "for who may name the sets")
 			}
 			for _, p := range []auth.Principal{boss, robot} {
 				out, outcome, err := asks.approve(narrow, p)
@@ -221,7 +223,7 @@ func TestAPlanWhoseKeyIsHeldWaits(t *testing.T) {
 		return makes(call, a)
 	}
 	place := place(t)
-	asks, silent := newDesk(t, place, &world{}, asksWrites, map[string]job{"makes": makes}), newDesk(t, place, &world{}, run.Approvals{}, map[string]job{"holds": holds})
+	asks, silent := newDesk(t, place, &world{}, asksWrites, map[string]job{"makes": makes}), newDesk(t, place, &world{}, approve.Settings{}, map[string]job{"holds": holds})
 	spec := atomic
 	spec.IdempotencyKey, spec.Fingerprint = "k", "f"
 	asks.spec, silent.spec = spec, spec
@@ -234,7 +236,7 @@ func TestAPlanWhoseKeyIsHeldWaits(t *testing.T) {
 	<-begun
 	_, _, err := asks.approve(id, boss)
 	require.Equal(t, fault.InProgress, fault.CodeOf(err))
-	require.Equal(t, run.PlanWaiting, asks.find(id).State)
+	require.Equal(t, approve.PlanWaiting, asks.find(id).State)
 	close(release)
 	want := <-done
 	out, outcome, err := asks.approve(id, boss)
@@ -260,7 +262,7 @@ func TestARunThatItsApproverMayNotSeeGoesOn(t *testing.T) {
 		}
 		return peeks(call, a)
 	}
-	free, o := newProcess(t, place, w, run.Options{}), newDesk(t, place, w, asksWrites, map[string]job{"sends": sends})
+	free, o := newProcess(t, place, w, once.Options{}), newDesk(t, place, w, asksWrites, map[string]job{"sends": sends})
 	free.call("Todo.upsert", `{"model":{"id":"s","title":"secret"},"set":"tenant-p"}`)
 	free.call("Todo.upsert", `{"model":{"id":"door","title":"closed"}}`)
 	_, outcome, err := o.approve(o.plan("sends"), clerkOfDefault)
@@ -269,7 +271,7 @@ func TestARunThatItsApproverMayNotSeeGoesOn(t *testing.T) {
 	free.call("Todo.upsert", `{"model":{"id":"door","title":"open"}}`)
 	_, _, err = o.approve(id, clerkOfDefault)
 	require.Equal(t, fault.NotFound, fault.CodeOf(err))
-	require.Equal(t, run.PlanWaiting, o.find(id).State)
+	require.Equal(t, approve.PlanWaiting, o.find(id).State)
 	out, _, err := o.approve(id, boss)
 	require.NoError(t, err)
 	require.Equal(t, `"secret"`, out)
@@ -322,12 +324,12 @@ func TestAnAnswerToAReplacedPlan(t *testing.T) {
 		return
 	}
 	place, jobs := place(t), map[string]job{"doubles": doubles}
-	free, o := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, asksWrites, jobs)
+	free, o := newProcess(t, place, &world{}, once.Options{}), newDesk(t, place, &world{}, asksWrites, jobs)
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
 	other := newDesk(t, place, &world{}, asksWrites, jobs)
 	var next string
 	replace := func(effort string) {
-		waiting, err := other.engine.WaitingPlans(context.Background(), boss)
+		waiting, err := other.guard.WaitingPlans(context.Background(), boss)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		free.call("Todo.patch", `{"id":"t","changes":{"effort":`+effort+`}}`)
@@ -340,9 +342,9 @@ func TestAnAnswerToAReplacedPlan(t *testing.T) {
 		_, _, err := o.run(asker, "doubles")
 		require.Equal(t, fault.PlanStale, fault.CodeOf(err), "%v", err)
 		require.Equal(t, next, detailsOf(err)["planId"])
-		require.Equal(t, run.PlanWaiting, o.find(next).State)
+		require.Equal(t, approve.PlanWaiting, o.find(next).State)
 		require.EqualValues(t, 3, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
-		_, err = o.engine.Deny(context.Background(), run.Verdict{Plan: o.find(next), By: boss, Snapshot: o.snapshot})
+		_, err = o.guard.Deny(context.Background(), approve.Verdict{Plan: o.find(next), By: boss, Snapshot: o.snapshot})
 		require.NoError(t, err)
 		free.call("Todo.patch", `{"id":"t","changes":{"effort":1}}`)
 	}

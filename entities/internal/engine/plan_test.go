@@ -15,6 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // makes is a job that makes a todo with a step, so that one new row refers to another.
@@ -54,23 +56,23 @@ func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
 	one, two := newDesk(t, place, &world{}, asksWrites, jobs), newDesk(t, place, &world{}, asksWrites, jobs)
 	id := one.plan("makes")
 	require.Zero(t, two.count("plan"))
-	waiting, err := two.engine.WaitingPlans(context.Background(), boss)
+	waiting, err := two.guard.WaitingPlans(context.Background(), boss)
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
-	require.Contains(t, two.engine.PlanText(waiting[0]), "create Todo")
-	require.Contains(t, two.engine.PlanText(waiting[0]), `"plan"`)
+	require.Contains(t, two.guard.PlanText(waiting[0]), "create Todo")
+	require.Contains(t, two.guard.PlanText(waiting[0]), `"plan"`)
 
 	// Who made it is told to wait, others that there is none, and no wildcard helps.
 	_, _, err = one.approve(id, robot)
 	require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err))
 	for _, p := range []auth.Principal{
 		{Subject: "ann", Scopes: []string{auth.All}, Sets: []string{auth.All}},
-		{Subject: "ben", Scopes: []string{run.ScopeApprove}, Sets: []string{"archive"}},
+		{Subject: "ben", Scopes: []string{approve.Scope}, Sets: []string{"archive"}},
 	} {
 		_, _, err = two.approve(id, p)
 		require.Equal(t, fault.NotFound, fault.CodeOf(err), p.Subject)
 	}
-	_, err = two.engine.WaitingPlans(context.Background(), robot)
+	_, err = two.guard.WaitingPlans(context.Background(), robot)
 	require.Equal(t, fault.Forbidden, fault.CodeOf(err))
 
 	out, outcome, err := two.approve(id, boss)
@@ -89,7 +91,7 @@ func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, one.count("plan"))
-	_, err = one.engine.Deny(context.Background(), run.Verdict{Plan: waiting[0], By: boss})
+	_, err = one.guard.Deny(context.Background(), approve.Verdict{Plan: waiting[0], By: boss})
 	require.Error(t, err)
 }
 
@@ -98,7 +100,7 @@ func TestAPlanAfterTheDataHasChanged(t *testing.T) {
 		return
 	}
 	place, jobs := place(t), map[string]job{"doubles": doubles}
-	free, o := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, asksWrites, jobs)
+	free, o := newProcess(t, place, &world{}, once.Options{}), newDesk(t, place, &world{}, asksWrites, jobs)
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":2}}`)
 
 	// What the run does not touch, versions and times do not count.
@@ -120,31 +122,31 @@ func TestAPlanAfterTheDataHasChanged(t *testing.T) {
 	require.Equal(t, []string{"otherwise: update Todo t"}, detailsOf(err)["differs"])
 	require.Equal(t, id, detailsOf(err)["replaces"])
 	require.EqualValues(t, 10, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
-	require.Contains(t, o.engine.PlanText(o.find(next)), "10 -> 20")
-	require.Contains(t, o.engine.PlanText(o.find(next)), "not what was approved before")
+	require.Contains(t, o.guard.PlanText(o.find(next)), "10 -> 20")
+	require.Contains(t, o.guard.PlanText(o.find(next)), "not what was approved before")
 	is := o.find(id)
-	require.Equal(t, run.PlanReplaced, is.State)
-	require.Equal(t, []any{o.engine.WholePlanText(old), old.Changes, old.Expires}, []any{o.engine.WholePlanText(is), is.Changes, is.Expires}, "a plan never changes")
-	waiting, err := o.engine.WaitingPlans(context.Background(), boss)
+	require.Equal(t, approve.PlanReplaced, is.State)
+	require.Equal(t, []any{o.guard.WholePlanText(old), old.Changes, old.Expires}, []any{o.guard.WholePlanText(is), is.Changes, is.Expires}, "a plan never changes")
+	waiting, err := o.guard.WaitingPlans(context.Background(), boss)
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
 	require.Equal(t, next, waiting[0].ID)
 
 	// A decision about the first plan, looked at before or after, is none about the second.
-	replaced := func(err error, state run.PlanState) {
+	replaced := func(err error, state approve.PlanState) {
 		require.Equal(t, fault.PlanStale, fault.CodeOf(err), "%v", err)
 		require.Equal(t, map[string]any{"replaced": id, "planId": next, "state": state}, detailsOf(err))
 		require.Contains(t, fault.From(err).Hint, next)
 	}
 	for _, p := range []auth.Principal{boss, robot} {
 		_, _, err = o.approve(id, p)
-		replaced(err, run.PlanWaiting)
+		replaced(err, approve.PlanWaiting)
 	}
-	_, _, err = o.engine.Approve(context.Background(), run.Verdict{Plan: old, By: boss, Snapshot: o.snapshot})
-	replaced(err, run.PlanWaiting)
-	_, err = o.engine.Deny(context.Background(), run.Verdict{Plan: old, By: boss, Snapshot: o.snapshot})
-	replaced(err, run.PlanWaiting)
-	require.Equal(t, run.PlanWaiting, o.find(next).State)
+	_, _, err = o.guard.Approve(context.Background(), approve.Verdict{Plan: old, By: boss, Snapshot: o.snapshot})
+	replaced(err, approve.PlanWaiting)
+	_, err = o.guard.Deny(context.Background(), approve.Verdict{Plan: old, By: boss, Snapshot: o.snapshot})
+	replaced(err, approve.PlanWaiting)
+	require.Equal(t, approve.PlanWaiting, o.find(next).State)
 	require.EqualValues(t, 10, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
 
 	// The first one leads to the last, however many there are.
@@ -152,12 +154,12 @@ func TestAPlanAfterTheDataHasChanged(t *testing.T) {
 	_, outcome, err = o.approve(next, boss)
 	next = o.planned(outcome, err)
 	_, _, err = o.approve(id, boss)
-	replaced(err, run.PlanWaiting)
+	replaced(err, approve.PlanWaiting)
 	_, _, err = o.approve(next, boss)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
 	_, _, err = o.approve(id, boss)
-	replaced(err, run.PlanApplied)
+	replaced(err, approve.PlanApplied)
 	require.EqualValues(t, 2, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
 }
 
@@ -166,8 +168,8 @@ func TestAPersonIsAsked(t *testing.T) {
 		return
 	}
 	place, jobs := place(t), map[string]job{"doubles": doubles}
-	free := newProcess(t, place, &world{}, run.Options{})
-	o := newDesk(t, place, &world{}, run.Approvals{Policy: asksWrites.Policy, Wait: 2 * time.Second}, jobs)
+	free := newProcess(t, place, &world{}, once.Options{})
+	o := newDesk(t, place, &world{}, approve.Settings{Policy: asksWrites.Policy, Wait: 2 * time.Second}, jobs)
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
 	effort := func() float64 { return free.call("Todo.get-by-id", `{"id":"t"}`)["effort"].(float64) }
 
@@ -197,9 +199,9 @@ func TestAPersonIsAsked(t *testing.T) {
 	// Where there is no answer, the plan waits for somebody else.
 	for _, nothing := range []string{"", `{"action":"perhaps"}`, `{"action":"accept"}`, `{"action":"accept","content":{"approve":"yes"}}`, `[]`} {
 		_, outcome, err := o.run(answers(nothing), "doubles")
-		p, findErr := o.engine.FindPlan(context.Background(), o.planned(outcome, err), boss)
+		p, findErr := o.guard.FindPlan(context.Background(), o.planned(outcome, err), boss)
 		require.NoError(t, findErr)
-		require.Equal(t, run.PlanWaiting, p.State)
+		require.Equal(t, approve.PlanWaiting, p.State)
 		if nothing == "" {
 			require.ErrorContains(t, err, "nobody answered within 2000 ms")
 		}
@@ -209,9 +211,9 @@ func TestAPersonIsAsked(t *testing.T) {
 	asker.answer = func(string) string { cancel(); return "" }
 	_, outcome, err = o.runWithin(ctx, asker, "doubles")
 	require.ErrorIs(t, err, context.Canceled)
-	p, err := o.engine.FindPlan(context.Background(), outcome.Run, boss)
+	p, err := o.guard.FindPlan(context.Background(), outcome.Run, boss)
 	require.NoError(t, err, "a client that gave up leaves its plan to others")
-	require.Equal(t, run.PlanWaiting, p.State)
+	require.Equal(t, approve.PlanWaiting, p.State)
 	require.EqualValues(t, 16, effort())
 	_, outcome, err = o.run(failing{fault.New(fault.UpstreamError, "no such method")}, "doubles")
 	_, _, err = o.approve(o.planned(outcome, err), boss)
@@ -225,8 +227,8 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 	}
 	place := place(t)
 	rules := []approval.Rule{{Entity: "Todo", Operation: "delete", Rows: 3, Mode: approval.Writes}, {Operation: "koan::Person.upsert", Mode: approval.Writes}}
-	free := newProcess(t, place, &world{}, run.Options{})
-	o := newDesk(t, place, &world{}, run.Approvals{Policy: approval.Policy{Rules: rules}}, nil)
+	free := newProcess(t, place, &world{}, once.Options{})
+	o := newDesk(t, place, &world{}, approve.Settings{Policy: approval.Policy{Rules: rules}}, nil)
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		free.call("Todo.upsert", `{"model":{"id":"`+id+`","title":"t"}}`)
 	}
@@ -235,9 +237,9 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 	o.call("Todo.collection", `{}`)
 	_, outcome, err := o.try("Todo.delete-by-query", `{"filter":{"title":"t"},"maxAffected":10}`)
 	id := o.planned(outcome, err)
-	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	p, err := o.guard.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, o.engine.PlanText(p), "  Todo    default        4        0        0\n")
+	require.Contains(t, o.guard.PlanText(p), "  Todo    default        4        0        0\n")
 	require.Equal(t, 4, free.count("t"))
 	out, _, err := o.approve(id, boss)
 	require.NoError(t, err)
@@ -414,7 +416,7 @@ func TestWhatCannotBeApproved(t *testing.T) {
 		return
 	}
 	place, jobs := place(t), map[string]job{"makes": makes}
-	o := newDesk(t, place, &world{}, run.Approvals{Policy: asksWrites.Policy, Life: 1500 * time.Millisecond}, jobs)
+	o := newDesk(t, place, &world{}, approve.Settings{Policy: asksWrites.Policy, Life: 1500 * time.Millisecond}, jobs)
 
 	o.spec = run.Spec{}
 	_, outcome, err := o.run(answers(yes), "makes")
@@ -435,17 +437,17 @@ func TestWhatCannotBeApproved(t *testing.T) {
 	id := o.plan("makes")
 	changed, err := catalog.NewSnapshot(o.provider.Offer())
 	require.NoError(t, err)
-	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	p, err := o.guard.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	_, _, err = o.engine.Approve(context.Background(), run.Verdict{Plan: p, By: boss, Snapshot: changed})
+	_, _, err = o.guard.Approve(context.Background(), approve.Verdict{Plan: p, By: boss, Snapshot: changed})
 	require.Equal(t, fault.PlanStale, fault.CodeOf(err))
 	require.Eventually(t, func() bool {
-		_, err = o.engine.FindPlan(context.Background(), id, boss)
+		_, err = o.guard.FindPlan(context.Background(), id, boss)
 		return fault.CodeOf(err) == fault.NotFound
 	}, 5*time.Second, 100*time.Millisecond, "it is too old")
 	require.Zero(t, o.count("plan"))
 
-	small := newDesk(t, place, &world{}, run.Approvals{Policy: asksWrites.Policy, MaxBytes: 100}, jobs)
+	small := newDesk(t, place, &world{}, approve.Settings{Policy: asksWrites.Policy, MaxBytes: 100}, jobs)
 	_, _, err = small.run(nil, "makes")
 	require.Equal(t, fault.ResultTooLarge, fault.CodeOf(err))
 }
@@ -474,7 +476,7 @@ func TestAPlanOfARunWithAKey(t *testing.T) {
 
 // No value can pass for a line of what a person reads.
 func TestThePlansTextCannotBeForged(t *testing.T) {
-	p := run.Plan{Request: run.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []run.Change{
+	p := approve.Plan{Request: approve.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []run.Change{
 		{Entity: "Todo", Set: "default", ID: "1\n2", Action: run.Update, Before: json.RawMessage(`{"title":"a"}`), After: json.RawMessage(`{"title":"b\n\nIt changes no data.\u001b[2J\u202e"}`)},
 	}}
 	text := p.Text(strings.Clone)
@@ -483,7 +485,7 @@ func TestThePlansTextCannotBeForged(t *testing.T) {
 	require.NotContains(t, text, "\nIt changes")
 	require.NotContains(t, text, "\nApproved")
 	require.Contains(t, text, `"a" -> "b\n\nIt changes no data.`)
-	many := run.Plan{}
+	many := approve.Plan{}
 	for range 5000 {
 		many.Changes = append(many.Changes, run.Change{Entity: "Todo", Set: "s", ID: strings.Repeat("x", 900), Action: run.Delete, Before: json.RawMessage(`{"notes":"` + strings.Repeat("y", 5000) + `"}`)})
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // caller is a client that calls again with its answers, as those of 2026-07-28 do.
@@ -64,7 +66,7 @@ func TestAPlanGoesOnInTheNextCall(t *testing.T) {
 		return call(send, `{}`)
 	}
 	jobs := map[string]job{"makes": makes, "doubles": doubles, "sends": sends}
-	free := newProcess(t, place, w, run.Options{})
+	free := newProcess(t, place, w, once.Options{})
 	next := func() *desk { return newDesk(t, place, w, asksWrites, jobs) } // each call reaches another process
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
 
@@ -133,7 +135,7 @@ func TestALateAnswerIsNoYes(t *testing.T) {
 	const wait = time.Second
 	place, jobs := place(t), map[string]job{"makes": makes}
 	next := func() *desk {
-		return newDesk(t, place, &world{}, run.Approvals{Policy: asksWrites.Policy, Wait: wait}, jobs)
+		return newDesk(t, place, &world{}, approve.Settings{Policy: asksWrites.Policy, Wait: wait}, jobs)
 	}
 	c := &caller{}
 	_, outcome, err := next().run(c, "makes")
@@ -167,14 +169,14 @@ func TestWhoAppliesAPlanIsAsked(t *testing.T) {
 		return
 	}
 	place := place(t)
-	free, o := newProcess(t, place, &world{}, run.Options{}), newDesk(t, place, &world{}, asksWrites, map[string]job{"doubles": doubles})
+	free, o := newProcess(t, place, &world{}, once.Options{}), newDesk(t, place, &world{}, asksWrites, map[string]job{"doubles": doubles})
 	free.call("Todo.upsert", `{"model":{"id":"t","title":"t","effort":1}}`)
 	id := o.plan("doubles")
 	free.call("Todo.patch", `{"id":"t","changes":{"effort":3}}`)
 	apply := func(c ask.Client) error {
-		p, err := o.engine.FindPlan(context.Background(), id, boss)
+		p, err := o.guard.FindPlan(context.Background(), id, boss)
 		require.NoError(t, err)
-		_, _, err = o.engine.Approve(ask.With(context.Background(), c), run.Verdict{Plan: p, By: boss, Snapshot: o.snapshot})
+		_, _, err = o.guard.Approve(ask.With(context.Background(), c), approve.Verdict{Plan: p, By: boss, Snapshot: o.snapshot})
 		return err
 	}
 	c := &caller{}
@@ -246,7 +248,7 @@ func TestAlwaysAsks(t *testing.T) {
 		_, err := call("koan::Todo.count", `{}`)
 		return "read", err
 	}
-	o := newDesk(t, place(t), &world{}, run.Approvals{Policy: approval.Policy{Mode: approval.Always}}, map[string]job{"reads": reads})
+	o := newDesk(t, place(t), &world{}, approve.Settings{Policy: approval.Policy{Mode: approval.Always}}, map[string]job{"reads": reads})
 	id := o.plan("reads")
 	for _, repeated := range []bool{false, true} {
 		out, outcome, err := o.approve(id, boss)
@@ -274,12 +276,12 @@ func TestARuleNamesAnyCall(t *testing.T) {
 		return "done", err
 	}
 	w := &world{}
-	o := newDesk(t, place(t), w, run.Approvals{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Always}}}}, map[string]job{"works": works})
+	o := newDesk(t, place(t), w, approve.Settings{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Always}}}}, map[string]job{"works": works})
 	id := o.plan("works")
 	require.Len(t, w.seen(), 1, "the look")
-	p, err := o.engine.FindPlan(context.Background(), id, boss)
+	p, err := o.guard.FindPlan(context.Background(), id, boss)
 	require.NoError(t, err)
-	require.Contains(t, o.engine.PlanText(p), "wants to call world.sum:\n  {\"of\":\"5\"}\n")
+	require.Contains(t, o.guard.PlanText(p), "wants to call world.sum:\n  {\"of\":\"5\"}\n")
 	out, outcome, err := o.approve(id, boss)
 	require.NoError(t, err)
 	require.Equal(t, `"done"`, out)
@@ -293,7 +295,7 @@ func TestARuleNamesAnyCall(t *testing.T) {
 	require.Equal(t, `"done"`, out)
 	require.Len(t, asker.asked, 1)
 
-	o = newDesk(t, place(t), w, run.Approvals{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Writes}}}}, map[string]job{"works": works})
+	o = newDesk(t, place(t), w, approve.Settings{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Writes}}}}, map[string]job{"works": works})
 	_, _, err = o.run(nil, "works")
 	require.NoError(t, err, "it writes nothing outside")
 }

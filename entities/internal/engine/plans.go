@@ -5,33 +5,33 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // plans keeps plans beside the keys of runs: a plan that is applied holds one.
 type plans struct{ keys *keys }
 
 var (
-	_ run.Plans      = plans{}
-	_ run.PlanKeeper = (*Provider)(nil)
+	_ approve.Plans  = plans{}
+	_ approve.Keeper = (*Provider)(nil)
 )
 
-// Plans implements run.PlanKeeper. An app that opens its databases itself has no
+// Plans implements approve.Keeper. An app that opens its databases itself has no
 // place for data outside the sets.
-func (p *Provider) Plans() run.Plans {
+func (p *Provider) Plans() approve.Plans {
 	if p.keys == nil {
 		return nil
 	}
 	return plans{p.keys}
 }
 
-// KeepPlan implements run.Plans.
-func (p plans) KeepPlan(ctx context.Context, plan *run.Plan, life time.Duration) error {
+// KeepPlan implements approve.Plans.
+func (p plans) KeepPlan(ctx context.Context, plan *approve.Plan, life time.Duration) error {
 	return p.keys.with(ctx, func(l *ledger.Keys) error { return l.KeepPlan(ctx, plan, life) })
 }
 
-// Plan implements run.Plans.
-func (p plans) Plan(ctx context.Context, id string) (found *run.Plan, err error) {
+// Plan implements approve.Plans.
+func (p plans) Plan(ctx context.Context, id string) (found *approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
 		found, err = l.Plan(ctx, id)
 		return err
@@ -39,8 +39,8 @@ func (p plans) Plan(ctx context.Context, id string) (found *run.Plan, err error)
 	return found, err
 }
 
-// WaitingPlans implements run.Plans.
-func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*run.Plan, err error) {
+// WaitingPlans implements approve.Plans.
+func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
 		waiting, err = l.WaitingPlans(ctx, most)
 		return err
@@ -48,8 +48,8 @@ func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*run.Plan,
 	return waiting, err
 }
 
-// WidenPlan implements run.Plans.
-func (p plans) WidenPlan(ctx context.Context, plan *run.Plan) (widened bool, err error) {
+// WidenPlan implements approve.Plans.
+func (p plans) WidenPlan(ctx context.Context, plan *approve.Plan) (widened bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
 		widened, err = l.WidenPlan(ctx, plan)
 		return err
@@ -57,8 +57,8 @@ func (p plans) WidenPlan(ctx context.Context, plan *run.Plan) (widened bool, err
 	return widened, err
 }
 
-// MovePlan implements run.Plans.
-func (p plans) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (moved bool, err error) {
+// MovePlan implements approve.Plans.
+func (p plans) MovePlan(ctx context.Context, id string, from, to approve.PlanState, by string) (moved bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
 		moved, err = l.MovePlan(ctx, id, from, to, by)
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/once"
 )
 
 // KeyTables make the tables of runs with an idempotency key, where they are
@@ -77,7 +78,7 @@ func exec(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (int64, error) {
 }
 
 // heldUpdate runs a change of a run's row that only its holder may make.
-func heldUpdate(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold) error {
+func heldUpdate(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h once.Hold) error {
 	n, err := exec(ctx, tx, b.Raw(" WHERE run = ").Arg(h.Run).Raw(" AND holder = ").Arg(Marked(h.Holder)))
 	if err == nil && n == 0 {
 		err = run.ErrLost
@@ -85,8 +86,8 @@ func heldUpdate(ctx context.Context, tx *sql.Tx, b *sqltext.Builder, h run.Hold)
 	return err
 }
 
-// Claim implements run.Ledger, but forgets nothing.
-func (k *Keys) Claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
+// Claim implements once.Ledger, but forgets nothing.
+func (k *Keys) Claim(ctx context.Context, c once.Claim) (st once.Standing, err error) {
 	for range 10 {
 		st, err = k.claim(ctx, c)
 		if !errors.Is(err, sql.ErrNoRows) { // else the key was freed between two looks at it
@@ -96,7 +97,7 @@ func (k *Keys) Claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 	return st, err
 }
 
-func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err error) {
+func (k *Keys) claim(ctx context.Context, c once.Claim) (st once.Standing, err error) {
 	err = k.durably(ctx, func(tx *sql.Tx) error {
 		b := k.statement("INSERT INTO koan_keys (run, subject, operation, idempotency_key, fingerprint, holder, lease_until, ended, claimed_at, touched_at, tape_now, tape_seed, sets) VALUES (")
 		for _, v := range []any{c.Run, c.Subject, c.Operation, c.Key, c.Fingerprint, Marked(c.Holder)} {
@@ -109,7 +110,7 @@ func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 			return err
 		}
 		if n == 1 {
-			st = run.Standing{State: run.Held, Run: c.Run, New: true}
+			st = once.Standing{State: once.Held, Run: c.Run, New: true}
 			return nil
 		}
 		st, err = k.standing(ctx, tx, c)
@@ -120,7 +121,7 @@ func (k *Keys) claim(ctx context.Context, c run.Claim) (st run.Standing, err err
 
 // standing returns how things stand with a key that somebody claimed before, and
 // takes it over where its holder's lease has run out.
-func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.Standing, err error) {
+func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c once.Claim) (st once.Standing, err error) {
 	lock := ""
 	if k.dialect.Name() != dialect.SQLite {
 		lock = " FOR UPDATE"
@@ -139,10 +140,10 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	st.Since = time.UnixMilli(claimed)
 	switch {
 	case fingerprint != c.Fingerprint:
-		st.State = run.Other
+		st.State = once.Other
 		return st, nil
 	case ended == 0 && holder != "" && !over && !hasEnded(holder):
-		st.State = run.Running
+		st.State = once.Running
 		return st, nil
 	}
 	if err := json.Unmarshal([]byte(sets), &st.Sets); err != nil {
@@ -154,11 +155,11 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 		}
 	}
 	if ended != 0 {
-		st.State, st.Reply = run.Ended, raw(reply)
+		st.State, st.Reply = once.Ended, raw(reply)
 		st.Fault, err = faultOf(failed)
 		return st, err
 	}
-	st.State, st.Now = run.Held, time.UnixMilli(now).UTC()
+	st.State, st.Now = once.Held, time.UnixMilli(now).UTC()
 	if st.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return st, err
 	}
@@ -171,7 +172,7 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c run.Claim) (st run.St
 	return st, err
 }
 
-func (k *Keys) intents(ctx context.Context, tx *sql.Tx, id string) (out []run.Intent, err error) {
+func (k *Keys) intents(ctx context.Context, tx *sql.Tx, id string) (out []once.Intent, err error) {
 	b := k.statement("SELECT position, digest, operation, closed, kept, output, fault, at FROM koan_intents WHERE run = ").Arg(id).Raw(" ORDER BY sequence")
 	rows, err := tx.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
@@ -179,7 +180,7 @@ func (k *Keys) intents(ctx context.Context, tx *sql.Tx, id string) (out []run.In
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var i run.Intent
+		var i once.Intent
 		var closed, kept int
 		var output, failed sql.NullString
 		var at int64
@@ -195,18 +196,18 @@ func (k *Keys) intents(ctx context.Context, tx *sql.Tx, id string) (out []run.In
 	return out, rows.Err()
 }
 
-// Renew implements run.Ledger.
-func (k *Keys) Renew(ctx context.Context, h run.Hold) error {
+// Renew implements once.Ledger.
+func (k *Keys) Renew(ctx context.Context, h once.Hold) error {
 	return k.durably(ctx, func(tx *sql.Tx) error { return heldUpdate(ctx, tx, k.renewal(h), h) })
 }
 
-func (k *Keys) renewal(h run.Hold) *sqltext.Builder {
+func (k *Keys) renewal(h once.Hold) *sqltext.Builder {
 	return k.statement("UPDATE koan_keys SET touched_at = " + k.clock() + ", lease_until = " + k.clock() + " + ").Arg(h.Lease.Milliseconds())
 }
 
-// Intend implements run.Ledger. Renewing the lease locks the run's row, so that
+// Intend implements once.Ledger. Renewing the lease locks the run's row, so that
 // nobody takes the run over between that and the intent.
-func (k *Keys) Intend(ctx context.Context, h run.Hold, i run.Intent) error {
+func (k *Keys) Intend(ctx context.Context, h once.Hold, i once.Intent) error {
 	return k.durably(ctx, func(tx *sql.Tx) error {
 		if err := heldUpdate(ctx, tx, k.renewal(h), h); err != nil {
 			return err
@@ -222,8 +223,8 @@ func (k *Keys) Intend(ctx context.Context, h run.Hold, i run.Intent) error {
 	})
 }
 
-// Settle implements run.Ledger.
-func (k *Keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
+// Settle implements once.Ledger.
+func (k *Keys) Settle(ctx context.Context, h once.Hold, i once.Intent) error {
 	failed, err := faultText(i.Fault)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
@@ -242,8 +243,8 @@ func (k *Keys) Settle(ctx context.Context, h run.Hold, i run.Intent) error {
 	})
 }
 
-// Commits implements run.Ledger.
-func (k *Keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) error {
+// Commits implements once.Ledger.
+func (k *Keys) Commits(ctx context.Context, h once.Hold, sets, scope []string) error {
 	names, err := json.Marshal(sets)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
@@ -257,8 +258,8 @@ func (k *Keys) Commits(ctx context.Context, h run.Hold, sets, scope []string) er
 	})
 }
 
-// End implements run.Ledger. Of a run whose result is kept, nothing else is.
-func (k *Keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
+// End implements once.Ledger. Of a run whose result is kept, nothing else is.
+func (k *Keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
 	failed, err := faultText(e.Fault)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
@@ -270,11 +271,11 @@ func (k *Keys) End(ctx context.Context, h run.Hold, e run.Ending) error {
 	return k.durably(ctx, func(tx *sql.Tx) error {
 		var err error
 		switch e.Fate {
-		case run.Resume:
+		case once.Resume:
 			return heldUpdate(ctx, tx, k.statement("UPDATE koan_keys SET holder = '', touched_at = "+k.clock()), h)
-		case run.Free:
+		case once.Free:
 			err = heldUpdate(ctx, tx, k.statement("DELETE FROM koan_keys"), h)
-		case run.Keep:
+		case once.Keep:
 			err = heldUpdate(ctx, tx, k.statement("UPDATE koan_keys SET ended = 1, holder = '', touched_at = "+k.clock()+", reply = ").
 				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed).Raw(", scope = COALESCE(CAST(").Arg(scope).Raw(" AS TEXT), scope)"), h)
 		}
@@ -295,7 +296,7 @@ type Stale struct {
 // Stale returns runs that have ended, or whose holder was last heard of, longer ago
 // than the retention: at most so many, the oldest first. Given a claim, only the
 // one with its key.
-func (k *Keys) Stale(ctx context.Context, retention time.Duration, most int, only *run.Claim) (out []Stale, err error) {
+func (k *Keys) Stale(ctx context.Context, retention time.Duration, most int, only *once.Claim) (out []Stale, err error) {
 	b := k.statement("SELECT run, sets FROM koan_keys WHERE touched_at < " + k.clock() + " - ").Arg(retention.Milliseconds()).Raw(" AND lease_until < " + k.clock())
 	if only != nil {
 		b.Raw(" AND subject = ").Arg(only.Subject).Raw(" AND operation = ").Arg(only.Operation).Raw(" AND idempotency_key = ").Arg(only.Key)

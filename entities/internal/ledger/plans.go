@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // PlanTables make the table of plans, where it is missing. It stands beside KeyTables.
@@ -38,8 +38,8 @@ var planTables = []string{
 	`CREATE INDEX IF NOT EXISTS koan_plans_subject ON koan_plans (subject, state)`,
 }
 
-// KeepPlan implements run.Plans.
-func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) error {
+// KeepPlan implements approve.Plans.
+func (k *Keys) KeepPlan(ctx context.Context, p *approve.Plan, life time.Duration) error {
 	raw, err := head(p)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 			return err
 		}
 		_, err := exec(ctx, tx, k.statement("INSERT INTO koan_plans (id, subject, state, decided_by, made_at, expires_at, head, tape) VALUES (").
-			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(run.PlanWaiting)).Raw(", '', ").Arg(p.Created.UnixMilli()).
+			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(approve.PlanWaiting)).Raw(", '', ").Arg(p.Created.UnixMilli()).
 			Raw(", "+k.clock()+" + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).Raw(")"))
 		return err
 	})
@@ -61,29 +61,29 @@ func (k *Keys) KeepPlan(ctx context.Context, p *run.Plan, life time.Duration) er
 // admitPlan makes room for a plan: it counts those of the same subject, or takes the
 // place of the one that it replaces, which is not applied again and needs no tape. That may
 // be gone, since its time was over.
-func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *run.Plan) error {
+func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *approve.Plan) error {
 	subject := p.Request.Principal.Subject
 	if p.Replaces == "" {
-		waiting, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(run.PlanWaiting)))
-		if err == nil && waiting >= run.MaxWaiting {
-			err = run.ErrManyPlans
+		waiting, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(approve.PlanWaiting)))
+		if err == nil && waiting >= approve.MaxWaiting {
+			err = approve.ErrManyPlans
 		}
 		return err
 	}
-	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(run.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
-		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(approve.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
+		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(approve.PlanApproved)))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		there, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE id = ").Arg(p.Replaces))
 		if err == nil && there > 0 {
-			err = run.ErrPlanOver
+			err = approve.ErrPlanOver
 		}
 		return err
 	}
 	_, err = exec(ctx, tx, k.statement("UPDATE koan_plans SET replaced_by = ").Arg(p.ID).Raw(" WHERE subject = ").Arg(subject).
-		Raw(" AND state = ").Arg(string(run.PlanReplaced)).Raw(" AND replaced_by = ").Arg(p.Replaces))
+		Raw(" AND state = ").Arg(string(approve.PlanReplaced)).Raw(" AND replaced_by = ").Arg(p.Replaces))
 	return err
 }
 
@@ -93,7 +93,7 @@ func count(ctx context.Context, tx *sql.Tx, b *sqltext.Builder) (n int, err erro
 }
 
 // head is a plan as its column has it: without the tape.
-func head(p *run.Plan) ([]byte, error) {
+func head(p *approve.Plan) ([]byte, error) {
 	h := *p
 	h.Tape = nil
 	raw, err := json.Marshal(h)
@@ -105,12 +105,12 @@ func head(p *run.Plan) ([]byte, error) {
 
 const planColumns = "state, decided_by, replaced_by, expires_at, head"
 
-// Plan implements run.Plans.
-func (k *Keys) Plan(ctx context.Context, id string) (*run.Plan, error) {
+// Plan implements approve.Plans.
+func (k *Keys) Plan(ctx context.Context, id string) (*approve.Plan, error) {
 	b := k.statement("SELECT " + planColumns + ", tape FROM koan_plans WHERE id = ").Arg(id).Raw(" AND expires_at >= " + k.clock())
 	found, err := k.plans(ctx, b, true)
 	if err == nil && len(found) == 0 {
-		err = run.ErrNoPlan
+		err = approve.ErrNoPlan
 	}
 	if err != nil {
 		return nil, err
@@ -118,14 +118,14 @@ func (k *Keys) Plan(ctx context.Context, id string) (*run.Plan, error) {
 	return found[0], nil
 }
 
-// WaitingPlans implements run.Plans.
-func (k *Keys) WaitingPlans(ctx context.Context, most int) ([]*run.Plan, error) {
-	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(run.PlanWaiting)).
+// WaitingPlans implements approve.Plans.
+func (k *Keys) WaitingPlans(ctx context.Context, most int) ([]*approve.Plan, error) {
+	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanWaiting)).
 		Raw(" AND expires_at >= " + k.clock() + " ORDER BY made_at, id LIMIT ").Arg(most)
 	return k.plans(ctx, b, false)
 }
 
-func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*run.Plan, err error) {
+func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*approve.Plan, err error) {
 	rows, err := k.db.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -141,31 +141,31 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 		if err := rows.Scan(into...); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
-		p := &run.Plan{}
+		p := &approve.Plan{}
 		if err := json.Unmarshal([]byte(head), p); err != nil {
 			return nil, fmt.Errorf("ledger: %w", err)
 		}
 		if p.Run == "" { // of a version in which a run had one plan, with its id
 			p.Run = p.ID
 		}
-		p.State, p.By, p.ReplacedBy, p.Expires, p.Tape = run.PlanState(state), by, next, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
+		p.State, p.By, p.ReplacedBy, p.Expires, p.Tape = approve.PlanState(state), by, next, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
 		out = append(out, p)
 	}
 	return out, rows.Err()
 }
 
-// WidenPlan implements run.Plans.
-func (k *Keys) WidenPlan(ctx context.Context, p *run.Plan) (ok bool, err error) {
+// WidenPlan implements approve.Plans.
+func (k *Keys) WidenPlan(ctx context.Context, p *approve.Plan) (ok bool, err error) {
 	raw, err := head(p)
 	if err != nil {
 		return false, err
 	}
 	return k.change(ctx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
-		Raw(" WHERE id = ").Arg(p.ID).Raw(" AND state = ").Arg(string(run.PlanApproved)))
+		Raw(" WHERE id = ").Arg(p.ID).Raw(" AND state = ").Arg(string(approve.PlanApproved)))
 }
 
-// MovePlan implements run.Plans.
-func (k *Keys) MovePlan(ctx context.Context, id string, from, to run.PlanState, by string) (ok bool, err error) {
+// MovePlan implements approve.Plans.
+func (k *Keys) MovePlan(ctx context.Context, id string, from, to approve.PlanState, by string) (ok bool, err error) {
 	return k.change(ctx, k.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
 		Raw(" WHERE id = ").Arg(id).Raw(" AND state = ").Arg(string(from)))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // Values of approval_state (CONTRACT section 7).
@@ -68,7 +69,7 @@ func (c *command) approve() *cobra.Command {
 // approver is the person at the machine, who may decide about plans.
 func approver() auth.Principal {
 	p := auth.Local()
-	p.Scopes = append(slices.Clone(p.Scopes), run.ScopeApprove)
+	p.Scopes = append(slices.Clone(p.Scopes), approve.Scope)
 	return p
 }
 
@@ -81,7 +82,7 @@ func (c *command) listPlans(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	plans, err := i.Engine().WaitingPlans(ctx, approver())
+	plans, err := i.Plans().WaitingPlans(ctx, approver())
 	if err != nil {
 		return failed(withCauseAndHint(err))
 	}
@@ -110,30 +111,30 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	}
 	defer stop()
 	who := approver()
-	plan, err := i.Engine().FindPlan(ctx, id, who)
+	plan, err := i.Plans().FindPlan(ctx, id, who)
 	if err != nil {
 		return failed(explain(err))
 	}
-	verdict, start := run.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}, time.Now()
+	verdict, start := approve.Verdict{Plan: plan, By: who, Surface: "approve", Snapshot: i.Snapshot()}, time.Now()
 	if !f.deny {
-		if err := i.Engine().Admit(ctx, verdict); err != nil { // do not ask if it cannot be applied
+		if err := i.Plans().Admit(ctx, verdict); err != nil { // do not ask if it cannot be applied
 			return c.printApproved(i, plan, nil, nil, err, time.Since(start))
 		}
 	}
-	c.showPlan(i.Engine(), plan)
+	c.showPlan(i.Plans(), plan)
 	here := terminal{in: bufio.NewReader(c.app.Stdin), out: c.app.Stderr, show: func(id string) bool {
-		next, err := i.Engine().FindPlan(ctx, id, who)
+		next, err := i.Plans().FindPlan(ctx, id, who)
 		if err != nil {
 			return false
 		}
 		plan = next // which the line is about from here on
-		c.showPlan(i.Engine(), plan)
+		c.showPlan(i.Plans(), plan)
 		return true
 	}}
 	yes := f.yes
 	if !f.yes && !f.deny {
 		ctx = ask.With(ctx, here)
-		yes = plan.State != run.PlanWaiting // it was decided: this shows how it ended
+		yes = plan.State != approve.PlanWaiting // it was decided: this shows how it ended
 		if !yes {
 			if yes, err = here.confirm(); err != nil {
 				return failed(err)
@@ -144,13 +145,13 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 	if !yes {
 		return c.deny(ctx, i, verdict, start)
 	}
-	out, outcome, err := i.Engine().Approve(ctx, verdict)
+	out, outcome, err := i.Plans().Approve(ctx, verdict)
 	return c.printApproved(i, plan, out, outcome, err, time.Since(start))
 }
 
 // deny drops a plan and prints its line.
-func (c *command) deny(ctx context.Context, i Instance, v run.Verdict, start time.Time) error {
-	trace, err := i.Engine().Deny(ctx, v)
+func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start time.Time) error {
+	trace, err := i.Plans().Deny(ctx, v)
 	if err != nil {
 		return failed(explain(err))
 	}
@@ -163,18 +164,18 @@ func (c *command) deny(ctx context.Context, i Instance, v run.Verdict, start tim
 }
 
 // showPlan shows all of a plan on a terminal, and a summary elsewhere.
-func (c *command) showPlan(e *run.Engine, p *run.Plan) {
+func (c *command) showPlan(g *approve.Guard, p *approve.Plan) {
 	if !onTerminal(c.app.Stderr) {
-		fmt.Fprint(c.app.Stderr, e.PlanText(p))
+		fmt.Fprint(c.app.Stderr, g.PlanText(p))
 		return
 	}
-	page(c.app.Stderr, e.WholePlanText(p))
+	page(c.app.Stderr, g.WholePlanText(p))
 	fmt.Fprintf(c.app.Stderr, "\nPlan %s %s.\n", p.ID, p.Summary())
 }
 
 // codeOf returns the input of the plan's input digest, as in the line of `run`: the
 // script, or the input of a tool.
-func codeOf(p *run.Plan) string {
+func codeOf(p *approve.Plan) string {
 	var in struct{ Code string }
 	if p.Request.Operation == executeID.String() && json.Unmarshal(p.Request.Input, &in) == nil {
 		return in.Code
@@ -183,7 +184,7 @@ func codeOf(p *run.Plan) string {
 }
 
 // printApproved prints the line of a plan that was applied, or could not be.
-func (c *command) printApproved(i Instance, plan *run.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
+func (c *command) printApproved(i Instance, plan *approve.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
 	out, _ = i.Engine().Redactor().JSON(out)
 	if plan.Request.Operation != executeID.String() && callErr == nil { // the result of a tool call
 		wrapped, err := json.Marshal(map[string]json.RawMessage{"result": out})
@@ -251,7 +252,7 @@ func (t terminal) Ask(_ context.Context, questions ...ask.Question) ([]json.RawM
 		if err := json.Unmarshal(q.Params, &params); err != nil {
 			return nil, fault.New(fault.Internal, "").Because(err)
 		}
-		if plan, ok := run.PlanAsked(q); !ok || !t.show(plan) {
+		if plan, ok := approve.PlanAsked(q); !ok || !t.show(plan) {
 			fmt.Fprint(t.out, params.Message)
 		}
 		yes, err := t.confirm()

@@ -26,6 +26,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/replay"
 )
 
@@ -46,6 +47,7 @@ type Instance interface {
 	Mode() exposure.Mode
 	Negotiated() bool
 	Engine() *run.Engine
+	Plans() *approve.Guard
 	Values() catalog.Values
 	Log() *slog.Logger
 	MCP() (*mcpserver.Server, error)

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // maxLine bounds the one line of `APP run` (CONTRACT section 7), in bytes.
@@ -150,18 +151,18 @@ func firstDetails(details any) any {
 // namePlan names the plan that the line is about, unless a fault names the one that has
 // replaced it, and the plan's run, unless another one was applied under its idempotency
 // key.
-func (l *line) namePlan(p *run.Plan) {
+func (l *line) namePlan(p *approve.Plan) {
 	l.PlanID, l.RunID = cmp.Or(l.PlanID, p.ID), cmp.Or(l.RunID, p.Run)
 }
 
 // setPlan names the plan that the line is about, which was applied unless it was only shown.
-func (l *line) setPlan(p *run.Plan, shown bool) {
+func (l *line) setPlan(p *approve.Plan, shown bool) {
 	l.namePlan(p)
 	switch {
 	case !l.Result.OK: // the fault says it
-	case shown && p.State == run.PlanWaiting:
+	case shown && p.State == approve.PlanWaiting:
 		l.ApprovalState = required
-	case shown && p.State == run.PlanDenied:
+	case shown && p.State == approve.PlanDenied:
 		l.ApprovalState = denied
 	default:
 		l.ApprovalState = approved
@@ -172,7 +173,7 @@ func (l *line) setPlan(p *run.Plan, shown bool) {
 func (l *line) text() ([]byte, error) { return compactJSON(l) }
 
 // fitsLine refuses, before the commit, a run whose line would be too long.
-func (c *command) fitsLine(include []string, plan *run.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
+func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
 	return func(ret run.Return, o *run.Outcome) error {
 		b := body{Result: ret.Result, Answer: ret.Answer}
 		for _, part := range []struct {

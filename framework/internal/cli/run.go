@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // maxLogs bounds what `APP run` prints of a script's logs (CONTRACT section 7), in
@@ -189,11 +190,11 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 }
 
 // planByID returns the plan that is named instead of a script, nil if there is none.
-func planByID(ctx context.Context, i Instance, id string) *run.Plan {
+func planByID(ctx context.Context, i Instance, id string) *approve.Plan {
 	if id == "" {
 		return nil
 	}
-	p, err := i.Engine().FindPlan(ctx, id, auth.Local())
+	p, err := i.Plans().FindPlan(ctx, id, auth.Local())
 	if err != nil {
 		return nil // the call itself will say so
 	}
@@ -201,7 +202,7 @@ func planByID(ctx context.Context, i Instance, id string) *run.Plan {
 }
 
 // included is what the result includes: a plan has it in its own request.
-func (f runFlags) included(plan *run.Plan) []string {
+func (f runFlags) included(plan *approve.Plan) []string {
 	if plan == nil {
 		return f.include
 	}

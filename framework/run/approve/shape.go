@@ -1,4 +1,4 @@
-package run
+package approve
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // shape is the canonical form of a run's changes: two attempts did the same where
@@ -33,10 +34,10 @@ type shapeLine struct {
 type names map[[3]string]string
 
 // shapeOf returns the shape of changes; resource describes entities.
-func shapeOf(changes []Change, resource func(name string) *catalog.Resource) shape {
+func shapeOf(changes []run.Change, resource func(name string) *catalog.Resource) shape {
 	made, counts := names{}, map[[2]string]int{}
 	for _, c := range changes {
-		if c.Action == Create && c.ID != "" {
+		if c.Action == run.Create && c.ID != "" {
 			kind := [2]string{c.Entity, c.Set}
 			counts[kind]++
 			made[[3]string{c.Entity, c.Set, c.ID}] = fmt.Sprintf("new %d", counts[kind])
@@ -53,17 +54,17 @@ func shapeOf(changes []Change, resource func(name string) *catalog.Resource) sha
 		all.WriteString(l.text)
 		all.WriteByte('\n')
 	}
-	s.digest = Digest(all.Bytes())
+	s.digest = run.Digest(all.Bytes())
 	return s
 }
 
-func (n names) line(c Change, r *catalog.Resource) shapeLine {
+func (n names) line(c run.Change, r *catalog.Resource) shapeLine {
 	id := c.ID
 	if name, ok := n[[3]string{c.Entity, c.Set, c.ID}]; ok {
 		id = name
 	}
 	before, after := n.image(c.Before, c, r), n.image(c.After, c, r)
-	if c.Action == Update {
+	if c.Action == run.Update {
 		for field, was := range before {
 			if is, ok := after[field]; ok && bytes.Equal(was, is) {
 				delete(before, field)
@@ -73,7 +74,7 @@ func (n names) line(c Change, r *catalog.Resource) shapeLine {
 	}
 	entity := c.Entity
 	if c.Hidden {
-		entity = hiddenEntityName
+		entity = run.HiddenEntity
 	}
 	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
 	return shapeLine{
@@ -85,7 +86,7 @@ func (n names) line(c Change, r *catalog.Resource) shapeLine {
 
 // image is a row in canonical form: without its id and what the engine keeps, with
 // the names of created rows for their ids. nil is no row.
-func (n names) image(raw json.RawMessage, c Change, r *catalog.Resource) map[string]json.RawMessage {
+func (n names) image(raw json.RawMessage, c run.Change, r *catalog.Resource) map[string]json.RawMessage {
 	var row map[string]json.RawMessage
 	if len(raw) == 0 || json.Unmarshal(raw, &row) != nil || row == nil {
 		return nil

@@ -1,4 +1,4 @@
-package run
+package approve
 
 import (
 	"cmp"
@@ -16,11 +16,8 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
 )
-
-// errAgreed is what ends the attempts of a run that somebody has agreed to, and that
-// does not hold its key yet.
-var errAgreed = errors.New("run: somebody agreed")
 
 // planOperation is what the keys of runs stand under that have a plan and no
 // idempotency key. No catalog ID is like it.
@@ -29,66 +26,63 @@ const planOperation = "plan"
 // form is what a person answers with.
 var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes commits these changes, no discards them.","default":false}},"required":["approve"]}`)
 
-// askApproval asks somebody about a pause. Nothing is locked or held meanwhile but the
-// run's key, if it has one. nil lets the next attempt begin.
-func (r *Run) askApproval(ctx context.Context, a *Attempt, p *pause) error {
-	plan, err := r.plan(p)
+// request asks somebody about what the run did so far, and wants to do next. Nothing is
+// locked or held meanwhile but the run's key, if it has one. nil lets the next attempt begin.
+func (c *consent) request(ctx context.Context, call *PlannedCall, changes []run.Change) error {
+	plan, err := c.plan(call, changes)
 	if err != nil {
 		return err
 	}
-	a.dropShare() // what it held is in the plan
-	r.holdPlan(plan)
-	if err := r.engine.keepPlan(ctx, plan); err != nil {
+	c.holdPlan(plan)
+	if err := c.guard.keepPlan(ctx, plan); err != nil {
 		if errors.Is(err, ErrPlanOver) {
-			_, err := r.admitYes(ctx, plan.Replaces)
-			return cmp.Or(err, error(r.busy()))
+			_, err := c.admitYes(ctx, plan.Replaces)
+			return cmp.Or(err, error(c.run.Key().Busy))
 		}
 		return plansFault(err)
 	}
-	r.guard.kept, r.guard.last = plan, r.shape(p.changes)
-	return r.ask(ctx, plan)
+	c.kept, c.last = plan, c.shape(changes)
+	return c.ask(ctx, plan)
 }
 
 // holdPlan counts what is kept of a plan while somebody is asked about it, in the place
 // of the plan before.
-func (r *Run) holdPlan(p *Plan) {
-	n := int64(len(p.Tape)+len(p.Request.Input)) + 2*changesBytes(p.Changes) // and their shape
-	r.account.Add(n - r.guard.held)
-	r.guard.held = n
+func (c *consent) holdPlan(p *Plan) {
+	n := int64(len(p.Tape)+len(p.Request.Input)) + 2*imageBytes(p.Changes) // and their shape
+	c.run.Keep(n - c.held)
+	c.held = n
 }
 
 // plan makes the plan of a pause. What is certain to be too large is refused before it is
 // put together.
-func (r *Run) plan(p *pause) (*Plan, error) {
-	most := r.engine.approvals().MaxBytes
-	if least := r.tape.Bytes() + int64(len(r.request.Input)) + changesBytes(p.changes); least > int64(most) {
+func (c *consent) plan(call *PlannedCall, changes []run.Change) (*Plan, error) {
+	r, req, settings := c.run, c.run.Request(), c.guard.settings.Load()
+	most := settings.MaxBytes
+	if least := r.Tape().Bytes() + int64(len(req.Input)) + imageBytes(changes); least > int64(most) {
 		return nil, planTooLarge(least, most)
 	}
-	frozen, err := r.tape.Freeze()
+	frozen, err := r.Tape().Freeze()
 	if err != nil {
 		return nil, err
 	}
-	g, now := r.guard, time.Now().UTC().Truncate(time.Millisecond)
-	is := r.shape(p.changes)
-	g.calls = g.standing(r.tape, p.call != nil && is.digest == g.agreed)
+	is, now := c.shape(changes), time.Now().UTC().Truncate(time.Millisecond)
+	c.calls = c.standing(r.Tape(), call != nil && is.digest == c.agreed)
+	id, snapshot := r.Operation().ID, req.View.Snapshot()
 	plan := &Plan{
-		ID: newRunID(), Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(r.engine.approvals().Life),
+		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(settings.Life),
 		Request: Planned{
-			Operation: r.op.ID.String(), Tool: r.request.View.Snapshot().ToolName(r.op.ID), Input: r.request.Input, Set: r.request.Set, Sets: r.scope(), Surface: r.request.Surface, Listed: r.request.Listed,
-			Principal: r.principal, Mode: r.request.View.Mode(), Negotiated: r.request.View.Negotiated(), CatalogVersion: r.request.View.Snapshot().Version(),
+			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Listed: req.Listed,
+			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(),
 		},
-		Tape: frozen, Changes: p.changes, Shape: is.digest, Call: p.call, Agreed: g.calls,
+		Tape: frozen, Changes: changes, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
 	}
-	r.mu.Lock()
-	plan.Made = slices.Clone(r.outside)
-	r.mu.Unlock()
 	switch {
-	case g.kept != nil:
-		plan.Replaces = g.kept.ID
-		if g.end {
-			plan.Differs = g.last.differences(is)
+	case c.kept != nil:
+		plan.Replaces = c.kept.ID
+		if c.end {
+			plan.Differs = c.last.differences(is)
 		}
-	case r.ID == r.fresh: // not a run that others began under its idempotency key
+	case r.ID == r.OwnID(): // not a run that others began under its idempotency key
 		plan.ID = r.ID
 	}
 	raw, err := json.Marshal(plan)
@@ -112,10 +106,18 @@ func planTooLarge(n int64, most int) *fault.Fault {
 		WithHint("Change less in one run, or raise approval.maxPlanBytes.")
 }
 
-func (e *Engine) keepPlan(ctx context.Context, p *Plan) error {
-	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+func (g *Guard) keepPlan(ctx context.Context, p *Plan) error {
+	ctx, cancel := context.WithTimeout(ctx, plansTimeout)
 	defer cancel()
-	return e.plans.KeepPlan(ctx, p, e.approvals().Life)
+	return g.plans.KeepPlan(ctx, p, g.settings.Load().Life)
+}
+
+// plansTimeout bounds what a run asks of the plans when its own time is over.
+const plansTimeout = 10 * time.Second
+
+func isFault(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f)
 }
 
 // plansFault is the fault of plans that cannot be kept or read.
@@ -137,56 +139,56 @@ func questionKey(plan string) string { return planOperation + ":" + plan }
 func PlanAsked(q ask.Question) (id string, ok bool) { return strings.CutPrefix(q.Key, questionKey("")) }
 
 // question is what is asked about a plan.
-func (r *Run) question(p *Plan) ask.Question {
-	q := ask.FormQuestion(questionKey(p.ID), p.Text(r.Redact), form)
-	q.Life = r.engine.approvals().Life // a late answer is heard, and is no yes any more
+func (c *consent) question(p *Plan) ask.Question {
+	q := ask.FormQuestion(questionKey(p.ID), p.Text(c.run.Redact), form)
+	q.Life = c.guard.settings.Load().Life // a late answer is heard, and is no yes any more
 	q.Status = "waiting for a person to decide about plan " + p.ID
 	return q
 }
 
 // late reports whether a person took too long for the answer that a client calls again
 // with. One that is asked while its call waits is never late: the wait ends.
-func (r *Run) late(ctx context.Context, p *Plan, q ask.Question) bool {
-	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Created) > r.engine.approvals().Wait
+func (c *consent) late(ctx context.Context, p *Plan, q ask.Question) bool {
+	return slices.Contains(ask.Answered(ctx), q.Key) && time.Since(p.Created) > c.guard.settings.Load().Wait
 }
 
 // ask asks whoever made the call, and does what the answer says. Where there is none,
 // or nobody is left to hear it, the plan waits for somebody else.
-func (r *Run) ask(ctx context.Context, p *Plan) error {
-	q, wait := r.question(p), r.engine.approvals().Wait
+func (c *consent) ask(ctx context.Context, p *Plan) error {
+	q, wait := c.question(p), c.guard.settings.Load().Wait
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
 	answers, err := ask.All(waiting, q)
 	switch {
 	case err == nil:
 	case ask.Waits(err) != nil:
-		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+		c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return err
 	case errors.Is(context.Cause(waiting), errNoAnswer):
-		return r.undecided(p, fmt.Sprintf("nobody answered within %d ms", wait.Milliseconds()))
+		return c.undecided(p, fmt.Sprintf("nobody answered within %d ms", wait.Milliseconds()))
 	case ctx.Err() != nil: // the call is over
-		r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+		c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 		return ctx.Err()
 	default:
-		return r.leaveUndecided(ctx, p, err)
+		return c.leaveUndecided(ctx, p, err)
 	}
 	f, err := ask.DecodeForm(answers[0], form)
 	if err != nil {
-		return r.leaveUndecided(ctx, p, err)
+		return c.leaveUndecided(ctx, p, err)
 	}
 	switch {
 	case !isApproval(f):
-		return r.deny(ctx, p, "")
-	case r.late(ctx, p, q):
-		return r.undecided(p, fmt.Sprintf("the approval took longer than %d ms", wait.Milliseconds()))
+		return c.deny(ctx, p, "")
+	case c.late(ctx, p, q):
+		return c.undecided(p, fmt.Sprintf("the approval took longer than %d ms", wait.Milliseconds()))
 	}
-	return r.agree(ctx, p, r.approver().Subject)
+	return c.agree(ctx, p, c.approver().Subject)
 }
 
 // undecided ends a run that nobody agreed to in time. Its plan goes on waiting.
-func (r *Run) undecided(p *Plan, why string) error {
-	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
-	return r.required(p, why)
+func (c *consent) undecided(p *Plan, why string) error {
+	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+	return c.required(p, why)
 }
 
 // isApproval reports whether an answer agrees: by the one member that was asked for, not
@@ -198,71 +200,73 @@ func isApproval(f ask.Form) bool {
 
 // leaveUndecided ends a run whose client cannot be asked, or returned an error or an
 // invalid answer: the plan waits for somebody else.
-func (r *Run) leaveUndecided(ctx context.Context, p *Plan, err error) error {
+func (c *consent) leaveUndecided(ctx context.Context, p *Plan, err error) error {
 	_, unable := ask.IsUnable(err)
 	switch fault.CodeOf(err) {
 	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
-		r.engine.opts.Log.WarnContext(ctx, "the client could not be asked about a plan", "plan", p.ID, "error", err)
+		c.guard.opts.Log.WarnContext(ctx, "the client could not be asked about a plan", "plan", p.ID, "error", err)
 	default:
 		if !unable {
 			return err
 		}
 	}
-	r.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
-	return r.required(p, "")
+	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
+	return c.required(p, "")
 }
 
-var errNoAnswer = errors.New("run: nobody answered")
+var errNoAnswer = errors.New("approve: nobody answered")
 
 // approver is who decides about the run's plan: who makes the call, unless somebody else
 // applies the plan.
-func (r *Run) approver() auth.Principal {
-	if r.request.plan != nil {
-		return r.request.approver
+func (c *consent) approver() auth.Principal {
+	if c.applied != nil {
+		return c.applied.by
 	}
-	return r.principal
+	return c.run.Principal()
 }
 
-// agree notes that somebody agreed to what a plan has. errAgreed asks for the run's
-// key.
-func (r *Run) agree(ctx context.Context, p *Plan, by string) error {
-	by, moved, err := r.move(ctx, p, PlanApproved, by)
+// agree notes that somebody agreed to what a plan has: from now on the run has to hold a key,
+// so that nobody else applies the plan too.
+func (c *consent) agree(ctx context.Context, p *Plan, by string) error {
+	by, moved, err := c.move(ctx, p, PlanApproved, by)
 	if err != nil {
 		return err
 	}
-	g := r.guard
-	g.noted = moved
-	g.agreed, g.end = p.Shape, p.Call == nil
+	c.noted = moved
+	c.agreed, c.end = p.Shape, p.Call == nil
 	if p.Call != nil {
-		g.calls = append(g.calls, *p.Call)
+		c.calls = append(c.calls, *p.Call)
 	}
-	r.NoteApproval(journal.Approval{State: journal.Approved, Plan: p.ID, By: by})
-	if r.hold == nil {
-		return errAgreed
-	}
+	c.run.NoteApproval(journal.Approval{State: journal.Approved, Plan: p.ID, By: by})
+	c.run.RequireClaim(run.Key{Operation: planOperation, Name: c.run.ID, Busy: applying()})
 	return nil
 }
 
+// applying is the fault of a plan that somebody else is applying.
+func applying() *fault.Fault {
+	return fault.New(fault.InProgress, "somebody else is applying this plan").WithHint("Wait, then ask again with the same planId.").WithPath("/planId")
+}
+
 // deny refuses the plan. Somebody said no, or nobody said anything.
-func (r *Run) deny(ctx context.Context, p *Plan, why string) error {
-	by := r.approver().Subject
-	if _, _, err := r.move(ctx, p, PlanDenied, by); err != nil {
+func (c *consent) deny(ctx context.Context, p *Plan, why string) error {
+	by := c.approver().Subject
+	if _, _, err := c.move(ctx, p, PlanDenied, by); err != nil {
 		return err
 	}
-	r.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: by})
+	c.run.NoteApproval(journal.Approval{State: journal.Denied, Plan: p.ID, By: by})
 	return denied(p, why)
 }
 
 // move decides about a plan, unless somebody else was faster and decided otherwise.
 // moved is false where somebody else decided the same; decided is who it was.
-func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (decided string, moved bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
+func (c *consent) move(ctx context.Context, p *Plan, to PlanState, by string) (decided string, moved bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), plansTimeout)
 	defer cancel()
-	moved, err = r.engine.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
+	moved, err = c.guard.plans.MovePlan(ctx, p.ID, PlanWaiting, to, by)
 	if err != nil || moved {
 		return by, moved, plansFault(err)
 	}
-	is, err := r.admitYes(ctx, p.ID)
+	is, err := c.admitYes(ctx, p.ID)
 	if err == nil && to == PlanDenied {
 		err = fault.New(fault.Conflict, "somebody else has already approved this plan").WithDetails(map[string]any{"planId": p.ID})
 	}
@@ -274,53 +278,18 @@ func (r *Run) move(ctx context.Context, p *Plan, to PlanState, by string) (decid
 
 // admitYes returns a plan as it is kept now. The error says why a yes to it is no longer
 // valid; nil where the plan waits, or somebody has agreed to it.
-func (r *Run) admitYes(ctx context.Context, id string) (*Plan, error) {
-	p, err := r.engine.plan(ctx, id)
+func (c *consent) admitYes(ctx context.Context, id string) (*Plan, error) {
+	p, err := c.guard.plan(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return p, r.engine.admitYes(ctx, p, r.approver())
-}
-
-// confirm notes once more that the plan is applied, now that the run holds its key: since
-// the yes somebody else may have tried and failed, replaced the plan, or refused it.
-func (r *Run) confirm(ctx context.Context) error {
-	if !r.agreed() {
-		return nil
-	}
-	_, _, err := r.move(ctx, r.guard.kept, PlanApproved, r.approver().Subject)
-	if err != nil {
-		fate := Resume
-		if r.hold.fresh {
-			fate = Free
-		}
-		_ = r.hold.giveUp(ctx, Ending{Fate: fate})
-		r.NoteApproval(journal.Approval{State: journal.Required, Plan: r.guard.kept.ID}) // the yes was not taken
-	}
-	return err
-}
-
-// recordConclusion notes in the ledger how the applying of a plan ended. A failure leaves
-// it to be approved again; what has been done of it its key and its receipt know.
-func (r *Run) recordConclusion(ctx context.Context, err error) {
-	if !r.agreed() || r.guard.kept == nil {
-		return
-	}
-	to := PlanApplied
-	if err != nil {
-		to = PlanWaiting
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
-	defer cancel()
-	if _, err := r.engine.plans.MovePlan(ctx, r.guard.kept.ID, PlanApproved, to, r.approver().Subject); err != nil {
-		r.engine.opts.Log.WarnContext(ctx, "the end of a plan could not be recorded in the ledger", "plan", r.guard.kept.ID, "error", err)
-	}
+	return p, c.guard.admitYes(ctx, p, c.approver())
 }
 
 // required is the fault of a run that somebody has to agree to and whose client
 // cannot be asked. why says why the client's own person did not decide, "" for nothing.
-func (r *Run) required(p *Plan, why string) *fault.Fault {
-	return required(p, why, r.request.View.Listed(executeCode))
+func (c *consent) required(p *Plan, why string) *fault.Fault {
+	return required(p, why, c.run.Request().View.Listed(executeCode))
 }
 
 // executeCode is the operation that applies a plan beside the app's command line.

@@ -6,9 +6,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
+
+// What nobody takes part for is refused, not left out.
+func TestRunRefusesWhatNobodyTakesPartFor(t *testing.T) {
+	h := newHouse(t, run.Options{})
+	h.spec.Approval = approval.Writes
+	_, err := h.script(t.Context(), func(context.Context, *run.Attempt) (run.Return, error) {
+		t.Error("it ran")
+		return run.Return{}, nil
+	})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
+	require.Equal(t, "/approval", fault.From(err).Path)
+}
 
 func TestNoKeysWithoutALedger(t *testing.T) {
 	h := newHouse(t, run.Options{})

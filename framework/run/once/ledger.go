@@ -1,21 +1,12 @@
-package run
+package once
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
-)
-
-var (
-	// ErrLost is what a ledger returns to a holder whose lease has run out and whose
-	// run somebody else has taken over since.
-	ErrLost = errors.New("run: somebody else has taken this run over")
-	// ErrCommitted is what a store's Commit returns where the set has a receipt of
-	// this run and sequence already: of a holder that was thought to be dead.
-	ErrCommitted = errors.New("run: this run has committed already")
+	"github.com/koan-go/koan/framework/run"
 )
 
 // Ledger keeps the runs that have an idempotency key: who holds them, what they
@@ -28,11 +19,12 @@ var (
 // holders that each think that they are the only one, one commits.
 type Ledger interface {
 	// Keeps reports whether the ledger finds the receipts that a store writes.
-	Keeps(s Store) bool
+	Keeps(s run.Store) bool
 	// Claim takes a key that nobody has, or whose holder's lease has run out, and
 	// else says how things stand. What is older than the retention is forgotten first.
 	Claim(ctx context.Context, c Claim) (Standing, error)
-	// Renew makes the lease last from now on.
+	// Renew makes the lease last from now on. Like all that follow it ends in run.ErrLost where
+	// somebody else has taken the run over since the lease ran out.
 	Renew(ctx context.Context, h Hold) error
 	// Intend keeps, before it is made, that a call is going to be made, durably.
 	// Settle keeps how it ended.
@@ -45,12 +37,12 @@ type Ledger interface {
 	End(ctx context.Context, h Hold, e Ending) error
 	// Receipts returns the receipts of a run in some sets, with the replies that are
 	// kept with them.
-	Receipts(ctx context.Context, run string, sets []string) ([]Receipt, error)
+	Receipts(ctx context.Context, run string, sets []string) ([]run.Receipt, error)
 }
 
-// LedgerKeeper is a provider that has a ledger. Ledger is called once it has
+// Keeper is a provider that has a ledger. Ledger is called once it has
 // started; nil means that it has none.
-type LedgerKeeper interface{ Ledger() Ledger }
+type Keeper interface{ Ledger() Ledger }
 
 // Claim asks for a key. Subject, Operation and Key together are what is claimed.
 type Claim struct {
@@ -118,7 +110,7 @@ type Hold struct {
 
 // Intent is one call with an effect outside.
 type Intent struct {
-	Position  Position
+	Position  run.Position
 	Operation string
 	Digest    string // of operation and input, hex
 	Closed    bool   // it is known how the call ended

@@ -1,4 +1,4 @@
-package run
+package approve
 
 import (
 	"bytes"
@@ -16,30 +16,25 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// ScopeApprove is what a principal must hold by this very name to decide about
+// Scope is what a principal must hold by this very name to decide about
 // plans: auth.All does not grant it, since agents have that, and whoever asks must
 // not be the one who agrees.
-const ScopeApprove = "koan:approve"
+const Scope = "koan:approve"
 
 // mayApprove reports whether a principal may decide about plans.
-func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, ScopeApprove) }
-
-// KeepPlans sets the engine's keeper of plans, before the first call.
-func (e *Engine) KeepPlans(p Plans) { e.plans = p }
-
-// KeepsPlans reports whether runs can be approved here.
-func (e *Engine) KeepsPlans() bool { return e.plans != nil && e.ledger != nil }
+func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, Scope) }
 
 // FindPlan returns a plan to a principal who may decide on it or made it. For others
 // it does not exist.
-func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
-	if !e.KeepsPlans() {
+func (g *Guard) FindPlan(ctx context.Context, id string, by auth.Principal) (*Plan, error) {
+	if !g.KeepsPlans() {
 		return nil, noPlan(id)
 	}
-	p, err := e.plan(ctx, id)
+	p, err := g.plan(ctx, id)
 	if err == nil && !p.isOwnedBy(by) && !(mayApprove(by) && p.isVisibleTo(by)) {
 		return nil, noPlan(id)
 	}
@@ -47,8 +42,8 @@ func (e *Engine) FindPlan(ctx context.Context, id string, by auth.Principal) (*P
 }
 
 // plan reads a plan, whoever asks.
-func (e *Engine) plan(ctx context.Context, id string) (*Plan, error) {
-	p, err := e.plans.Plan(ctx, id)
+func (g *Guard) plan(ctx context.Context, id string) (*Plan, error) {
+	p, err := g.plans.Plan(ctx, id)
 	if errors.Is(err, ErrNoPlan) {
 		return nil, noPlan(id)
 	}
@@ -57,15 +52,15 @@ func (e *Engine) plan(ctx context.Context, id string) (*Plan, error) {
 
 // WaitingPlans returns the plans that a principal may decide about, the oldest first,
 // without their tapes.
-func (e *Engine) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
+func (g *Guard) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
 	if !mayApprove(by) {
-		return nil, forbidden(ScopeApprove)
+		return nil, fault.Newf(fault.Forbidden, "the scope %q is missing", Scope).WithDetails(map[string]any{"scope": Scope})
 	}
-	if !e.KeepsPlans() {
+	if !g.KeepsPlans() {
 		return nil, nil
 	}
 	const most = 1000
-	found, err := e.plans.WaitingPlans(ctx, most)
+	found, err := g.plans.WaitingPlans(ctx, most)
 	if err != nil {
 		return nil, plansFault(err)
 	}
@@ -87,9 +82,9 @@ type Verdict struct {
 // is applied once: later calls return what the first one returned. Who made the plan and
 // may not approve it gets approval_required while it waits, and its result once somebody
 // has agreed to it.
-func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outcome, error) {
-	v.Plan = e.planToApply(ctx, v)
-	if err := e.Admit(ctx, v); err != nil {
+func (g *Guard) Approve(ctx context.Context, v Verdict) (json.RawMessage, *run.Outcome, error) {
+	v.Plan = g.planToApply(ctx, v)
+	if err := g.Admit(ctx, v); err != nil {
 		return nil, nil, err
 	}
 	p := v.Plan
@@ -97,17 +92,23 @@ func (e *Engine) Approve(ctx context.Context, v Verdict) (json.RawMessage, *Outc
 	if err != nil {
 		return nil, nil, fault.New(fault.Internal, "").Because(err)
 	}
-	return e.Invoke(ctx, Request{
+	return g.engine.Invoke(ctx, run.Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
-		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, plan: p, approver: v.By,
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, Continues: &application{p, v.By},
 	})
+}
+
+// application is the applying of a plan, as a request of Approve brings it to its run.
+type application struct {
+	plan *Plan
+	by   auth.Principal
 }
 
 // Admit returns why Approve would not apply a plan, as far as that is known beforehand:
 // so nobody is asked in vain.
-func (e *Engine) Admit(ctx context.Context, v Verdict) error {
+func (g *Guard) Admit(ctx context.Context, v Verdict) error {
 	p := v.Plan
-	if err := e.admitYes(ctx, p, v.By); err != nil {
+	if err := g.admitYes(ctx, p, v.By); err != nil {
 		return err
 	}
 	switch {
@@ -120,22 +121,22 @@ func (e *Engine) Admit(ctx context.Context, v Verdict) error {
 }
 
 // admitYes returns why a yes to a plan stands for nothing any more.
-func (e *Engine) admitYes(ctx context.Context, p *Plan, by auth.Principal) error {
+func (g *Guard) admitYes(ctx context.Context, p *Plan, by auth.Principal) error {
 	switch p.State {
 	case PlanDenied:
 		return denied(p, "this plan was already denied")
 	case PlanReplaced:
-		return e.replacedFault(ctx, p, by)
+		return g.replacedFault(ctx, p, by)
 	}
 	return nil
 }
 
 // replacedFault is the fault of a decision about a plan in whose place another one stands. It
 // names that one to whoever may see it.
-func (e *Engine) replacedFault(ctx context.Context, p *Plan, by auth.Principal) error {
+func (g *Guard) replacedFault(ctx context.Context, p *Plan, by auth.Principal) error {
 	f := fault.Newf(fault.PlanStale, "plan %s is no longer valid: when it was applied, its run needed approval for something else, or for more", p.ID).
 		WithHint("Make the plan again.").WithDetails(map[string]any{"replaced": p.ID})
-	next, err := e.FindPlan(ctx, p.ReplacedBy, by)
+	next, err := g.FindPlan(ctx, p.ReplacedBy, by)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return f
@@ -148,31 +149,31 @@ func (e *Engine) replacedFault(ctx context.Context, p *Plan, by auth.Principal) 
 
 // planToApply is the plan of a verdict, or the one that has replaced it where the client has
 // an answer about that: it was asked while it applied the first.
-func (e *Engine) planToApply(ctx context.Context, v Verdict) *Plan {
+func (g *Guard) planToApply(ctx context.Context, v Verdict) *Plan {
 	if v.Plan.State != PlanReplaced || !slices.Contains(ask.Answered(ctx), questionKey(v.Plan.ReplacedBy)) {
 		return v.Plan
 	}
-	if next, err := e.FindPlan(ctx, v.Plan.ReplacedBy, v.By); err == nil {
+	if next, err := g.FindPlan(ctx, v.Plan.ReplacedBy, v.By); err == nil {
 		return next
 	}
 	return v.Plan
 }
 
 // Deny refuses a plan. It returns the trace under which the journal has who did.
-func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) {
-	moved, err := e.plans.MovePlan(ctx, v.Plan.ID, PlanWaiting, PlanDenied, v.By.Subject)
+func (g *Guard) Deny(ctx context.Context, v Verdict) (trace string, err error) {
+	moved, err := g.plans.MovePlan(ctx, v.Plan.ID, PlanWaiting, PlanDenied, v.By.Subject)
 	if err != nil {
 		return "", plansFault(err)
 	}
 	if moved {
-		return e.refuseDenied(ctx, v)
+		return g.refuseDenied(ctx, v)
 	}
-	now, err := e.plan(ctx, v.Plan.ID)
+	now, err := g.plan(ctx, v.Plan.ID)
 	switch {
 	case err != nil:
 		return "", err
 	case now.State == PlanReplaced:
-		return "", e.replacedFault(ctx, now, v.By)
+		return "", g.replacedFault(ctx, now, v.By)
 	}
 	return "", fault.New(fault.Conflict, "this plan is no longer waiting for a decision").
 		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
@@ -180,79 +181,73 @@ func (e *Engine) Deny(ctx context.Context, v Verdict) (trace string, err error) 
 
 // refuseDenied lets the participants know that somebody refused a plan outside of a call: as
 // of a call that brings the answer of its client. The plan's run keeps its own record.
-func (e *Engine) refuseDenied(ctx context.Context, v Verdict) (trace string, err error) {
+func (g *Guard) refuseDenied(ctx context.Context, v Verdict) (trace string, err error) {
 	p := v.Plan
 	id, err := catalog.ParseID(p.Request.Operation)
 	if err != nil {
 		return "", fault.New(fault.Internal, "").Because(err)
 	}
-	req := &Request{
+	o := run.NoRun()
+	req := &run.Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
-		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Trace: newTrace(),
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Trace: o.Trace,
 	}
-	e.Refuse(ctx, Refusal{
-		Request: req, Outcome: &Outcome{Run: newRunID(), Trace: req.Trace, Refused: true}, Started: time.Now(), Err: denied(p, ""),
+	g.engine.Refuse(ctx, run.Refusal{
+		Request: req, Outcome: o, Started: time.Now(), Err: denied(p, ""),
 		Approval: journal.Approval{State: journal.Denied, Plan: p.ID, By: v.By.Subject},
 	})
 	return req.Trace, nil
 }
 
-// continueFromPlan makes the run go on where a plan stands: one that is applied, or one about
+// Resume makes the run go on where a plan stands: one that is applied, or one about
 // which the client of this call was asked in the call before.
-func (r *Run) continueFromPlan(ctx context.Context, out *Outcome) error {
-	p := r.request.plan
-	if p == nil {
-		var err error
-		if p, err = r.resumedPlan(ctx); p == nil {
-			return err
-		}
+func (c *consent) Resume(ctx context.Context) error {
+	p, stale := (*Plan)(nil), error(nil)
+	if c.applied != nil {
+		p = c.applied.plan
+	} else if p, stale = c.resumedPlan(ctx); p == nil {
+		return stale
 	}
-	r.ID, out.Run = p.Run, p.Run
-	r.guard.kept, r.guard.calls, r.guard.last = p, p.Agreed, r.shape(p.Changes)
 	t, err := tape.Thaw(p.Tape)
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	r.useTape(t)
-	r.outside, r.sets = p.Made, slices.Clone(p.Request.Sets)
+	c.run.ContinueFrom(run.Continuation{Run: p.Run, Tape: t, Outside: p.Made, Sets: slices.Clone(p.Request.Sets)})
+	c.kept, c.calls, c.last = p, p.Agreed, c.shape(p.Changes)
+	if stale != nil {
+		return stale
+	}
 	asked := slices.Contains(ask.Answered(ctx), questionKey(p.ID))
-	if p.State == PlanWaiting && (asked || r.request.plan == nil) {
-		err = r.ask(ctx, p)
-	} else { // whoever applies a plan agrees to it
-		err = r.agree(ctx, p, r.approver().Subject)
+	if p.State == PlanWaiting && (asked || c.applied == nil) {
+		return c.ask(ctx, p)
 	}
-	if !errors.Is(err, errAgreed) {
-		return err
-	}
-	return nil
+	return c.agree(ctx, p, c.approver().Subject) // whoever applies a plan agrees to it
 }
 
 // resumedPlan returns the plan that the client of this call brings an answer for, nil for
 // none; where another plan has replaced that, the client is asked about it. The surface
 // vouches that the client was asked, and for the same call; whose the plan is, and of
 // what, is looked at nevertheless.
-func (r *Run) resumedPlan(ctx context.Context) (*Plan, error) {
-	if r.guard == nil {
-		return nil, nil
-	}
+func (c *consent) resumedPlan(ctx context.Context) (*Plan, error) {
 	for _, key := range slices.Backward(ask.Answered(ctx)) { // the last plan first
 		id, ok := strings.CutPrefix(key, questionKey(""))
 		if !ok {
 			continue
 		}
-		p, err := r.engine.plan(ctx, id)
+		p, err := c.guard.plan(ctx, id)
 		if err == nil && p.State == PlanReplaced {
-			p, err = r.engine.plan(ctx, p.ReplacedBy)
+			p, err = c.guard.plan(ctx, p.ReplacedBy)
 		}
+		r := c.run
 		switch {
 		case err != nil:
 			return nil, err
-		case !p.isOwnedBy(r.principal) || p.Request.Operation != r.op.ID.String() || !sameJSON(p.Request.Input, r.request.Input):
+		case !p.isOwnedBy(r.Principal()) || p.Request.Operation != r.Operation().ID.String() || !sameJSON(p.Request.Input, r.Request().Input):
 			return nil, noPlan(id)
 		case p.State != PlanApplied && p.State != PlanDenied:
-			err = p.admitCatalog(r.request.View.Snapshot())
+			err = p.admitCatalog(r.Request().View.Snapshot())
 		}
-		return p, cmp.Or(err, r.engine.admitYes(ctx, p, r.principal))
+		return p, cmp.Or(err, c.guard.admitYes(ctx, p, r.Principal()))
 	}
 	return nil, nil
 }
@@ -277,45 +272,32 @@ func sameJSON(a, b json.RawMessage) bool {
 	return err == nil && bytes.Equal(one, two)
 }
 
-// FindPlan returns a plan to the caller of the code operation that ctx belongs to.
-// See Engine.FindPlan.
-func FindPlan(ctx context.Context, id string) (*Plan, error) {
-	c := currentCall(ctx)
-	if c == nil {
-		return nil, noPlan(id)
-	}
-	return c.engine.FindPlan(ctx, id, c.request.Principal)
-}
-
-// PlanText is Plan.Text for the caller of the code operation that ctx belongs to,
-// without secrets.
-func PlanText(ctx context.Context, p *Plan) string {
-	c := currentCall(ctx)
-	if c == nil {
-		return ""
-	}
-	return c.engine.PlanText(p)
-}
-
 // PlanText is what a person reads of a plan in a dialog, without secrets.
-func (e *Engine) PlanText(p *Plan) string { return p.Text(e.redactText) }
+func (g *Guard) PlanText(p *Plan) string { return p.Text(g.redact) }
 
 // WholePlanText is PlanText with every row.
-func (e *Engine) WholePlanText(p *Plan) string { return p.WholeText(e.redactText) }
+func (g *Guard) WholePlanText(p *Plan) string { return p.WholeText(g.redact) }
 
-func (e *Engine) redactText(text string) string {
-	text, _ = e.opts.Redactor.Text(text)
+func (g *Guard) redact(text string) string {
+	text, _ = g.engine.Redactor().Text(text)
 	return text
 }
 
-// ApprovePlan applies a plan that FindPlan gave, in place of a run of the code
-// operation that ctx belongs to. See Engine.Approve.
-func ApprovePlan(ctx context.Context, p *Plan) (json.RawMessage, *Outcome, error) {
-	c := currentCall(ctx)
-	if c == nil || c.attempt != nil || c.opened != nil {
-		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run can apply a plan")
+// Find returns a plan to the caller of the code operation that ctx belongs to, and the guard
+// that may apply it. See Guard.FindPlan.
+func Find(ctx context.Context, id string) (*Guard, *Plan, error) {
+	g, ok := run.Joined[*Guard](ctx)
+	if !ok {
+		return nil, nil, noPlan(id)
 	}
-	out, outcome, err := c.engine.Approve(ctx, Verdict{Plan: p, By: c.request.Principal, Surface: c.request.Surface, Snapshot: c.request.View.Snapshot()})
-	c.applied = outcome
-	return out, outcome, err
+	p, err := g.FindPlan(ctx, id, run.RequestOf(ctx).Principal)
+	return g, p, err
+}
+
+// Apply applies a plan in place of a run of the code operation that ctx belongs to. See
+// Guard.Approve.
+func (g *Guard) Apply(ctx context.Context, p *Plan) (json.RawMessage, *run.Outcome, error) {
+	return run.InPlace(ctx, func(req *run.Request) (json.RawMessage, *run.Outcome, error) {
+		return g.Approve(ctx, Verdict{Plan: p, By: req.Principal, Surface: req.Surface, Snapshot: req.View.Snapshot()})
+	})
 }

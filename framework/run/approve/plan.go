@@ -1,4 +1,4 @@
-package run
+package approve
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // PlanState is how far a plan is.
@@ -43,7 +44,7 @@ type Plan struct {
 	ReplacedBy string `json:"replacedBy,omitempty"`
 
 	Tape    json.RawMessage `json:"tape"`
-	Changes []Change        `json:"changes"`
+	Changes []run.Change    `json:"changes"`
 	// Shape is the digest of the changes in canonical form.
 	Shape string `json:"shape"`
 	// Call is the call outside that the run stands before; nil at its end.
@@ -51,7 +52,7 @@ type Plan struct {
 	// Agreed are calls outside that somebody has agreed to already.
 	Agreed []PlannedCall `json:"agreed,omitempty"`
 	// Made are calls outside that had their effect already, agreed to or not.
-	Made []CallRecord `json:"made,omitempty"`
+	Made []run.CallRecord `json:"made,omitempty"`
 	// Differs says what became different since somebody agreed to the plan before.
 	Differs []string `json:"differs,omitempty"`
 }
@@ -74,7 +75,7 @@ type Planned struct {
 
 // PlannedCall is a call of a plan that somebody agrees to by itself.
 type PlannedCall struct {
-	Position  Position        `json:"position"`
+	Position  run.Position    `json:"position"`
 	Digest    string          `json:"digest"` // of operation and input, hex
 	Operation string          `json:"operation"`
 	Tool      string          `json:"tool"`
@@ -99,18 +100,18 @@ func (c PlannedCall) same(o PlannedCall) bool {
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.
-func (p *Plan) Counts() []ChangeCount { return Counts(Disclosed(p.Changes)) }
+func (p *Plan) Counts() []run.ChangeCount { return run.Counts(run.Disclosed(p.Changes)) }
 
 // ErrManyPlans is what a keeper of plans returns where too many plans of one subject
 // wait.
-var ErrManyPlans = errors.New("run: too many plans wait")
+var ErrManyPlans = errors.New("approve: too many plans wait")
 
 // ErrNoPlan is what a keeper of plans returns for a plan that does not exist, or no longer.
-var ErrNoPlan = errors.New("run: the plan does not exist")
+var ErrNoPlan = errors.New("approve: the plan does not exist")
 
 // ErrPlanOver is what a keeper of plans returns where the plan that is to be replaced is
 // not one that is being applied.
-var ErrPlanOver = errors.New("run: the plan is no longer being applied")
+var ErrPlanOver = errors.New("approve: the plan is no longer being applied")
 
 // MaxWaiting is how many plans of one subject may wait.
 const MaxWaiting = 1000
@@ -136,6 +137,6 @@ type Plans interface {
 	MovePlan(ctx context.Context, id string, from, to PlanState, by string) (ok bool, err error)
 }
 
-// PlanKeeper is a provider that keeps plans. Plans is called once it has started;
+// Keeper is a provider that keeps plans. Plans is called once it has started;
 // nil means that it keeps none.
-type PlanKeeper interface{ Plans() Plans }
+type Keeper interface{ Plans() Plans }

@@ -1,0 +1,63 @@
+package approve
+
+import (
+	"context"
+	"slices"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// isOwnedBy reports whether a principal made the plan, with the rights that it has now.
+func (p *Plan) isOwnedBy(by auth.Principal) bool {
+	return p.Request.Principal.Subject == by.Subject && p.Request.Principal.Key() == by.Key()
+}
+
+// isVisibleTo reports whether a principal may name every set that the plan's run named,
+// used or changed.
+func (p *Plan) isVisibleTo(by auth.Principal) bool {
+	sets := p.Request.Sets
+	if sets == nil { // of a version that kept the call's alone
+		sets = []string{p.Request.Set}
+	}
+	unnamed := func(set string) bool { return !by.MayName(set) }
+	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c run.Change) bool { return unnamed(c.Set) })
+}
+
+// EnterSet has a plan that is being applied keep a set that its run comes to, however the run
+// ends.
+func (c *consent) EnterSet(ctx context.Context) error {
+	if !c.given() {
+		return nil
+	}
+	c.widen.Lock()
+	defer c.widen.Unlock()
+	wider := *c.kept
+	wider.Request.Sets = c.run.Scope()
+	ctx, cancel := context.WithTimeout(ctx, plansTimeout)
+	defer cancel()
+	ok, err := c.guard.plans.WidenPlan(ctx, &wider)
+	switch {
+	case err != nil:
+		return plansFault(err)
+	case !ok:
+		return noPlan(wider.ID)
+	}
+	c.kept = &wider
+	return nil
+}
+
+// Foreign implements run.Audience: somebody else than who made the plan applies it. Who made
+// it sees all, since the run is made with its rights.
+func (c *consent) Foreign() bool {
+	return c.applied != nil && !c.applied.plan.isOwnedBy(c.applied.by)
+}
+
+// AdmitReader refuses an approver who may not name one of the sets that what the run
+// returns may come from: for him the run ends as if there were no such plan.
+func (c *consent) AdmitReader(sets []string) error {
+	if !c.Foreign() || !slices.ContainsFunc(sets, func(set string) bool { return !c.applied.by.MayName(set) }) {
+		return nil
+	}
+	return noPlan(c.applied.plan.ID)
+}

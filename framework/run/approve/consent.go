@@ -1,0 +1,237 @@
+package approve
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"sync"
+
+	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/tape"
+)
+
+// consent is what is known of who has to agree to a run, and who has.
+type consent struct {
+	guard   *Guard
+	run     *run.Run
+	policy  approval.Policy
+	subject string
+	floor   approval.Mode
+	applied *application // nil where no plan is applied
+
+	kept  *Plan      // as it stands in the ledger; nil until the first question
+	widen sync.Mutex // held while kept gets further sets
+	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
+	// is that of the whole run: anything else needs another answer.
+	agreed string
+	end    bool
+	noted  bool          // the yes, by this call: nobody else applies the plan for it
+	calls  []PlannedCall // outside, agreed to
+	last   shape         // of the changes that were asked about last
+	held   int64         // bytes that are counted for kept
+
+	mu    sync.Mutex
+	of    *run.Attempt // that the deeds are of
+	deeds []approval.Deed
+}
+
+var (
+	_ run.Resumer  = (*consent)(nil)
+	_ run.Claimer  = (*consent)(nil)
+	_ run.Audience = (*consent)(nil)
+	_ run.Gate     = (*consent)(nil)
+	_ run.Judge    = (*consent)(nil)
+	_ run.Releaser = (*consent)(nil)
+	_ run.Ender    = (*consent)(nil)
+)
+
+// given reports whether somebody has agreed to anything of the run.
+func (c *consent) given() bool { return c.agreed != "" }
+
+// Inside remembers a call that transactions cover, where a rule names it.
+func (c *consent) Inside(a *run.Attempt, op *catalog.Operation) {
+	if !c.policy.Names(op.ID.String()) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of != a {
+		c.of, c.deeds = a, nil
+	}
+	c.deeds = append(c.deeds, callDeed(op))
+}
+
+// Outside lets a call that no transaction covers be made, one with an effect
+// outside or one that a rule names, or has the run wait where somebody has to agree to
+// it first.
+func (c *consent) Outside(o *run.OutsideCall) error {
+	op := o.Operation
+	if !o.Effect && (op.Effects.ReadOnly || !c.policy.Names(op.ID.String())) {
+		return nil
+	}
+	planned := PlannedCall{
+		Position: o.Position, Digest: hex.EncodeToString(o.Digest[:]), Operation: op.ID.String(),
+		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Inside: !o.Effect,
+	}
+	deed := callDeed(op)
+	deed.Writes = o.Effect
+	switch {
+	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.Asks(c.subject, c.floor, []approval.Deed{deed}), deed):
+		return nil
+	case !c.run.Spec().Atomic:
+		return notAtomic()
+	}
+	return &pause{consent: c, call: &planned}
+}
+
+// Judge looks at a clean attempt before it commits, or at a call that commits by itself. The
+// error is a pause where somebody has to agree.
+func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error {
+	asked := func() bool {
+		return len(c.policy.Asks(c.subject, c.floor, append(rowDeeds(e.Changes), c.deedsOf(a)...))) > 0
+	}
+	if !e.Whole {
+		if asked() {
+			return notAtomic()
+		}
+		return nil
+	}
+	// No plan was larger than plans may be: nobody agreed to such changes.
+	if c.given() && imageBytes(e.Changes) <= int64(c.guard.settings.Load().MaxBytes) && c.shape(e.Changes).digest == c.agreed {
+		return nil
+	}
+	if !c.end && !asked() {
+		return nil
+	}
+	return &pause{consent: c}
+}
+
+func (c *consent) deedsOf(a *run.Attempt) []approval.Deed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of != a {
+		return nil
+	}
+	return c.deeds
+}
+
+func (c *consent) shape(changes []run.Change) shape {
+	return shapeOf(changes, c.run.Request().View.Snapshot().Resource)
+}
+
+// imageBytes is how many bytes the images of changes take.
+func imageBytes(changes []run.Change) (n int64) {
+	for i := range changes {
+		n += int64(len(changes[i].Before) + len(changes[i].After))
+	}
+	return n
+}
+
+// pause ends an attempt whose effect somebody has to agree to first.
+type pause struct {
+	consent *consent
+	call    *PlannedCall // that the attempt came to; nil at its end
+}
+
+var _ run.Pause = (*pause)(nil)
+
+func (*pause) Error() string { return "approval is required first" } // stands among the calls of the reply
+
+// Code implements run.Pause.
+func (*pause) Code() fault.Code { return fault.ApprovalRequired }
+
+// Wait implements run.Pause.
+func (p *pause) Wait(ctx context.Context, changes []run.Change) error {
+	return p.consent.request(ctx, p.call, changes)
+}
+
+// isRecorded reports whether a tape has what came of the call.
+func (c PlannedCall) isRecorded(t *tape.Tape) bool {
+	digest, err := tape.ParseDigest(c.Digest)
+	if err != nil {
+		return false
+	}
+	_, _, made := t.Outside(c.Position, digest)
+	return made
+}
+
+// standing returns the calls outside whose approval still stands: those that were made,
+// and, where nothing else has changed, those that the attempt did not come to because
+// another call beside them was faster. All others are asked about again.
+func (p *consent) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
+	for _, c := range p.calls {
+		if c.Pending = !c.isRecorded(t); !c.Pending || unchanged {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// rowDeeds are changes as the policy sees them.
+func rowDeeds(changes []run.Change) []approval.Deed {
+	out := make([]approval.Deed, len(changes))
+	for i, c := range changes {
+		out[i] = approval.Deed{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == run.Delete}
+	}
+	return out
+}
+
+// callDeed is a call as the policy sees it.
+func callDeed(op *catalog.Operation) approval.Deed {
+	return approval.Deed{Operation: op.ID.String(), Writes: !op.Effects.ReadOnly, Destructive: op.Effects.Destructive}
+}
+
+// Claim notes once more that the plan is applied, now that the run holds its key: since
+// the yes somebody else may have tried and failed, replaced the plan, or refused it.
+func (c *consent) Claim(ctx context.Context, _ *run.Outcome) (run.Claim, error) {
+	if !c.given() {
+		return run.NotMine, nil
+	}
+	_, _, err := c.move(ctx, c.kept, PlanApproved, c.approver().Subject)
+	if err != nil {
+		c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: c.kept.ID}) // the yes was not taken
+	}
+	return run.NotMine, err
+}
+
+// Release notes that applying the plan failed, while nobody else applies it.
+func (c *consent) Release(ctx context.Context, e *run.Conclusion) error {
+	if e.Err != nil && !e.Uncertain {
+		c.conclude(ctx, e.Err)
+	}
+	return nil
+}
+
+// End notes that the plan was applied, also by somebody else.
+func (c *consent) End(ctx context.Context, e *run.Conclusion) {
+	switch {
+	case e.Ran && e.Err == nil, !e.Ran && (e.Outcome.Repeated || c.run.Hidden()):
+		c.conclude(ctx, e.Err)
+	case !e.Ran && c.noted && c.run.ID != c.kept.Run && fault.CodeOf(e.Err) == fault.InProgress: // the key's run is not the plan's
+		c.conclude(ctx, e.Err)
+	}
+	if c.kept != nil {
+		e.Proposed = c.kept.Changes
+	}
+}
+
+// conclude notes in the ledger how the applying of a plan ended. A failure leaves
+// it to be approved again; what has been done of it its key and its receipt know.
+func (c *consent) conclude(ctx context.Context, err error) {
+	if !c.given() || c.kept == nil {
+		return
+	}
+	to := PlanApplied
+	if err != nil {
+		to = PlanWaiting
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), plansTimeout)
+	defer cancel()
+	if _, err := c.guard.plans.MovePlan(ctx, c.kept.ID, PlanApproved, to, c.approver().Subject); err != nil {
+		c.guard.opts.Log.WarnContext(ctx, "the end of a plan could not be recorded in the ledger", "plan", c.kept.ID, "error", err)
+	}
+}
