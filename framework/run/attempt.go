@@ -2,14 +2,12 @@ package run
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -22,8 +20,7 @@ type Attempt struct {
 	parent context.Context // the run's
 
 	serial sync.Mutex // entity calls run one at a time
-	txs    []*joined
-	after  []func(context.Context)
+	txs    transactions
 	paused []Change // what it changed before it paused
 
 	share share // of what the host holds for the run
@@ -36,23 +33,13 @@ type Attempt struct {
 	writing bool  // a transaction holds a write lock
 	// questions that calls wait to have answered
 	questions int
-	// Calls that no transaction covers may go on as long as outlives does: past the
-	// attempt's end where a new one waits for them. Most attempts have none.
-	outlives context.Context
-	over     context.CancelFunc
-	aborted  bool
-}
-
-// joined is a transaction that the attempt holds.
-type joined struct {
-	store   Store
-	set     string
-	tx      Tx
-	written bool
+	beyond    beyond
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
-	return &Attempt{run: r, number: n, parent: ctx}
+	a := &Attempt{run: r, number: n, parent: ctx}
+	a.share.account, a.txs.attempt = r.account, a
+	return a
 }
 
 // Number counts attempts from 1.
@@ -100,13 +87,13 @@ func (a *Attempt) Next() Position {
 	return Position(strconv.Itoa(a.next))
 }
 
-// Invoke makes a call for the script: authorise, validate, quota, handler, tape,
-// trace. The error is a fault, or Ends(err) is true.
-func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
-	if err := a.count(); err != nil {
-		return nil, err
-	}
-	return a.run.engine.invoke(ctx, a, at, id, input, catalog.SurfaceScript)
+// Observed reports whether somebody watches the attempt.
+func (a *Attempt) Observed() bool { return a.run.engine.watching.observer != nil }
+
+// Statement reports a statement of SQL to the attempt's observer; the returned function
+// reports its end.
+func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
+	return a.run.engine.watching.observeStatement(ctx, text)
 }
 
 // count is the quota: before the call, so that nothing beyond it happens.
@@ -130,6 +117,11 @@ func (a *Attempt) countCall() error {
 	a.sdk++
 	return nil
 }
+
+// callBytes is what the host keeps for one call besides the data that it gives: its records
+// for the reply and for the journal, and the script's clock after it. An estimate on the high
+// side.
+const callBytes = 640
 
 // errClosed is what a call gets that comes after its attempt.
 var errClosed = fault.New(fault.Cancelled, "the run has ended")
@@ -187,255 +179,114 @@ func (a *Attempt) trace() (calls []CallRecord, sdk int) {
 	return append([]CallRecord{}, a.calls...), a.sdk
 }
 
-// Within runs fn in the attempt's transaction on a set, which begins at the
-// first such call, under a savepoint: a failing fn leaves nothing half-done.
-// With atomic: false the transaction is the call's own and commits with it.
-// write reports that fn may write. It is for handlers of Serial operations, in the
-// context they got.
-func Within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
-	c := currentCall(ctx)
-	if c == nil {
-		panic("run: Within outside of a call")
-	}
-	a := c.attempt
-	err := a.within(ctx, store, set, write, fn)
-	if errors.Is(err, ErrStale) {
-		return a.restart("the data changed between read and write")
-	}
-	return err
-}
-
-func (a *Attempt) within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
-	if err := a.enterSet(ctx, set); err != nil {
-		return err
-	}
-	j, err := a.join(ctx, store, set)
-	if err != nil {
-		return err
-	}
-	if write && !j.written {
-		for p := range each[Writer](a.run) {
-			if err := p.BeforeWrite(store); err != nil {
-				return err
-			}
-		}
-		if err := a.admitWriter(store, set); err != nil {
-			return err
-		}
-		if err := j.tx.Write(ctx); err != nil {
-			return err
-		}
-		j.written = true
-		a.noteLock(j.tx)
-	}
-	end, err := j.tx.Savepoint(ctx, !write)
-	if err != nil {
-		return err
-	}
-	returned := false
-	defer func() {
-		if !returned { // it panics, which the engine turns into a fault
-			a.abandon(context.WithoutCancel(ctx), j, end(false))
-		}
-	}()
-	err = fn(ctx, j.tx)
-	returned = true
-	serr := end(err == nil)
-	switch {
-	case err == nil:
-		err = serr
-	case serr == nil || !a.run.spec.Atomic:
-	case errors.Is(serr, ErrStale):
-		return errors.Join(serr, err)
-	default: // what the call wrote may still be there
+// Hold counts n bytes that the host is going to keep for the attempt, until it ends or
+// Release. It ends in memory_exceeded, and the attempt with it, where that would be
+// more than run.maxBytes; nothing is to be kept then.
+func (a *Attempt) Hold(n int) error {
+	if err := a.share.hold(int64(n)); err != nil {
 		return a.finish(err)
 	}
-	if a.run.spec.Atomic {
-		return err
-	}
-	return a.settle(context.WithoutCancel(ctx), j, err)
-}
-
-// abandon is what a panic of a call means for its transaction; serr is how the
-// rollback to the call's savepoint ended.
-func (a *Attempt) abandon(ctx context.Context, j *joined, serr error) {
-	broken := fault.New(fault.Internal, "")
-	switch {
-	case !a.run.spec.Atomic:
-		_ = a.settle(ctx, j, broken)
-	case serr != nil:
-		_ = a.finish(broken)
-	}
-}
-
-// join returns the attempt's transaction on a set, opening it at the first call.
-func (a *Attempt) join(ctx context.Context, store Store, set string) (*joined, error) {
-	for _, j := range a.txs {
-		if j.store == store && j.set == set {
-			return j, nil
-		}
-	}
-	tx, err := store.Begin(ctx, a, set)
-	if err != nil {
-		return nil, err
-	}
-	j := &joined{store: store, set: set, tx: tx}
-	a.txs = append(a.txs, j)
-	a.noteLock(tx)
-	return j, nil
-}
-
-// noteLock remembers that a transaction of the attempt holds a write lock, which
-// no slow call may keep waiting.
-func (a *Attempt) noteLock(tx Tx) {
-	if locked, _ := tx.State(); locked {
-		a.mu.Lock()
-		a.writing = true
-		a.mu.Unlock()
-	}
-}
-
-// wrote reports whether any transaction has something to commit.
-func (a *Attempt) wrote() bool {
-	for _, j := range a.txs {
-		if _, wrote := j.tx.State(); wrote {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *Attempt) admitWriter(store Store, set string) error {
-	if s, ok := store.(Spanning); ok && s.SpansSets() {
-		return nil
-	}
-	for _, j := range a.txs {
-		if j.written && (j.store != store || j.set != set) {
-			return fault.Newf(fault.CrossSet, "this run already writes to the set %q and cannot write to %q too", j.set, set)
-		}
-	}
 	return nil
 }
 
-// settle ends a call's own transaction where the run is not atomic.
-func (a *Attempt) settle(ctx context.Context, j *joined, err error) error {
-	for i, k := range a.txs {
-		if k == j {
-			a.txs = append(a.txs[:i], a.txs[i+1:]...)
-			break
-		}
-	}
-	a.mu.Lock()
-	a.writing = false
-	a.mu.Unlock()
-	if err != nil {
-		_ = j.tx.Rollback(ctx)
-		return err
-	}
-	changes, err := j.tx.Changes(ctx)
-	_, wrote := j.tx.State()
-	if err == nil {
-		err = a.run.judgeCall(ctx, a, changes)
-	}
-	if err == nil {
-		err = a.announce(ctx, []*joined{j})
-	}
-	if err == nil {
-		a.run.commits++
-		rec := a.run.receipt(a, Return{}, changes)
-		rec.Sequence = a.run.commits
-		err = j.tx.Commit(ctx, rec)
-	}
-	if err != nil {
-		_ = j.tx.Rollback(ctx)
-		return err
-	}
-	a.run.mu.Lock()
-	a.run.applied = append(a.run.applied, changes...)
-	a.run.wrote = a.run.wrote || wrote
-	a.run.mu.Unlock()
-	return nil
-}
+// Release takes off the count what Hold has counted and is not kept any more.
+func (a *Attempt) Release(n int) { a.share.release(int64(n)) }
 
-func (a *Attempt) changes(ctx context.Context) ([]Change, error) {
-	var out []Change
-	for _, j := range a.txs {
-		c, err := j.tx.Changes(ctx)
-		if errors.Is(err, ErrStale) {
-			return nil, a.restart("the data changed before the run's changes were read")
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c...)
-	}
-	return out, nil
-}
+// Room is how many more bytes Hold would count now.
+func (a *Attempt) Room() int { return int(a.run.account.Free()) }
 
-// commit ends all transactions, the writing one last: on a store that cannot
-// span sets there is at most one, so the whole is atomic.
-func (a *Attempt) commit(ctx context.Context, r Receipt) error {
-	if err := a.announce(ctx, a.txs); err != nil {
-		return err
-	}
-	for _, writing := range []bool{false, true} {
-		for _, j := range a.txs {
-			if j.written != writing {
-				continue
-			}
-			rec := r
-			if _, wrote := j.tx.State(); wrote {
-				r.Reply = nil // one set keeps it
-			}
-			if err := j.tx.Commit(ctx, rec); err != nil {
-				if errors.Is(err, ErrStale) {
-					return a.restart("the data changed before the commit")
-				}
-				return err
-			}
-		}
-	}
-	return nil
-}
+// dropShare ends the attempt's share of what the host holds for the run.
+func (a *Attempt) dropShare() { a.share.end() }
 
-// announce lets the parts of the run know which sets are about to have a receipt.
-func (a *Attempt) announce(ctx context.Context, txs []*joined) error {
-	var sets []string
-	for p := range each[Committer](a.run) {
-		for _, j := range txs {
-			if _, wrote := j.tx.State(); wrote && !slices.Contains(sets, j.set) {
-				sets = append(sets, j.set)
-			}
-		}
-		if err := p.BeforeCommit(ctx, sets); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// rollback ends the attempt's transactions without effect.
 func (a *Attempt) rollback(ctx context.Context) {
 	a.serial.Lock()
 	defer a.serial.Unlock()
-	for _, j := range a.txs {
-		_ = j.tx.Rollback(ctx)
-	}
-	a.txs = nil
-	a.mu.Lock()
-	a.writing = false
-	a.mu.Unlock()
+	a.txs.rollback(ctx)
+	a.setWriting(false)
 }
 
-// AfterCommit has fn called once the run around ctx has committed: what a hook
-// must do outside. It is dropped when the run rolls back, and in a dry run. In a
-// context without a run it is called at once.
-func AfterCommit(ctx context.Context, fn func(context.Context)) {
-	c := currentCall(ctx)
-	if c == nil {
-		fn(ctx)
-		return
+// setWriting notes whether a transaction of the attempt holds a write lock, which no slow call
+// may keep waiting.
+func (a *Attempt) setWriting(is bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = is
+}
+
+// asks notes that more calls, or fewer, wait for the client.
+func (a *Attempt) asks(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions += n
+}
+
+// share is the part of an account that ends with an attempt.
+type share struct {
+	account *budget.Account
+	mu      sync.Mutex
+	held    int64
+	ended   bool
+}
+
+func (s *share) hold(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errClosed
 	}
-	c.attempt.mu.Lock()
-	defer c.attempt.mu.Unlock()
-	c.attempt.after = append(c.attempt.after, fn)
+	if f := s.account.Take(n); f != nil {
+		return f
+	}
+	s.held += n
+	return nil
+}
+
+func (s *share) release(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.held -= n
+		s.account.Give(n)
+	}
+}
+
+func (s *share) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		s.account.Give(s.held)
+	}
+}
+
+// beyond is the context of calls that no transaction covers: they may go on past their
+// attempt's end, where a new one waits for them. Most attempts have none.
+type beyond struct {
+	mu      sync.Mutex
+	ctx     context.Context
+	cancel  context.CancelFunc
+	aborted bool
+}
+
+func (b *beyond) until(parent context.Context) context.Context {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx == nil {
+		b.ctx, b.cancel = context.WithCancel(parent)
+		if b.aborted {
+			b.cancel()
+		}
+	}
+	return b.ctx
+}
+
+// abort ends these calls: nobody waits for them.
+func (b *beyond) abort() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.aborted = true
+	if b.cancel != nil {
+		b.cancel()
+	}
 }

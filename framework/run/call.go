@@ -9,12 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/tape"
 )
-
-// Position is where in a run a call stands: see package tape.
-type Position = tape.Position
 
 // call is one call in an attempt, or a code operation before its run is open.
 type call struct {
@@ -95,17 +90,6 @@ func (c *call) Log(level slog.Level, message string) {
 	}
 }
 
-func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
-	if c.attempt == nil {
-		return nil, fault.New(fault.Internal, "a code operation calls through the run that it opens")
-	}
-	if err := c.attempt.count(); err != nil {
-		return nil, err
-	}
-	at := Position(string(c.position) + "." + c.nested.next())
-	return c.engine.invoke(ctx, c.attempt, at, id, input, catalog.SurfaceApp)
-}
-
 // trace is the call as the run's result lists it.
 func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	rec := CallRecord{ServerID: catalog.ServerID(id), ToolName: id.Op, OK: err == nil, Elapsed: time.Since(start)}
@@ -119,25 +103,12 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	return rec
 }
 
-// ended lets the parts of the run know how the call ended.
-func (c *call) ended(id catalog.ID, start time.Time, output int, err error) {
-	for p := range each[AfterCaller](c.attempt.run) {
-		p.AfterCall(CallEnd{
-			Attempt: c.attempt, Position: c.position, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
-			Started: start, OutputBytes: output, Code: codeOf(err),
-		})
+// nameOf is how messages name an operation.
+func (c *call) nameOf(id catalog.ID) string {
+	if c.op == nil {
+		return id.String()
 	}
-}
-
-// maxCallError bounds the error's text in a CallRecord, in characters.
-const maxCallError = 300
-
-// Excerpt is the beginning of a text, as a CallRecord has it.
-func Excerpt(text string) string {
-	if r := []rune(text); len(r) > maxCallError {
-		return string(r[:maxCallError]) + "…"
-	}
-	return text
+	return c.request.View.Snapshot().ToolName(id)
 }
 
 type callKey struct{}
@@ -145,26 +116,6 @@ type callKey struct{}
 func currentCall(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
-}
-
-// RequestOf returns the request of the call that ctx belongs to, nil outside of one.
-func RequestOf(ctx context.Context) *Request {
-	if c := currentCall(ctx); c != nil {
-		return c.request
-	}
-	return nil
-}
-
-// InPlace makes a call in place of a run of the code operation that ctx belongs to: its
-// outcome is the operation's.
-func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, error)) (json.RawMessage, *Outcome, error) {
-	c := currentCall(ctx)
-	if c == nil || c.attempt != nil || c.opened != nil {
-		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run makes a call in place of one")
-	}
-	out, outcome, err := do(c.request)
-	c.inPlace = outcome
-	return out, outcome, err
 }
 
 // Current returns the attempt and position of the call that ctx belongs to; ok is
@@ -175,4 +126,49 @@ func Current(ctx context.Context) (a *Attempt, at Position, ok bool) {
 		return nil, "", false
 	}
 	return c.attempt, c.position, true
+}
+
+// RequestOf returns the request of the call that ctx belongs to, nil outside of one.
+func RequestOf(ctx context.Context) *Request {
+	if c := currentCall(ctx); c != nil {
+		return c.request
+	}
+	return nil
+}
+
+// Joined returns the participant of a type in the engine that makes the call which ctx
+// belongs to; ok is false where there is none.
+func Joined[P Participant](ctx context.Context) (joined P, ok bool) {
+	c := currentCall(ctx)
+	if c == nil {
+		return joined, false
+	}
+	for _, p := range c.engine.participants {
+		if joined, ok = p.(P); ok {
+			break
+		}
+	}
+	return joined, ok
+}
+
+// Outgoing returns the trace context that the call which ctx belongs to passes on to
+// peers: its own where it is traced, else the one that came with the run.
+func Outgoing(ctx context.Context) TraceContext {
+	c := currentCall(ctx)
+	if c == nil || c.engine == nil {
+		return TraceContext{}
+	}
+	if o := c.engine.watching.observer; o != nil {
+		return o.Outgoing(ctx)
+	}
+	return c.request.Parent.Bounded()
+}
+
+// RedactBody takes secrets out of what the code operation that ctx belongs to says outside
+// of a run: of a script that was refused, or checked.
+func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {
+	if c := currentCall(ctx); c != nil {
+		body, _ = c.engine.opts.Redactor.FailureJSON(body)
+	}
+	return body
 }

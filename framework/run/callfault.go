@@ -3,10 +3,10 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // contextError is why a context is over, as a fault or as an error of package context. A cause
@@ -57,57 +57,22 @@ func faultOf(ctx context.Context, name string, err error) *fault.Fault {
 	return fault.From(err)
 }
 
-// codeOf is the code of what a call ended in, "" for success.
-func codeOf(err error) fault.Code {
-	if err == nil {
-		return ""
-	}
-	if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
-		return p.Code()
-	}
-	if isRestart(err) {
-		return fault.Conflict
-	}
-	return fault.CodeOf(err)
-}
-
-// nameOf is how messages name an operation.
-func (c *call) nameOf(id catalog.ID) string {
-	if c.op == nil {
-		return id.String()
-	}
-	return c.request.View.Snapshot().ToolName(id)
-}
-
-// restart ends an attempt so that the next one can begin.
-type restart struct {
-	why       string
-	uncounted bool // it does not count
-}
-
-func (e *restart) Error() string { return "run: new attempt: " + e.why }
-
-// Is implements errors.Is: a call that ends in it has to be made again.
-func (e *restart) Is(target error) bool { return target == tape.ErrUnfinished }
-
-func isRestart(err error) bool {
-	var r *restart
-	return errors.As(err, &r)
-}
-
-// allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
-func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
-
-// Ends reports whether a call's error ends the attempt: a quota or limit that
-// must not be caught, or the need for a new attempt. An executor stops the
-// script at once and returns the error from its body.
-func Ends(err error) bool {
-	if err == nil {
-		return false
-	}
-	if allowsAnotherAttempt(err) {
-		return true
-	}
+func isFault(err error) bool {
 	var f *fault.Fault
-	return errors.As(err, &f) && f.EndsRun()
+	return errors.As(err, &f)
+}
+
+func forbidden(scope string) error {
+	return fault.Newf(fault.Forbidden, "the scope %q is missing", scope).WithDetails(map[string]any{"scope": scope})
+}
+
+func unknownSet(set string) error {
+	if len(set) > 64 {
+		set = set[:64] + "…"
+	}
+	return fault.Newf(fault.UnknownSet, "there is no set %q", strings.ToValidUTF8(set, "?")).WithPath("/set")
+}
+
+func unknownOperation(name string) error {
+	return fault.Newf(fault.ToolNotFound, "there is no %s here", fmt.Sprintf("%q", name))
 }

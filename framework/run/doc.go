@@ -6,7 +6,12 @@
 //
 //	authorise -> validate input -> quota -> provider handler -> tape -> trace -> journal
 //
-// What belongs here: runs, attempts, the tape, quotas, changes and the contract
-// with stores. What must never: SQL, JavaScript, MCP, or anything else that only
-// one provider or surface knows.
+// One run, whoever takes part in it (phases.go):
+//
+//	open -> resume -> claim -> begin -> attempts { calls, judge, commit } -> release -> end
+//
+// What belongs here: runs, attempts, the phases that participants are asked in, quotas,
+// changes and the contract with stores. What must never: SQL, JavaScript, MCP, or anything
+// else that only one provider or surface knows; nor what only one participant knows, which
+// have packages of their own below this one: idempotency keys, approvals, replays, the journal.
 package run

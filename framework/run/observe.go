@@ -67,58 +67,33 @@ func (t TraceContext) Bounded() TraceContext {
 	return t
 }
 
-// Observe sets the engine's observer, before the first call.
-func (e *Engine) Observe(o Observer) { e.observer = o }
+// watching asks an observer, if there is one.
+type watching struct{ observer Observer }
 
-// Observed reports whether somebody watches the attempt.
-func (a *Attempt) Observed() bool { return a.run.engine.observer != nil }
-
-func (r *Run) observed(ctx context.Context) (context.Context, func(*Outcome, error)) {
-	o := r.engine.observer
-	if o == nil {
+func (w watching) observeRun(ctx context.Context, about Observed) (context.Context, func(*Outcome, error)) {
+	if w.observer == nil {
 		return ctx, func(*Outcome, error) {}
 	}
-	return o.Run(ctx, Observed{
-		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
-		Tool: r.request.View.Snapshot().ToolName(r.op.ID), DryRun: r.spec.DryRun,
-	})
+	return w.observer.Run(ctx, about)
 }
 
-func (a *Attempt) observed(ctx context.Context) (context.Context, func(error)) {
-	o := a.run.engine.observer
-	if o == nil {
+func (w watching) observeAttempt(ctx context.Context, number int) (context.Context, func(error)) {
+	if w.observer == nil {
 		return ctx, func(error) {}
 	}
-	return o.Attempt(ctx, a.number)
+	return w.observer.Attempt(ctx, number)
 }
 
-func (a *Attempt) observedCall(ctx context.Context, id catalog.ID, at Position) (context.Context, func(error)) {
-	o := a.run.engine.observer
-	if o == nil {
+func (w watching) observeCall(ctx context.Context, id catalog.ID, at Position) (context.Context, func(error)) {
+	if w.observer == nil {
 		return ctx, func(error) {}
 	}
-	return o.Call(ctx, id, at)
+	return w.observer.Call(ctx, id, at)
 }
 
-// Statement reports a statement of SQL to the attempt's observer; the returned function
-// reports its end.
-func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
-	o := a.run.engine.observer
-	if o == nil {
+func (w watching) observeStatement(ctx context.Context, text string) func(error) {
+	if w.observer == nil {
 		return func(error) {}
 	}
-	return o.Statement(ctx, text)
-}
-
-// Outgoing returns the trace context that the call which ctx belongs to passes on to
-// peers: its own where it is traced, else the one that came with the run.
-func Outgoing(ctx context.Context) TraceContext {
-	c := currentCall(ctx)
-	if c == nil || c.engine == nil {
-		return TraceContext{}
-	}
-	if o := c.engine.observer; o != nil {
-		return o.Outgoing(ctx)
-	}
-	return c.request.Parent.Bounded()
+	return w.observer.Statement(ctx, text)
 }

@@ -5,31 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/patience"
 )
-
-// outsideContext is the context of calls that no transaction covers.
-func (a *Attempt) outsideContext() context.Context {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.outlives == nil {
-		a.outlives, a.over = context.WithCancel(a.parent)
-		if a.aborted {
-			a.over()
-		}
-	}
-	return a.outlives
-}
-
-// abort ends these calls: nobody waits for them.
-func (a *Attempt) abort() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.aborted = true
-	if a.over != nil {
-		a.over()
-	}
-}
 
 // extendedDeadline lets peers see how long a call may go on, which pauses put off.
 type extendedDeadline struct {
@@ -54,10 +32,10 @@ func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(contex
 		err error
 	}
 	done := make(chan result, 1)
-	beyond := a.outsideContext()
-	a.run.pending.Add(1)
+	beyond := a.beyond.until(a.parent)
+	a.run.progress.pending.Add(1)
 	go func() {
-		defer a.run.pending.Done()
+		defer a.run.progress.pending.Done()
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
 		defer context.AfterFunc(beyond, func() { cancel(context.Cause(beyond)) })()
@@ -83,4 +61,62 @@ func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(contex
 			tick.Reset(a.run.engine.opts.Lock)
 		}
 	}
+}
+
+// mustYield ends the attempt where it holds what nobody should wait for while an
+// outside call goes on: a write lock, or a worker while a person is asked. It returns
+// why, nil where the attempt may go on. first is that of awaitOutside.
+func (a *Attempt) mustYield(first bool) error {
+	if !a.run.spec.Atomic {
+		return nil
+	}
+	a.mu.Lock()
+	writing, asked := a.writing, a.questions > 0 && a.run.Scripted()
+	a.mu.Unlock()
+	switch {
+	case asked:
+		return a.finish(&restart{why: "the client is asked", uncounted: true})
+	case writing:
+		return a.finish(&restart{why: "an outside call takes longer than run.lockMs while the data is locked", uncounted: first})
+	}
+	return nil
+}
+
+// withClient lets the handler of a call ask the client that made the run. The keys of
+// calls in a script, and of nested ones, are their own. What transactions cover
+// cannot ask: nothing stays locked while a person thinks.
+func (c *call) withClient(ctx context.Context) context.Context {
+	if c.op.Serial {
+		return ask.With(ctx, nil)
+	}
+	ctx = ask.With(ctx, waitingClient{ask.From(ctx), c.attempt})
+	if c.attempt.run.Scripted() || c.position.Nested() {
+		ctx = ask.Scoped(ctx, string(c.position)+":")
+	}
+	return ctx
+}
+
+// waitingClient lets an attempt know that one of its calls waits for the client.
+type waitingClient struct {
+	ask.Client
+	attempt *Attempt
+}
+
+// Ask implements ask.Client.
+func (w waitingClient) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	w.attempt.asks(1)
+	defer w.attempt.asks(-1)
+	answers, err := w.Client.Ask(ctx, questions...)
+	if len(ask.Waits(err)) > 0 {
+		return nil, w.attempt.finish(err) // whatever the handler and the script make of it
+	}
+	return answers, err
+}
+
+// Answered implements ask.Resumer.
+func (w waitingClient) Answered() []string {
+	if r, ok := w.Client.(ask.Resumer); ok {
+		return r.Answered()
+	}
+	return nil
 }

@@ -153,16 +153,6 @@ type Effects struct {
 	Whole   bool            // it is all that the attempt does, and no single call
 }
 
-// Pause ends an attempt, as the error of a Gate or a Judge, which is not wrapped.
-type Pause interface {
-	error
-	// Wait is called once the attempt is rolled back, with what it changed: nothing is
-	// locked. nil lets the next attempt begin, along the same tape.
-	Wait(ctx context.Context, changes []Change) error
-	// Code is how the call ended that the attempt stands before.
-	Code() fault.Code
-}
-
 // Committer is asked right before a commit, with the sets that are going to have a receipt;
 // none where nothing was written.
 type Committer interface {

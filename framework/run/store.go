@@ -2,10 +2,7 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
-	"time"
 )
 
 // ErrStale is what a store returns (wrapped or not) when the snapshot that a
@@ -61,98 +58,3 @@ type Tx interface {
 // Spanning is a Store whose one transaction can write to several sets. For
 // others the second set that is written to is cross_set.
 type Spanning interface{ SpansSets() bool }
-
-// Action is what happened to an entity.
-type Action string
-
-const (
-	Create Action = "create"
-	Update Action = "update"
-	Delete Action = "delete"
-)
-
-// Change is one entity that a run changed (CONTRACT section 2).
-type Change struct {
-	Entity string          `json:"entity"` // "" of one that the caller may not know of
-	Set    string          `json:"set"`
-	ID     string          `json:"id,omitempty"` // "" of a row that the caller may not see
-	Action Action          `json:"action"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
-	// Hidden says that the caller may not know of the entity: see Disclosed.
-	Hidden bool `json:"hidden,omitempty"`
-}
-
-// Disclosed returns changes as their caller may hear of them: those of an entity that
-// he may not know of are there without its name, so that the counts are whole.
-func Disclosed(changes []Change) []Change { return renameHidden(changes, "") }
-
-// HiddenEntity stands for an entity that the caller may not know of, for people.
-const HiddenEntity = "(an entity that the caller does not see)"
-
-// Named returns changes as people read of them: with HiddenEntity for a name that the
-// caller may not know.
-func Named(changes []Change) []Change { return renameHidden(changes, HiddenEntity) }
-
-// renameHidden gives what is hidden another name.
-func renameHidden(changes []Change, name string) []Change {
-	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
-		return changes
-	}
-	out := slices.Clone(changes)
-	for i := range out {
-		if out[i].Hidden {
-			out[i].Entity, out[i].Hidden = name, false
-		}
-	}
-	return out
-}
-
-// ChangeCount sums the changes of one entity in one set.
-type ChangeCount struct {
-	Entity  string `json:"entity"`
-	Set     string `json:"set"`
-	Created int    `json:"created"`
-	Updated int    `json:"updated"`
-	Deleted int    `json:"deleted"`
-}
-
-// Counts sums changes by entity and set, in the order of first appearance.
-func Counts(changes []Change) []ChangeCount {
-	out := []ChangeCount{}
-	at := map[[2]string]int{}
-	for _, c := range changes {
-		key := [2]string{c.Entity, c.Set}
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, ChangeCount{Entity: c.Entity, Set: c.Set})
-		}
-		switch c.Action {
-		case Create:
-			out[i].Created++
-		case Update:
-			out[i].Updated++
-		case Delete:
-			out[i].Deleted++
-		}
-	}
-	return out
-}
-
-// Receipt is the proof of a commit, written in the data's own transaction.
-type Receipt struct {
-	Run            string
-	Attempt        int
-	Sequence       int // 0, or with atomic: false the number of the committed call
-	IdempotencyKey string
-	Subject        string
-	CodeDigest     string // "sha256:…"
-	ResultDigest   string // "sha256:…" over the canonical result
-	Result         json.RawMessage
-	Reply          json.RawMessage // with an idempotency key: all that the caller gets
-	ChangesDigest  string
-	CatalogVersion string
-	At             time.Time
-}

@@ -1,0 +1,326 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// Body is one attempt: it makes calls through the attempt and returns what the
+// run gives. It must have stopped everything that it started when it returns. It
+// returns early, with the error it got, when Ends(err) is true for a call's
+// error.
+type Body func(ctx context.Context, a *Attempt) (Return, error)
+
+// execution is a run while it is executed.
+type execution struct {
+	*Run
+	body  Body
+	out   *Outcome
+	last  *Attempt
+	ret   Return                  // of the last attempt
+	after []func(context.Context) // of the attempt that committed
+}
+
+// Execute makes attempts until one commits, fails, or run.maxAttempts is
+// reached (conflict). Where a person has to agree to what the run does, it asks
+// (approval_denied), or keeps a plan and ends in approval_required or
+// input_required. With an idempotency key that stands for a run already, it
+// makes none: it returns what that run returned, or in_progress, conflict or
+// outcome_unknown. The outcome is never nil. The error is a fault or nil.
+func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
+	ctx, over := r.engine.watching.observeRun(ctx, Observed{
+		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
+		Tool: r.request.View.Snapshot().ToolName(r.op.ID), DryRun: r.spec.DryRun,
+	})
+	x := &execution{Run: r, body: body, out: &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}}
+	err := x.execute(ctx)
+	r.finished = x.out
+	over(x.out, err)
+	return x.out, err
+}
+
+// errUnclaimed ends the attempts of a run that has to be claimed before the next one.
+var errUnclaimed = errors.New("run: it has to be claimed first")
+
+func (x *execution) execute(ctx context.Context) error {
+	err := x.parts.resume(ctx)
+	x.out.Run = x.ID
+	if err != nil {
+		return x.endWithoutRunning(ctx, err)
+	}
+	begun := x.claim.key == nil
+	if err = errUnclaimed; begun {
+		x.parts.begin(ctx)
+		err = x.attempts(ctx)
+	}
+	if errors.Is(err, errUnclaimed) { // or the run had a key from the start
+		held, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		x.claim.lose = cancel
+		if over, err := x.parts.claim(held, x.out); over {
+			return x.endWithoutRunning(ctx, err)
+		}
+		x.claim.held = true
+		if ctx = held; !begun {
+			x.parts.begin(ctx)
+		}
+		err = x.attempts(ctx)
+	}
+	return x.conclude(ctx, err)
+}
+
+// conclude ends a run whose attempts ended in err.
+func (x *execution) conclude(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
+		err = ErrLost
+	}
+	lost := errors.Is(err, ErrLost)
+	if err = x.parts.recover(ctx, x.out, err); err != nil {
+		if isContextEnd(ctx, err) {
+			err = contextFault(ctx, err)
+		}
+		err = x.failed(err)
+	}
+	c := &Conclusion{Outcome: x.out, Err: err, Ran: true, Return: x.ret, Uncertain: lost || x.claim.uncertain}
+	if err := x.parts.release(ctx, c); err != nil {
+		c.Err = x.failed(err)
+	}
+	if c.Err == nil && !x.spec.DryRun {
+		for _, fn := range x.after {
+			fn(context.WithoutCancel(ctx))
+		}
+	}
+	x.end(ctx, c)
+	return c.Err
+}
+
+// endWithoutRunning ends a run that did not need to run, or could not.
+func (x *execution) endWithoutRunning(ctx context.Context, err error) error {
+	x.out.Metrics, x.out.OutsideEffects, x.out.Wall = x.notes.metrics, x.progress.outside, time.Since(x.started)
+	if err != nil && x.out.Reply == nil {
+		err = x.failed(err)
+	}
+	x.end(ctx, &Conclusion{Outcome: x.out, Err: err, Return: x.ret})
+	return err
+}
+
+func (x *execution) end(ctx context.Context, c *Conclusion) {
+	x.out.Approved = x.Approval().State == journal.Approved
+	x.parts.end(ctx, c)
+}
+
+// failed makes the reply of a failure.
+func (x *execution) failed(err error) error {
+	f := x.redacted(fault.From(err))
+	if x.spec.Reply == nil {
+		return f
+	}
+	reply, err := x.spec.Reply(Return{}, x.out, f)
+	x.out.Reply = reply
+	if err == nil {
+		return f
+	}
+	return fault.From(err)
+}
+
+// attempts makes the attempts, and says in out what is true after the last.
+func (x *execution) attempts(ctx context.Context) error {
+	r, out := x.Run, x.out
+	var err error
+	for tries := 1; ; tries++ {
+		out.Attempts++
+		a := newAttempt(ctx, r, out.Attempts)
+		defer a.beyond.abort()
+		if x.last != nil {
+			x.last.dropShare()
+		}
+		x.last = a
+		actx, over := r.engine.watching.observeAttempt(ctx, a.number)
+		err = x.attempt(actx, a)
+		over(err)
+		if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
+			r.progress.pending.Wait()
+			if err = x.wait(ctx, p); err != nil {
+				break
+			}
+			tries = 0
+			continue
+		}
+		if !isRestart(err) {
+			break
+		}
+		if isUncounted(err) {
+			tries--
+		} else if tries >= r.engine.opts.MaxAttempts {
+			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", tries).Because(err)
+			break
+		}
+		r.progress.pending.Wait() // the slow call's result is on the tape before the next attempt
+	}
+	r.progress.pending.Wait()
+	out.Calls, out.SDKCalls = x.last.trace()
+	r.progress.mu.Lock()
+	out.OutsideEffects = r.progress.outside
+	if !r.spec.Atomic && r.progress.wrote {
+		out.Committed, out.Changes = true, r.progress.applied
+	}
+	r.progress.mu.Unlock()
+	r.notes.mu.Lock()
+	out.Metrics = r.notes.metrics
+	r.notes.mu.Unlock()
+	out.Wall = time.Since(r.started)
+	return err
+}
+
+// wait waits for what an attempt has paused for.
+func (x *execution) wait(ctx context.Context, p Pause) error {
+	x.last.dropShare() // whoever waits keeps what it needs
+	if err := p.Wait(ctx, x.last.paused); err != nil {
+		return err
+	}
+	x.claim.keepsTape = true
+	if x.claim.key != nil && !x.claim.held {
+		return errUnclaimed
+	}
+	return nil
+}
+
+// attempt makes one attempt and ends its transactions.
+func (x *execution) attempt(ctx context.Context, a *Attempt) error {
+	r, out := x.Run, x.out
+	actx, stop := context.WithCancel(ctx)
+	defer stop()
+	ret, err := x.body(actx, a)
+	stop()
+	a.close()
+	if !allowsAnotherAttempt(a.ended()) {
+		a.beyond.abort() // nobody waits for calls still in flight
+	}
+	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || allowsAnotherAttempt(ended)) {
+		err = ended
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	err = x.rejectRepeatedEffects(err)
+	x.ret = ret
+	if isPause(err) {
+		var failed error
+		if a.paused, failed = a.txs.changes(ctx); failed != nil {
+			err = failed
+		}
+	}
+	if err == nil {
+		if err = x.commit(ctx, a); err != nil {
+			out.Changes, out.Reply = nil, nil
+		}
+	}
+	if err != nil || r.spec.DryRun {
+		a.rollback(context.WithoutCancel(ctx)) // also after a cancel
+	}
+	return err
+}
+
+// commit commits what an attempt did, unless somebody objects. Of a dry run it only says what
+// would be committed.
+func (x *execution) commit(ctx context.Context, a *Attempt) error {
+	r, out := x.Run, x.out
+	changes, err := a.txs.changes(ctx)
+	if err != nil {
+		return err
+	}
+	out.Changes = changes
+	out.Calls, out.SDKCalls = a.trace()
+	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
+		if err := check(x.ret, out); err != nil {
+			return err
+		}
+	}
+	if err := x.reply(); err != nil || r.spec.DryRun {
+		return err
+	}
+	if err := r.parts.judge(ctx, a, Effects{Changes: changes, Reply: out.Reply, Whole: true}); err != nil {
+		a.paused = changes
+		return err
+	}
+	wrote := a.txs.wrote()
+	var receipt Receipt
+	if wrote || r.claim.held { // or nobody writes it down
+		receipt = r.receipt(a.number, x.ret, changes)
+	}
+	if r.claim.held {
+		receipt.Reply = out.Reply
+	}
+	if err := a.txs.commit(context.WithoutCancel(ctx), receipt); err != nil {
+		x.uncommitted(ctx, err)
+		return err
+	}
+	out.Committed = wrote
+	x.after = a.txs.after
+	return nil
+}
+
+// reply makes what the caller gets of a run that is about to commit.
+func (x *execution) reply() (err error) {
+	r, out := x.Run, x.out
+	if r.spec.Reply == nil {
+		return nil
+	}
+	shown := *out
+	if !r.spec.Atomic {
+		r.progress.mu.Lock()
+		shown.Changes = r.progress.applied
+		r.progress.mu.Unlock()
+	}
+	out.Reply, err = r.spec.Reply(x.ret, &shown, nil)
+	return err
+}
+
+// uncommitted looks at why a commit failed.
+func (x *execution) uncommitted(ctx context.Context, err error) {
+	switch {
+	case isRestart(err), errors.Is(err, ErrCommitted), errors.Is(err, ErrLost):
+		return
+	case fault.CodeOf(err) == fault.OutcomeUnknown:
+		x.MarkUncertain()
+	}
+	x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", "commit")
+}
+
+// rejectRepeatedEffects refuses to have the client call again for an answer where that would
+// do again what has left the house: what a later call would not find on a tape.
+func (x *execution) rejectRepeatedEffects(err error) error {
+	if len(ask.Waits(err)) == 0 || x.claim.held { // then the ledger has them
+		return err
+	}
+	x.progress.mu.Lock()
+	defer x.progress.mu.Unlock()
+	if len(x.progress.outside) == 0 {
+		return err
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s took effect outside, and calling again with the answer would repeat that", x.progress.outside[0].ToolName).
+		WithHint("Ask before anything has an effect outside, or send an idempotencyKey.")
+}
+
+type beforeCommitKey struct{}
+
+// WithBeforeCommit lets check look at what a run is about to give before it
+// commits; an error rolls back and becomes the run's. A check that ctx has already
+// comes first.
+func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) context.Context {
+	if first, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
+		second := check
+		check = func(ret Return, o *Outcome) error {
+			if err := first(ret, o); err != nil {
+				return err
+			}
+			return second(ret, o)
+		}
+	}
+	return context.WithValue(ctx, beforeCommitKey{}, check)
+}

@@ -1,0 +1,264 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/tape"
+)
+
+// Invoke makes a call for the script: authorise, validate, quota, handler, tape,
+// trace. The error is a fault, or Ends(err) is true.
+func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if err := a.count(); err != nil {
+		return nil, err
+	}
+	return a.run.engine.invoke(ctx, a, at, id, input, catalog.SurfaceScript)
+}
+
+func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if c.attempt == nil {
+		return nil, fault.New(fault.Internal, "a code operation calls through the run that it opens")
+	}
+	if err := c.attempt.count(); err != nil {
+		return nil, err
+	}
+	at := Position(string(c.position) + "." + c.nested.next())
+	return c.engine.invoke(ctx, c.attempt, at, id, input, catalog.SurfaceApp)
+}
+
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
+
+// invoke is the path of a call inside an attempt. What it reaches is what the caller
+// sees on the surface.
+func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog.ID, input json.RawMessage, surface catalog.Surface) (json.RawMessage, error) {
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	start := time.Now()
+	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
+	ctx, over := e.watching.observeCall(ctx, id, at)
+	out, err := e.admitAndCall(ctx, c, id)
+	if err != nil && !Ends(err) {
+		f := faultOf(ctx, c.nameOf(id), err)
+		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
+		err = f
+	}
+	over(err)
+	e.budget.NoteGarbage(len(input) + len(out))
+	a.note(c.trace(id, start, err))
+	a.run.parts.afterCall(CallEnd{
+		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: input,
+		Started: start, OutputBytes: len(out), Code: codeOf(err),
+	})
+	return out, err
+}
+
+// admitAndCall authorises, validates and makes the call.
+func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
+	r, view := c.attempt.run, c.request.View
+	if err := e.authorize(c, id); err != nil {
+		return nil, err
+	}
+	held, err := e.admitInput(c)
+	if err != nil {
+		return nil, err
+	}
+	defer c.attempt.Release(held)
+	if err := e.decode(c); err != nil {
+		return nil, err
+	}
+	if set := c.decoded.Target.Set; set != "" {
+		if err := r.enterSet(ctx, set); err != nil {
+			return nil, c.attempt.finish(err)
+		}
+	}
+	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly {
+		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
+	}
+	ctx = c.withClient(context.WithValue(ctx, callKey{}, c))
+	if c.op.Serial {
+		return e.callSerially(ctx, c)
+	}
+	return e.callOutside(ctx, c)
+}
+
+// authorize finds the operation of a call as its caller sees it. What is hidden on the
+// caller's surface is unknown; the app's own code gets the scope that is missing.
+func (e *Engine) authorize(c *call, id catalog.ID) error {
+	r, view := c.attempt.run, c.request.View
+	op := view.Snapshot().Operation(id)
+	if op == nil || id.Kind == catalog.KindCode || c.surface == catalog.SurfaceScript && !view.Scripted(id) {
+		return unknownOperation(id.String())
+	}
+	c.op = op
+	if !r.permits(id) {
+		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
+			WithHint("Call only what `only` names, or add to it.")
+	}
+	if missing := r.request.Principal.Missing(op.Needs()); missing != "" {
+		return forbidden(missing)
+	}
+	if c.op = c.Sight().Operation(id); c.op == nil {
+		return unknownOperation(id.String())
+	}
+	return nil
+}
+
+// callOutside makes a call that no transaction covers, unless the tape has it.
+func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
+	r := c.attempt.run
+	digest := tape.Digest(c.op.ID.String(), c.input)
+	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.Outside && !c.op.Effects.ReadOnly}
+	c.occurrence = r.tape.Occurrence(c.position, digest)
+	if out, err, ok := r.tape.Outside(c.position, digest); ok {
+		r.parts.recorded(o)
+		return out, err
+	}
+	if err := r.parts.outside(o); isPause(err) {
+		return nil, c.attempt.finish(err)
+	} else if err != nil {
+		return nil, err
+	}
+	if err := r.parts.beforeOutside(ctx, o); err != nil {
+		return nil, err
+	}
+	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
+		start := time.Now()
+		out, err := e.handle(ctx, c)
+		if err == nil {
+			err = e.checkOutput(ctx, c, out)
+		}
+		if err != nil && !Ends(err) {
+			out, err = nil, faultOf(ctx, c.nameOf(c.op.ID), err)
+		}
+		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
+			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
+		}
+		kept := r.tape.RecordOutside(c.position, digest, out, err)
+		r.parts.afterOutside(ctx, o, out, err)
+		if kept != nil {
+			return nil, c.attempt.finish(kept)
+		}
+		return out, err
+	})
+}
+
+// callSerially runs an entity call: one at a time in an attempt, save what it nests.
+func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, error) {
+	key := heldKey{c.attempt}
+	if ctx.Value(key) == nil {
+		c.attempt.serial.Lock()
+		defer c.attempt.serial.Unlock()
+		if err := c.attempt.closed(); err != nil {
+			return nil, err
+		}
+		ctx = context.WithValue(ctx, key, true)
+	}
+	c.attempt.run.parts.inside(c.attempt, c.op)
+	out, err := e.handle(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	err = e.checkOutput(ctx, c, out)
+	switch {
+	case err == nil:
+		return out, nil
+	case c.op.Effects.ReadOnly:
+		return nil, err
+	}
+	return nil, c.attempt.finish(err) // what it wrote is past its savepoint: no script may go on with it
+}
+
+// heldKey marks a context whose call holds the attempt's serial lock.
+type heldKey struct{ a *Attempt }
+
+// handle calls the provider and contains its panics.
+func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Log.ErrorContext(ctx, "panic in a handler", "operation", c.op.ID.String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out, err = nil, fault.New(fault.Internal, "").Because(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return c.op.Handler(ctx, c)
+}
+
+// decode validates the input of a call in an attempt, and reads what it is about.
+func (e *Engine) decode(c *call) error {
+	r := c.attempt.run
+	return e.decodeIn(c, r.spec.Set, r.request.Principal)
+}
+
+// decodeIn is decode where calls that name no set mean this one.
+func (e *Engine) decodeIn(c *call, set string, p auth.Principal) (err error) {
+	op := c.op
+	if op.Decode != nil {
+		c.decoded, err = op.Decode(c.input, set)
+	} else if err = e.check(op, c.input); err == nil && op.Target != nil {
+		c.decoded.Target, err = op.Target(c.input, set)
+	}
+	if set := c.decoded.Target.Set; err == nil && set != "" && !p.MayName(set) {
+		return unknownSet(set)
+	}
+	return err
+}
+
+// check validates an input by the operation's own Check, else by its schema.
+func (e *Engine) check(op *catalog.Operation, input json.RawMessage) error {
+	if op.Check != nil {
+		return op.Check(input)
+	}
+	return e.schemas.Check(op.Input, input)
+}
+
+// admitWeight refuses an input that would take more than three quarters of what a run
+// may hold once it is decoded: the rest is for what the call does with it.
+func (e *Engine) admitWeight(input json.RawMessage) (int64, error) {
+	n := budget.Weight(input)
+	if most := e.budget.Run() / 4 * 3; n > most {
+		return 0, fault.Newf(fault.CallTooLarge, "the input takes about %d bytes when it is decoded, at most %d are allowed (three quarters of run.maxBytes)", n, most).
+			WithHint("Send less in one call: smaller lists and fewer nested objects.").
+			WithDetails(map[string]any{"limitBytes": most})
+	}
+	return n, nil
+}
+
+// holdInput counts the input of a request.
+func (e *Engine) holdInput(c *budget.Account, input json.RawMessage) error {
+	n, err := e.admitWeight(input)
+	if err != nil {
+		return err
+	}
+	if f := c.Take(n); f != nil {
+		return f
+	}
+	return nil
+}
+
+// admitInput counts the input of a call, unless it is the request's own, which is
+// counted.
+func (e *Engine) admitInput(c *call) (int, error) {
+	if !c.attempt.run.Scripted() && !c.position.Nested() {
+		return 0, nil
+	}
+	n, err := e.admitWeight(c.input)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.attempt.Hold(int(n)); err != nil {
+		return 0, err
+	}
+	return int(n), nil
+}

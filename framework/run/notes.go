@@ -1,0 +1,62 @@
+package run
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// notes are what is said of a run besides what it does.
+type notes struct {
+	mu         sync.Mutex
+	metrics    map[string]any
+	approval   journal.Approval
+	redactions atomic.Int64
+	hidden     atomic.Bool // whoever gets what the run returns may not see it
+	digested   struct {    // by the digest
+		changes []Change
+		digest  string
+	}
+}
+
+// Annotate adds a figure to the outcome's metrics.
+func (n *notes) Annotate(key string, value any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.metrics[key] = value
+}
+
+// NoteApproval says who agreed to the run's effect, or has to.
+func (n *notes) NoteApproval(a journal.Approval) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.approval = a
+}
+
+// Approval is what NoteApproval said last.
+func (n *notes) Approval() journal.Approval {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.approval
+}
+
+// Redactions is how many secrets have been taken out of what left the run.
+func (n *notes) Redactions() int { return int(n.redactions.Load()) }
+
+// Hidden reports whether AdmitReader has refused anybody.
+func (n *notes) Hidden() bool { return n.hidden.Load() }
+
+// ChangesDigest is the digest of changes as JSON. The receipt's is the record's, too:
+// those with before and after take longer to write than to digest.
+func (n *notes) ChangesDigest(changes []Change) string {
+	if d := &n.digested; len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
+		return d.digest
+	}
+	digest, err := digestOf(changes)
+	if err != nil {
+		return ""
+	}
+	n.digested.changes, n.digested.digest = changes, digest
+	return digest
+}

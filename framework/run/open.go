@@ -1,0 +1,186 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/tape"
+)
+
+// Invoke makes one call as a run. A code operation opens its run itself. The outcome
+// is nil only where a code operation needed no run and succeeded; a call that was
+// refused before its run has an outcome that is Refused. A handler's output may come
+// with an error: then it is the failure's whole body.
+func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
+	if len(req.Input) == 0 {
+		req.Input = json.RawMessage("{}")
+	}
+	if req.Set == "" {
+		req.Set = "default"
+	}
+	if req.Trace == "" {
+		req.Trace = req.Parent.ID()
+	}
+	if req.Trace == "" {
+		req.Trace = newTrace()
+	}
+	ctx = auth.With(ctx, req.Principal)
+	defer req.View.Snapshot().Lease()()
+	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
+	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
+		return e.refuse(ctx, &req, newRunID(), started, nil, unknownOperation(req.ID.String()))
+	}
+	req.account = e.budget.Open()
+	defer req.account.Close()
+	if err := e.holdInput(req.account, req.Input); err != nil {
+		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+	}
+	if req.ID.Kind == catalog.KindCode {
+		return e.invokeCode(ctx, &req, op)
+	}
+	r, err := e.newRun(newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: singleCallReply})
+	if err != nil {
+		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+	}
+	var out json.RawMessage
+	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
+		var err error
+		if err = a.count(); err == nil {
+			out, err = e.invoke(ctx, a, a.Next(), req.ID, req.Input, req.surface())
+		}
+		return Return{Result: out}, err
+	})
+	if err != nil {
+		return nil, outcome, err
+	}
+	if outcome.Repeated {
+		out = outcome.Reply
+	}
+	return out, outcome, nil
+}
+
+// singleCallReply is the reply of a run of one call.
+func singleCallReply(ret Return, _ *Outcome, err error) (json.RawMessage, error) {
+	return ret.Result, err
+}
+
+func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
+	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
+	out, err := e.openCode(ctx, c)
+	if c.inPlace != nil {
+		return out, c.inPlace, err
+	}
+	if c.opened == nil || c.opened.finished == nil {
+		if err != nil {
+			return e.refuse(ctx, req, c.id, started, out, err)
+		}
+		return out, nil, nil
+	}
+	return out, c.opened.finished, err
+}
+
+func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
+	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
+		return nil, forbidden(missing)
+	}
+	if err := e.check(c.op, c.input); err != nil {
+		return nil, err
+	}
+	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)
+	if err == nil {
+		err = e.checkOutput(ctx, c, out)
+	}
+	return out, err
+}
+
+// Open opens the run of a code operation; ctx is the one its handler got. It
+// counts against no quota and can be called once per call.
+func Open(ctx context.Context, spec Spec) (*Run, error) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt != nil || c.opened != nil {
+		return nil, fault.New(fault.Internal, "only a code operation opens a run, and only one")
+	}
+	switch {
+	case spec.Set == "": // nobody named it: calls that do not either are refused where the caller may not
+		spec.Set = c.request.Set
+	case !c.request.Principal.MayName(spec.Set):
+		return nil, unknownSet(spec.Set)
+	}
+	if spec.DryRun {
+		spec.rehearse()
+	}
+	spec.CorrelationID, _ = c.engine.opts.Redactor.Text(spec.CorrelationID) // it is for the journal alone
+	r, err := c.engine.newRun(c.id, *c.request, c.op, spec)
+	if err != nil {
+		return nil, err
+	}
+	c.opened = r
+	return r, nil
+}
+
+func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
+	r := &Run{
+		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
+		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}},
+	}
+	r.UseTape(tape.New())
+	for _, p := range e.participants {
+		part, err := p.Open(r)
+		if err != nil {
+			return nil, err
+		}
+		if part != nil {
+			r.parts = append(r.parts, part)
+		}
+	}
+	return r, r.admitUnheard()
+}
+
+// admitUnheard refuses what was asked of the run and nobody takes part for.
+func (r *Run) admitUnheard() error {
+	s := &r.spec
+	if s.IdempotencyKey != "" && r.claim.key == nil {
+		return fault.New(fault.CapabilityUnsupported, "this app keeps no idempotency keys, so it cannot promise that a script runs once").
+			WithHint("Leave `idempotencyKey` out.").WithPath("/idempotencyKey")
+	}
+	if s.DryRun || s.Approval == "" || s.Approval == approval.Never {
+		return nil
+	}
+	if _, asked := PartOf[Gate](r); asked {
+		return nil
+	}
+	return fault.New(fault.CapabilityUnsupported, "nobody can be asked to approve a run here").WithHint("Leave `approval` out.").WithPath("/approval")
+}
+
+// refuse ends a call that opened no run, under a run id of its own. What the caller gets is
+// without secrets.
+func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
+	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	e.Refuse(ctx, Refusal{Request: req, Outcome: o, Started: started, ResultBytes: len(out), Err: err})
+	out, _ = e.opts.Redactor.FailureJSON(out)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		if clean, n := e.opts.Redactor.Fault(f); n > 0 {
+			err = clean
+		}
+	}
+	return out, o, err
+}
+
+// InPlace makes a call in place of a run of the code operation that ctx belongs to: its
+// outcome is the operation's.
+func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, error)) (json.RawMessage, *Outcome, error) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt != nil || c.opened != nil {
+		return nil, nil, fault.New(fault.Internal, "only a code operation that opened no run makes a call in place of one")
+	}
+	out, outcome, err := do(c.request)
+	c.inPlace = outcome
+	return out, outcome, err
+}

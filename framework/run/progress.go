@@ -1,0 +1,33 @@
+package run
+
+import (
+	"slices"
+	"sync"
+)
+
+// progress is what a run has done in all its attempts.
+type progress struct {
+	mu      sync.Mutex
+	outside []CallRecord
+	sets    []string       // that its calls named or used
+	pending sync.WaitGroup // outside calls that outlive their attempt
+	// What calls have committed one by one, how often, and whether one of them wrote
+	// something.
+	applied []Change
+	commits int
+	wrote   bool
+}
+
+// NoteOutsideEffect records a call that had its effect outside.
+func (p *progress) NoteOutsideEffect(rec CallRecord) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outside = append(p.outside, rec)
+}
+
+// OutsideEffects are the calls so far that had an effect outside.
+func (p *progress) OutsideEffects() []CallRecord {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.outside)
+}
