@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -124,6 +125,31 @@ func TestAPlanGoesOnInTheNextCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, w.seen(), 1)
 	require.EqualValues(t, 14, free.call("Todo.get-by-id", `{"id":"t"}`)["effort"])
+}
+
+// A client's answer is about a plan of the catalog with which it was asked.
+func TestAnAnswerAboutAPlanOfAnotherCatalogIsRefused(t *testing.T) {
+	if forEach(t, TestAnAnswerAboutAPlanOfAnotherCatalogIsRefused) {
+		return
+	}
+	place, w, jobs := place(t), &world{}, map[string]job{"makes": makes}
+	c := &caller{}
+	o := newDesk(t, place, w, asksWrites, jobs)
+	_, _, err := o.run(c, "makes")
+	c.answer(t, err, yes)
+
+	other := newDesk(t, place, w, asksWrites, jobs)
+	s, err := catalog.NewSnapshot(other.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{
+		other.snapshot.Operation(catalog.CodeID("test", "script")), w.operation("more", catalog.Effects{}),
+	}})
+	require.NoError(t, err)
+	other.snapshot, other.view = s, s.View(robot, exposure.Full, false)
+	_, outcome, err := other.run(c, "makes")
+	require.Equal(t, fault.PlanStale, fault.CodeOf(err), "%v", err)
+	require.False(t, outcome.Committed)
+	_, outcome, err = o.run(c, "makes")
+	require.NoError(t, err, "it still stands where its catalog does")
+	require.True(t, outcome.Committed)
 }
 
 // approval.timeoutMs bounds how long a person may take, also where no call waits for
