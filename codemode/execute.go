@@ -16,9 +16,9 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -132,7 +132,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.once(); err != nil {
 		return err
 	}
-	timed, cancel := patience.WithTimeout(ctx, e.wall, context.DeadlineExceeded)
+	timed, cancel := deadline.WithTimeout(ctx, e.wall, context.DeadlineExceeded)
 	defer cancel()
 	e.spec.Reply = func(_ run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
 		if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {

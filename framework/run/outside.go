@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/ask"
-	"github.com/koan-go/koan/framework/patience"
+	"github.com/koan-go/koan/framework/deadline"
 )
 
 // extendedDeadline lets peers see how long a call may go on, which pauses put off.
@@ -16,7 +16,7 @@ type extendedDeadline struct {
 }
 
 // Deadline implements context.Context.
-func (l extendedDeadline) Deadline() (time.Time, bool) { return patience.Deadline(l.until) }
+func (l extendedDeadline) Deadline() (time.Time, bool) { return deadline.Of(l.until) }
 
 // awaitOutside waits for a call that no transaction covers. If it takes longer
 // than run.lockMs while a write transaction is open, the attempt yields: the

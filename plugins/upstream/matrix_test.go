@@ -162,8 +162,8 @@ func TestMisbehavingServers(t *testing.T) {
 }
 
 const (
-	patience = 20 * time.Second
-	tick     = 20 * time.Millisecond
+	timeout = 20 * time.Second
+	tick    = 20 * time.Millisecond
 )
 
 func strange(t *testing.T, mode string, settings map[string]string) *koantest.Kit {
@@ -180,7 +180,7 @@ func TestServerIsConnectedAgain(t *testing.T) {
 			got := kit.Try(`SDK.Servers.x.work({})`, koantest.Input{})
 			require.True(t, got.Success || got.Error.Code == fault.ServiceUnavailable && got.Error.Retry == fault.Safe, "%v", got.Error)
 			return got.Success
-		}, patience, tick)
+		}, timeout, tick)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestToolListChangesForTheNextRun(t *testing.T) {
 		var names []string
 		kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
 		return len(names) == 2
-	}, patience, tick)
+	}, timeout, tick)
 	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.later({})`, koantest.Input{}).Result))
 }
 

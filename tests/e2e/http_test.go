@@ -204,7 +204,7 @@ func TestHTTPBoundsItsCallers(t *testing.T) {
 	require.Contains(t, string(body), `"rate_limited"`)
 }
 
-// TestHTTPShutdownReportsInterruptedCalls: a call that outlives the patience of a server that
+// TestHTTPShutdownReportsInterruptedCalls: a call that outlives the grace period of a server that
 // ends is cancelled, and its client hears so.
 func TestHTTPShutdownReportsInterruptedCalls(t *testing.T) {
 	t.Parallel()

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/patience"
 )
 
 // left is how long a job may take by the clock, in whole milliseconds and not less
 // than its context has; 0 is no bound.
 func left(ctx context.Context) int64 {
-	end, ok := patience.Deadline(ctx)
+	end, ok := deadline.Of(ctx)
 	if !ok {
 		return 0
 	}

@@ -17,7 +17,7 @@ func (g *generator) domains() string {
 	return b.String()
 }
 
-// servers writes SDK.Servers, "" where there are none.
+// servers writes SDK.Servers, "" if there are none.
 func (g *generator) servers() string {
 	var types, members strings.Builder
 	for _, d := range bind.Bind(g.view).Upstreams {
@@ -28,7 +28,7 @@ func (g *generator) servers() string {
 	return serversNamespace(types.String(), members.String(), "const Servers")
 }
 
-// serversNamespace declares SDK.Servers. The types stand in a namespace of the same name,
+// serversNamespace declares SDK.Servers. The types are in a namespace of the same name,
 // which has nothing else.
 func serversNamespace(types, members, declared string) string {
 	if members == "" {
@@ -54,7 +54,7 @@ func (g *generator) server(d wire.Domain) (types, member string) {
 	return types, g.about(d) + "  " + property(d.Name) + ": {\n" + functions + "  };\n"
 }
 
-// about returns the description that a plugin or a server gives of itself, as a comment.
+// about returns the description that a plugin or a server has of itself, as a comment.
 func (g *generator) about(d wire.Domain) string {
 	for _, f := range d.Functions {
 		id, err := catalog.ParseID(f.ID)
@@ -78,8 +78,8 @@ func (g *generator) domain(d wire.Domain) (types, functions string) {
 	return types, functions
 }
 
-// functions writes functions, and the types that they take and give, which are called by
-// the name of their namespace.
+// functions writes functions, and the types of their inputs and outputs, which are
+// qualified by the name of their namespace.
 func (g *generator) functions(d wire.Domain, namespaceName string) (types, functions string) {
 	n := &namespace{taken: map[string]bool{}}
 	var b strings.Builder

@@ -49,7 +49,7 @@ type value struct {
 
 var outMembers = []string{"answer", "info", "warn", "error", "progress"}
 
-// sdkMembers are there in every run. SDK.Servers is not: not every app has upstream
+// sdkMembers exist in every run. SDK.Servers is not among them: not every app has upstream
 // servers.
 var sdkMembers = []string{"Entities", "Out", "args", "run"}
 

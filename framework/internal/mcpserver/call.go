@@ -12,10 +12,10 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/toolset"
-	"github.com/koan-go/koan/framework/patience"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -127,7 +127,7 @@ func (s *session) timeout(op *catalog.Operation) time.Duration {
 // has no fault of its own. If its handler does not return even then, the client gets its
 // response without waiting for it.
 func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoked, late *fault.Fault) {
-	ctx, stop := patience.WithTimeout(ctx, s.timeout(op), timeoutFault(op, s.timeout(op)))
+	ctx, stop := deadline.WithTimeout(ctx, s.timeout(op), timeoutFault(op, s.timeout(op)))
 	defer stop()
 	attended := context.AfterFunc(ctx, func() {
 		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShortFault(ctx)) })
@@ -137,7 +137,7 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 	if got.err == nil || !isContextEnd(got.err) {
 		return got, nil
 	}
-	if end, _ := patience.Deadline(ctx); !time.Now().Before(end) {
+	if end, _ := deadline.Of(ctx); !time.Now().Before(end) {
 		<-ctx.Done() // a copy of the deadline may have been faster than the deadline itself
 	}
 	if ctx.Err() != nil {

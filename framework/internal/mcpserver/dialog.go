@@ -12,8 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/patience"
 )
 
 // dialog asks the client of one call of the older era: by requests of the server on the
@@ -61,10 +61,10 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 			return nil, ask.Refuse(q)
 		}
 	}
-	defer patience.Pause(ctx)()
+	defer deadline.Pause(ctx)()
 	limit := ask.Longest(d.session.server.opts.AskTimeout, questions)
-	patient := time.NewTimer(limit)
-	defer patient.Stop()
+	expiry := time.NewTimer(limit)
+	defer expiry.Stop()
 	var open []*pendingQuestion
 	defer func() {
 		for _, p := range open {
@@ -88,7 +88,7 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 			d.progress.alive(cmp.Or(p.Status, "waiting for an answer to "+p.Method))
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-patient.C:
+		case <-expiry.C:
 			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
 				WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
 		case m, ok := <-p.answer:

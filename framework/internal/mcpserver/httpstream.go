@@ -50,13 +50,13 @@ func refused(parameters string) bool {
 // reply is the sink of one POST. It ends with the response.
 type reply struct {
 	*outbox
-	patience   time.Duration // with a client that reads a message
+	timeout    time.Duration // with a client that reads a message
 	answerOnly bool          // the client reads no stream, so the answer only
 	stepUp     func(r *http.Request, scopes []string) (challenge string)
 }
 
 func (h *HTTP) newReply() reply {
-	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), patience: h.opts.WriteTime, stepUp: h.opts.StepUp}
+	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), timeout: h.opts.WriteTime, stepUp: h.opts.StepUp}
 }
 
 // put implements sink. An empty message is a response that is not sent.
@@ -90,12 +90,12 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 	case m.isAnswer && (a.json || code != http.StatusOK):
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.patience))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.timeout))
 		_, _ = w.Write(m.text)
 	default:
 		begin(w)
 		first := true
-		_, failed := events(w, r.outbox, r.patience, func() (outgoing, bool) {
+		_, failed := events(w, r.outbox, r.timeout, func() (outgoing, bool) {
 			if first {
 				first = false
 				return m, true
@@ -122,12 +122,12 @@ func (r reply) first(a accepted) (outgoing, bool) {
 
 // stream serves a session's own messages until the client disconnects or the session
 // ends. What could not be written waits for the next stream.
-func stream(w http.ResponseWriter, req *http.Request, box *outbox, patience time.Duration) {
+func stream(w http.ResponseWriter, req *http.Request, box *outbox, timeout time.Duration) {
 	begin(w)
 	_ = http.NewResponseController(w).Flush()
 	left := req.Context().Done()
 	defer context.AfterFunc(req.Context(), box.wake)()
-	if m, failed := events(w, box, patience, func() (outgoing, bool) { return box.takeUntil(left) }); failed && !m.comment {
+	if m, failed := events(w, box, timeout, func() (outgoing, bool) { return box.takeUntil(left) }); failed && !m.comment {
 		box.giveBack(m)
 	}
 }
@@ -143,14 +143,14 @@ func begin(w http.ResponseWriter) {
 // events writes messages as server-sent events until there are no more, or one cannot be
 // written: that one is returned. If nothing happens for a while it writes a comment, so
 // that a closed connection is noticed.
-func events(w http.ResponseWriter, box *outbox, patience time.Duration, take func() (outgoing, bool)) (lost outgoing, failed bool) {
+func events(w http.ResponseWriter, box *outbox, timeout time.Duration, take func() (outgoing, bool)) (lost outgoing, failed bool) {
 	defer every(keepAlive, func() { box.offer(outgoing{text: []byte{':'}, comment: true}) })()
 	control := http.NewResponseController(w)
 	for m, ok := take(); ok; m, ok = take() {
 		if m.progress != nil && m.isAnswer && !m.progress.at.IsZero() {
 			time.Sleep(time.Until(m.progress.at.Add(progressGap)))
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(patience))
+		_ = control.SetWriteDeadline(time.Now().Add(timeout))
 		event := ":\n\n"
 		if !m.comment {
 			event = "event: message\ndata: " + string(m.text) + "\n\n"

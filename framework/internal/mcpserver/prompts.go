@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/patience"
 )
 
 type prompt struct {
@@ -81,7 +81,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

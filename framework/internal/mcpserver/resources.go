@@ -9,8 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/patience"
 )
 
 // resource is one row of resources/list, template one of
@@ -114,7 +114,7 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := patience.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

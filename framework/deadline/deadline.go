@@ -1,9 +1,8 @@
-// Package patience limits how long work may take, without counting the time for
-// which it waits for a person.
+// Package deadline limits how long work may take, without counting the time for which it
+// waits for a person.
 //
-// What belongs here: contexts with such limits. What must never: how long anything
-// may take.
-package patience
+// What belongs here: contexts with such limits. What must never: the length of any limit.
+package deadline
 
 import (
 	"context"
@@ -11,9 +10,9 @@ import (
 	"time"
 )
 
-// WithTimeout is context.WithTimeoutCause with a clock that Pause stops, and that
-// Deadline tells. When the time is up, Err of the context is context.DeadlineExceeded; contexts made from it
-// say context.Canceled, and context.Cause gives the cause for all of them.
+// WithTimeout is context.WithTimeoutCause with a deadline that Pause postpones, and that Of
+// returns. After it, Err of the context is context.DeadlineExceeded; contexts made from it
+// have context.Canceled, and context.Cause returns the cause for all of them.
 func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	c := &clock{Context: inner, parent: clockOf(ctx), left: limit}
@@ -37,8 +36,8 @@ func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context
 	}
 }
 
-// Pause stops the clocks that ctx is under until resume is called. Several may
-// pause them at a time.
+// Pause stops the clocks of ctx and of the contexts that it was made from, until resume is
+// called. Several callers may pause them at the same time.
 func Pause(ctx context.Context) (resume func()) {
 	first := clockOf(ctx)
 	for c := first; c != nil; c = c.parent {
@@ -69,8 +68,8 @@ type clock struct {
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	left   time.Duration // when it was started last
-	end    time.Time     // while it goes
+	left   time.Duration // at the last start
+	end    time.Time     // while it runs
 	pauses int
 	over   bool
 }
@@ -97,10 +96,10 @@ func (c *clock) resume() {
 	}
 }
 
-// Deadline is when the first clock that ctx is under will end it, as things are now.
-// The context itself does not tell: a context with a longer limit, made from one
-// that does, has no clock of its own, and would not end while this one stands still.
-func Deadline(ctx context.Context) (end time.Time, ok bool) {
+// Of returns the earliest deadline of ctx, as it is now. Contexts of this package do not
+// report it as their Deadline: a context with a longer timeout made from one that did
+// would have no timer of its own, and would not end while this one is paused.
+func Of(ctx context.Context) (end time.Time, ok bool) {
 	end, ok = ctx.Deadline()
 	for c := clockOf(ctx); c != nil; c = c.parent {
 		if own := c.ends(); !ok || own.Before(end) {

@@ -1,4 +1,4 @@
-package patience
+package deadline
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func TestDeadlineExpires(t *testing.T) {
 		defer stop()
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
-		end, ok := Deadline(inner)
+		end, ok := Of(inner)
 		require.True(t, ok)
 		require.Equal(t, time.Second, time.Until(end))
 		time.Sleep(time.Second)
@@ -44,7 +44,7 @@ func TestPausePostponesDeadline(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.NoError(t, ctx.Err(), "one still waits")
-		end, _ := Deadline(ctx)
+		end, _ := Of(ctx)
 		require.Equal(t, 100*time.Millisecond, time.Until(end))
 		second()
 		time.Sleep(100 * time.Millisecond)
