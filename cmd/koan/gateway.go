@@ -19,7 +19,7 @@ func gateway() framework.App {
 	}
 }
 
-// gatewayCommand hands everything behind `koan gateway` to that app.
+// gatewayCommand passes everything after `koan gateway` to that app.
 func gatewayCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:   "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
@@ -45,8 +45,8 @@ that calls as many of their tools as it needs.
 	}
 }
 
-// gatewayArgs is a command line of the gateway as one of its app: without a command it
-// serves.
+// gatewayArgs turns the arguments of the gateway into those of its app: without a command
+// it serves.
 func gatewayArgs(args []string) []string {
 	switch {
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):

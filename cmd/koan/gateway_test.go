@@ -192,7 +192,7 @@ func TestGatewaySpeaksMCP(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-func TestGatewayNamesWhatIsWrong(t *testing.T) {
+func TestGatewayReportsProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		file   string
 		args   []string

@@ -9,8 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// answer is what came back of one request, as the server sent it: the client library
-// drops parts of schemas and of errors, and refuses a whole list for one odd tool.
+// answer is the response to one request, as the server sent it: the client library drops
+// parts of schemas and of errors, and rejects a whole list because of one odd tool.
 type answer struct {
 	mu      sync.Mutex
 	result  json.RawMessage
@@ -20,7 +20,7 @@ type answer struct {
 
 type answerKey struct{}
 
-// withAnswer has the next request of the context noted.
+// withAnswer makes the next request of the context record its response.
 func withAnswer(ctx context.Context) (context.Context, *answer) {
 	a := &answer{}
 	return context.WithValue(ctx, answerKey{}, a), a
@@ -50,7 +50,7 @@ func (a *answer) note(resp *transport.JSONRPCResponse, err error) {
 	}
 }
 
-// take returns the server's result or its refusal, or why there is neither.
+// take returns the server's result or its error, or why there is neither.
 func (a *answer) take(err error) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,8 +65,8 @@ func (a *answer) take(err error) (json.RawMessage, *mcp.JSONRPCErrorDetails, err
 	return nil, nil, err
 }
 
-// needsInput reports whether a result is a question, which the client library could not
-// have answered.
+// needsInput reports whether a result is a question, which the client library cannot
+// answer.
 func needsInput(result json.RawMessage) bool {
 	var r struct {
 		ResultType mcp.ResultType `json:"resultType"`
@@ -74,7 +74,7 @@ func needsInput(result json.RawMessage) bool {
 	return json.Unmarshal(result, &r) == nil && r.ResultType == mcp.ResultTypeInputRequired
 }
 
-// recorder is a transport that notes answers.
+// recorder is a transport that records responses.
 type recorder struct{ transport.Interface }
 
 // SendRequest implements transport.Interface.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// listing is a server's tools as it listed them.
+// listing is the list of a server's tools, as the server sent it.
 type listing struct {
 	Format int               `json:"format"`
 	About  about             `json:"about"`
@@ -29,7 +29,7 @@ func (l *listing) equal(other *listing) bool {
 		slices.EqualFunc(l.Tools, other.Tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// cache keeps listings on the disk, so that a start waits for no server.
+// cache keeps listings on the disk, so that a start does not wait for servers.
 type cache struct{ dir string } // "" keeps nothing
 
 // maxListing bounds a file, in bytes.
@@ -42,7 +42,7 @@ func (c *cache) path(cfg *Config) string {
 	return filepath.Join(c.dir, cfg.ID+"-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// read returns what is kept of a server, nil for nothing.
+// read returns the listing of a server, nil if there is none.
 func (c *cache) read(cfg *Config) (*listing, error) {
 	if c.dir == "" {
 		return nil, nil

@@ -29,13 +29,13 @@ type request struct {
 	call    catalog.Call
 }
 
-// repeats reports whether a second call would have its effect again.
+// repeats reports whether a second call would repeat the effect.
 func (r *request) repeats() bool { return !r.effects.ReadOnly && !r.effects.Idempotent }
 
 // call calls a tool. Its errors are faults: the tool's own failure is upstream_error, a
-// server that is not there service_unavailable, one that went away in the middle
-// outcome_unknown where a second call would do twice what the first one did
-// (CONTRACT section 8).
+// server that cannot be reached service_unavailable, and one that was lost during the call
+// outcome_unknown if a second call would repeat the effect of the first one (CONTRACT
+// section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, s.late(r))
@@ -87,7 +87,8 @@ func hold(ctx context.Context, n int) (release func(), err error) {
 	return func() { attempt.Release(n) }, nil
 }
 
-// ended is a failure as the caller sees it: the end of its own context comes first.
+// ended is a failure as the caller sees it: the end of the caller's context takes
+// precedence.
 func (s *server) ended(outer, ctx context.Context, err error) error {
 	switch {
 	case outer.Err() != nil:
@@ -98,7 +99,7 @@ func (s *server) ended(outer, ctx context.Context, err error) error {
 	return err
 }
 
-// late is the fault of a call whose time is over.
+// late is the fault of a call that has exceeded its time limit.
 func (s *server) late(r *request) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s of the server %s did not answer in %s", r.tool, s.cfg.ID, s.cfg.Timeout).
 		WithDetails(map[string]any{"timeoutMs": s.cfg.Timeout.Milliseconds(), "upstream": s.cfg.ID})
@@ -108,7 +109,7 @@ func (s *server) late(r *request) *fault.Fault {
 	return f
 }
 
-// failed is the fault of a call that got no answer.
+// failed is the fault of a call that got no response.
 func (s *server) failed(conn *connection, r *request, err error) error {
 	var status *statusError
 	switch {
@@ -144,7 +145,7 @@ func isCut(err error) bool {
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "no response received") || strings.Contains(err.Error(), "stream ended")
 }
 
-// broken is the fault of a server that does not keep to the protocol, or to its word.
+// broken is the fault of a server that violates the protocol, or its own schemas.
 func (s *server) broken(r *request, why string) *fault.Fault {
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, why)
 	if r.repeats() {
@@ -153,7 +154,7 @@ func (s *server) broken(r *request, why string) *fault.Fault {
 	return f
 }
 
-// refusedByStatus is the fault of a call that an HTTP status answered.
+// refusedByStatus is the fault of a call that ended with an HTTP status.
 func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	switch {
 	case e.status == http.StatusUnauthorized:
@@ -175,13 +176,13 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	return s.unavailable(e)
 }
 
-// Bounds of what a fault says of a server's answer, in bytes.
+// How much of a server's response a fault quotes, in bytes.
 const (
 	maxFaultText    = 2 << 10
 	maxFaultContent = 16 << 10
 )
 
-// refused is the fault of a call that the server answered with an error of the protocol.
+// refused is the fault of a call that ended with an error of the protocol.
 func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetails) *fault.Fault {
 	text := plainText(conn.secrets.redact(e.Message), maxFaultText)
 	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool, "rpcCode": e.Code}
@@ -209,9 +210,9 @@ type block struct {
 	Text string `json:"text"`
 }
 
-// result is what a script gets of a call (CONTRACT section 8): the structured content if
-// there is any, else the one text, as JSON if it is that; several blocks are a list. An
-// output that has pictures or sound comes whole, with its data in base64.
+// result is the value of a call in a script (CONTRACT section 8): the structured content if
+// there is any, else the one text, parsed if it is JSON; several blocks are a list. An
+// output with images or sound is returned whole, with its data in base64.
 func (s *server) result(conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
 	if err := json.Unmarshal(raw, &res); err != nil {
@@ -290,7 +291,7 @@ func textValue(text string) json.RawMessage {
 	return out
 }
 
-// toolError is the fault of a call that the tool itself failed, with its own words.
+// toolError is the fault of a call that failed in the tool, with the tool's message.
 func (s *server) toolError(conn *connection, r *request, res *callResult) *fault.Fault {
 	var texts []string
 	for _, c := range res.Content {

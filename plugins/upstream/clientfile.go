@@ -91,7 +91,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	return out, errors.Join(problems...)
 }
 
-// config is the same in our terms.
+// config returns the same as a Config.
 func (s *clientServer) config(name, place string) (Config, error) {
 	c := Config{ID: serverID(name), Place: place, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
 	if c.URL == "" {
@@ -129,7 +129,7 @@ func (s *clientServer) config(name, place string) (Config, error) {
 	return c, nil
 }
 
-// serverID makes an id out of any name.
+// serverID makes an id from any name.
 func serverID(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

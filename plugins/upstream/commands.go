@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// Checks connect each server, and say what is wrong with it.
+// Checks connects each server, and reports its problems.
 func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	return inspect(ctx, p.servers)
 }
@@ -85,7 +85,7 @@ func (p *Provider) Commands() []*catalog.Command {
 	}}
 }
 
-// standing are the configured servers outside of a running app.
+// standing returns the configured servers, for commands that do not start the app.
 func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 	configs, err := configured(host.Settings())
 	if err != nil {

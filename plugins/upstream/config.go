@@ -20,8 +20,8 @@ import (
 )
 
 // Config describes one server (CONTRACT section 8). Either Command or URL is set.
-// Its texts may hold references such as ${env:TOKEN}, which are replaced when the server
-// is connected, so that a secret is in nothing that is printed or kept.
+// Its texts may have references such as ${env:TOKEN}, which are replaced when the server is
+// connected, so that secrets are not in anything that is printed or stored.
 type Config struct {
 	ID        string
 	Command   []string // of a server over stdio
@@ -34,7 +34,7 @@ type Config struct {
 	Deny      []string // patterns of those to leave out
 	Trust     bool     // what the server's annotations say of effects is believed
 	// Effects are effects by pattern of the tool's name, each some of read, write,
-	// destructive and idempotent. They are always believed.
+	// destructive and idempotent. They override what the server says.
 	Effects     map[string]string
 	Timeout     time.Duration // of one call
 	Start       time.Duration // of a connection, with the list of tools
@@ -42,7 +42,7 @@ type Config struct {
 	Place       string        // where it was configured, for messages
 }
 
-// What holds where nothing is configured.
+// Defaults.
 const (
 	defaultTimeout     = time.Minute
 	defaultStart       = 10 * time.Second
@@ -89,7 +89,7 @@ func with(m map[string]string, name, value string) map[string]string {
 	return m
 }
 
-// words reads a command: a list, or one text whose words are separated by blanks.
+// words reads a command: a list, or one string with words separated by spaces.
 func words(v string) ([]string, error) {
 	if out, err := texts(v); err != nil || strings.HasPrefix(strings.TrimSpace(v), "[") {
 		return out, err
@@ -97,7 +97,7 @@ func words(v string) ([]string, error) {
 	return strings.Fields(v), nil
 }
 
-// texts reads a list of texts in YAML or JSON; a single one may stand by itself.
+// texts reads a list of strings in YAML or JSON, or a single string.
 func texts(v string) ([]string, error) {
 	if !strings.HasPrefix(strings.TrimSpace(v), "[") {
 		return []string{v}, nil
@@ -157,8 +157,8 @@ func parseEffects(v string) (catalog.Effects, error) {
 	return e, nil
 }
 
-// parseKeys reads the keys below "upstreams", which are relative to it. The error says
-// everything that is wrong.
+// parseKeys reads the keys below "upstreams", which are relative to it. The error lists all
+// problems.
 func parseKeys(values map[string]string) ([]Config, error) {
 	servers := map[string]*Config{}
 	var problems []error
@@ -185,11 +185,11 @@ func parseKeys(values map[string]string) ([]Config, error) {
 	return out, errors.Join(problems...)
 }
 
-// reached reports whether a configuration says how the server is reached.
+// reached reports whether a configuration has a command or a URL.
 func (c *Config) reached() bool { return len(c.Command) > 0 || c.URL != "" }
 
-// join puts the servers of the keys and those of a client's file together. A server of the
-// keys that does not say how it is reached adds to the one of that name in the file.
+// join merges the servers of the keys with those of a client's file. A server of the keys
+// without a command or URL adds to the one of that name in the file.
 func join(keys, file []Config) ([]Config, error) {
 	out := slices.Clone(file)
 	var problems []error
@@ -215,7 +215,7 @@ func join(keys, file []Config) ([]Config, error) {
 	return out, errors.Join(problems...)
 }
 
-// merged are the members of both; those of the second win.
+// merged returns the members of both; those of the second win.
 func merged(a, b map[string]string) map[string]string {
 	if len(a) == 0 {
 		return b
@@ -225,7 +225,7 @@ func merged(a, b map[string]string) map[string]string {
 	return out
 }
 
-// set takes one key. The case of letters does not count, since the environment has none.
+// set sets one key. Case is ignored, since variables of the environment have none.
 func (c *Config) set(key, value string) error {
 	for name, o := range options {
 		if !o.group && strings.EqualFold(key, name) {
@@ -239,7 +239,7 @@ func (c *Config) set(key, value string) error {
 	return fmt.Errorf("is no key of a server%s", fault.DidYouMean(key, slices.Sorted(maps.Keys(options))))
 }
 
-// complete fills in defaults, and says what does not go together.
+// complete fills in defaults, and reports members that exclude each other.
 func (c *Config) complete() error {
 	c.Timeout, c.Start = cmp.Or(c.Timeout, defaultTimeout), cmp.Or(c.Start, defaultStart)
 	c.MaxParallel = cmp.Or(c.MaxParallel, defaultMaxParallel)
@@ -281,7 +281,7 @@ func (c *Config) offers(tool string) bool {
 }
 
 // effectsOf returns the configured effects of a tool: those of the longest pattern that
-// fits.
+// matches.
 func (c *Config) effectsOf(tool string) (e catalog.Effects, ok bool) {
 	best := ""
 	for pattern := range c.Effects {
@@ -295,7 +295,7 @@ func (c *Config) effectsOf(tool string) (e catalog.Effects, ok bool) {
 	return e, ok
 }
 
-// matchName reports whether a pattern, in which * stands for any text, fits a name.
+// matchName reports whether a name matches a pattern, in which * is any text.
 func matchName(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	for i := range parts {

@@ -34,7 +34,7 @@ func TestKeysDescribeServers(t *testing.T) {
 	}, got)
 }
 
-func TestKeysNameEveryProblem(t *testing.T) {
+func TestKeysReportAllProblems(t *testing.T) {
 	_, err := parsed(map[string]string{
 		"a.comand": "x", "a.url": "ftp://x", "b.command": "x", "b.url": "https://x", "c.timeoutMs": "soon", "d": "x", "e.url": "https://x", "e.effects.x": "loud", "f b.command": "x", "g.command": "x", "g.transport": "sse",
 	})
@@ -74,7 +74,7 @@ func TestClientFiles(t *testing.T) {
 	}
 }
 
-func TestKeysAddToAClientFile(t *testing.T) {
+func TestKeysExtendClientFile(t *testing.T) {
 	file := []Config{{ID: "a", Command: []string{"x"}, Env: map[string]string{"A": "1"}, Place: "mcp.json: a"}}
 	keys, err := parseKeys(map[string]string{"a.effects.list_*": "read", "a.env.B": "2", "b.url": "https://b"})
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestKeysAddToAClientFile(t *testing.T) {
 	require.ErrorContains(t, err, "mcp.json: c: has neither a command nor a url")
 }
 
-func TestReferencesAreReplacedAndRedacted(t *testing.T) {
+func TestSecretReferences(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte("from-a-file\n"), 0o600))
 	t.Setenv("KOAN_TEST_TOKEN", "hunter2-hunter2")

@@ -24,7 +24,7 @@ type connection struct {
 	tokens   int
 }
 
-// about is what a server says of itself.
+// about is a server's description of itself.
 type about struct {
 	Name        string `json:"name"`
 	Version     string `json:"version,omitempty"`
@@ -33,12 +33,13 @@ type about struct {
 	lists       bool   // it says when its list of tools changes
 }
 
-// probe bounds the question by which servers of 2026-07-28 are told from older ones, which
-// may not answer it.
+// probe bounds the request by which servers of 2026-07-28 are distinguished from older
+// ones, which may not respond to it.
 const probe = 2 * time.Second
 
-// connect opens a session, within ctx; life is that of the session. changed is called
-// from another goroutine when the server says that its list of tools has changed.
+// connect opens a session, within ctx; life is the context of the session. changed is
+// called from another goroutine when the server notifies that its list of tools has
+// changed.
 func connect(ctx, life context.Context, c *Config, version string, changed func()) (*connection, error) {
 	r, err := c.resolve()
 	if err != nil {
@@ -111,8 +112,8 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 	return httpRecorder{recorder{t}}, err
 }
 
-// notified takes a notification. It must not wait: the client library reads nothing else
-// meanwhile.
+// notified handles a notification. It must not block, since the client library reads
+// nothing else meanwhile.
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged):
@@ -132,7 +133,7 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	}
 }
 
-// call calls a tool. It returns what the server sent, or its refusal.
+// call calls a tool. It returns the server's result, or its error.
 func (conn *connection) call(ctx context.Context, tool string, input json.RawMessage, report func(done, total float64, message string)) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
 	conn.mu.Lock()
 	conn.tokens++
@@ -197,7 +198,7 @@ func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// why says more of a failure where the process knows it.
+// why adds to a failure what the process knows about it.
 func (conn *connection) why(ctx context.Context, err error) error {
 	if conn.process == nil || ctx.Err() != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// statusError is an answer by which a server refuses a request over HTTP.
+// statusError is an HTTP response that rejects a request.
 type statusError struct {
 	status     int
 	retryAfter time.Duration // 0 is unknown
@@ -29,8 +29,8 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// roundTripper adds the configured headers, turns refusals
-// into errors that say what they are, and bounds what comes back.
+// roundTripper adds the configured headers, turns rejections into errors with their
+// reason, and bounds responses.
 type roundTripper struct {
 	headers map[string]string
 	next    http.RoundTripper
@@ -41,7 +41,7 @@ func newHTTPClient(headers map[string]string) *http.Client {
 	next.MaxResponseHeaderBytes = 64 << 10
 	return &http.Client{
 		Transport: &roundTripper{headers: headers, next: next},
-		// The headers are for the server that is configured, and nobody else.
+		// The headers are only for the configured server.
 		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if first := via[0].URL; to.URL.Scheme != first.Scheme || to.URL.Host != first.Host {
 				return fmt.Errorf("it redirects to another server, %s", to.URL.Host)
@@ -101,8 +101,8 @@ func bounded(ctx context.Context, resp *http.Response) io.ReadCloser {
 	return body{&limitedBody{ctx, http.MaxBytesReader(nil, resp.Body, maxMessage)}, resp.Body}
 }
 
-// limitedBody remembers in the answer of a call that it was too long: the client library passes
-// such errors over.
+// limitedBody records in the answer of a call that the body was too long, since the client
+// library ignores such errors.
 type limitedBody struct {
 	ctx  context.Context
 	from io.Reader

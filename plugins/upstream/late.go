@@ -9,12 +9,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// lateCall is the operation of a server whose tools nobody has seen yet: it calls any tool
-// by its name. No tool can have this one.
+// lateCall is the operation of a server whose tools are not known yet: it calls any tool by
+// name. No tool can have this name.
 const lateCall = "$call"
 
-// lateOperation makes the tools of a server callable before they were ever listed. It
-// waits for the server, at most as long as that may take to start.
+// lateOperation makes the tools of a server callable before they were ever listed. It waits
+// for the server, as long as its start may take.
 func (s *server) lateOperation() *catalog.Operation {
 	op := &catalog.Operation{
 		ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: lateCall},
@@ -45,7 +45,7 @@ func (s *server) lateOperation() *catalog.Operation {
 	return op
 }
 
-// find returns a tool by its name, or by the identifier that scripts know it by.
+// find returns a tool by its name, or by its identifier in scripts.
 func (s *server) find(name string) (*tool, error) {
 	s.mu.Lock()
 	l := s.listing

@@ -173,7 +173,7 @@ func strange(t *testing.T, mode string, settings map[string]string) *koantest.Ki
 	return kit
 }
 
-func TestServerIsConnectedAgain(t *testing.T) {
+func TestServerReconnects(t *testing.T) {
 	kit := strange(t, "dies after a call", map[string]string{"effects.work": "read"})
 	for range 3 {
 		require.Eventually(t, func() bool { // a call that reaches a dying server can be made again
@@ -194,7 +194,7 @@ func TestToolListChangesForTheNextRun(t *testing.T) {
 	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.later({})`, koantest.Input{}).Result))
 }
 
-func TestThousandToolsAreListedByPages(t *testing.T) {
+func TestToolsAreListedInPages(t *testing.T) {
 	kit := strange(t, "has a thousand tools", nil)
 	var n int
 	kit.Run(`Object.keys(SDK.Servers.x).length`, koantest.Input{}).ResultInto(&n)
@@ -222,7 +222,7 @@ func TestToolsAreAllowedAndDenied(t *testing.T) {
 	require.Equal(t, fault.JavaScriptError, kit.Try(`SDK.Servers.x.tool_2({})`, koantest.Input{}).Error.Code)
 }
 
-func TestEffectsAreWhatIsConfigured(t *testing.T) {
+func TestConfiguredEffects(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode     string
 		settings map[string]string
@@ -248,7 +248,7 @@ func TestEffectsAreWhatIsConfigured(t *testing.T) {
 }
 
 // A session that the server has forgotten is opened again, and nothing is called twice.
-func TestForgottenSessionIsOpenedAgain(t *testing.T) {
+func TestExpiredSessionIsReopened(t *testing.T) {
 	var sessions, calls atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message

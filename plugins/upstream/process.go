@@ -18,12 +18,12 @@ import (
 // maxMessage bounds one message of a server, in bytes.
 const maxMessage = 16 << 20
 
-// errMessageTooLong ends a connection, since nobody can tell which call such a message was
-// meant for.
+// errMessageTooLong ends a connection, since it is not known which call such a message
+// belongs to.
 var errMessageTooLong = fmt.Errorf("it sent a message of more than %d bytes", maxMessage)
 
-// inherited are the variables of our environment that a server gets: what programs need to
-// start, and nothing that is secret. All others are configured.
+// inherited are the variables of the app's environment that a server gets: those that
+// programs need to start, and no secrets. All others must be configured.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
@@ -77,12 +77,12 @@ func startProcess(r *resolved) (*process, error) {
 	return p, nil
 }
 
-// transport is the process as the client library wants it.
+// transport returns the process as a transport of the client library.
 func (p *process) transport() transport.Interface {
 	return transport.NewIO(p.out, p.in, io.NopCloser(strings.NewReader("")))
 }
 
-// terminate ends the process: it closes its input, waits a moment, asks, and kills.
+// terminate ends the process: it closes its input, waits, signals it, waits, and kills it.
 func (p *process) terminate() {
 	p.once.Do(func() {
 		const politely, firmly = 2 * time.Second, 2 * time.Second
@@ -135,7 +135,7 @@ func (l *lineReader) Read(b []byte) (int, error) {
 	return n, io.EOF // the client library would log another one
 }
 
-// tail keeps the end of what a server writes to its standard error.
+// tail keeps the end of a server's standard error.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -152,7 +152,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last returns the last line that says something.
+// last returns the last line that is not blank.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *process) why(err error) error {
 	return &explained{text: err.Error() + "; " + text, err: err}
 }
 
-// explained is an error in other words.
+// explained is an error with another message.
 type explained struct {
 	text string
 	err  error
@@ -200,7 +200,7 @@ func (e *explained) Error() string { return e.text }
 
 func (e *explained) Unwrap() error { return e.err }
 
-// failure is why reading ended, nil while it goes on.
+// failure is why reading ended, nil before that.
 func (l *lineReader) failure() error {
 	select {
 	case <-l.done:

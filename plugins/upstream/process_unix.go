@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a server into a process group of its own, so that what it starts ends with it.
+// ownGroup puts a server into a process group of its own, so that its children end with it.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // signalGroup asks a server's process group to end, or kills it.

@@ -1,9 +1,9 @@
 // Package upstream makes other MCP servers into providers (CONTRACT section 8, DESIGN
 // section 8): their tools are operations that scripts call, like all others.
 //
-// What belongs here: connecting to servers, listing and calling their tools, and what a
-// failure of theirs means. What must never: trust. A server's word about itself, its
-// schemas, its texts and its results are data from a stranger, which is bounded and checked.
+// What belongs here: connecting to servers, listing and calling their tools, and mapping
+// their failures to faults. What must never: trust. A server's descriptions, schemas and
+// results are untrusted data, which is bounded and checked.
 package upstream
 
 import (
@@ -53,7 +53,7 @@ func (*Provider) Settings() []catalog.Setting {
 	}
 }
 
-// configured reads the configuration. The error says everything that is wrong.
+// configured reads the configuration. The error lists all problems.
 func configured(v catalog.Values) ([]Config, error) {
 	keys, err := parseKeys(v.Under(settingsKey))
 	if err != nil {
@@ -68,8 +68,8 @@ func configured(v catalog.Values) ([]Config, error) {
 	return join(keys, file)
 }
 
-// Start reads the configuration and what is known of the servers from earlier. It waits
-// for none of them: those whose tools were never seen are connected meanwhile.
+// Start reads the configuration and the cached listings. It does not wait for servers:
+// those without a listing are connected in the background.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.host = host
 	configs, err := configured(host.Settings())
@@ -98,7 +98,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	return nil
 }
 
-// cacheDir is where listings are kept, "" for nowhere.
+// cacheDir is where listings are kept, "" if they are not.
 func cacheDir(host catalog.Host) string {
 	if host.Testing() {
 		return ""
@@ -120,7 +120,7 @@ func (p *Provider) changed() {
 	}
 }
 
-// Offer returns the tools of all servers, as they were listed last.
+// Offer returns the tools of all servers, by their latest listings.
 func (p *Provider) Offer() catalog.Offer {
 	var o catalog.Offer
 	for _, s := range p.servers {

@@ -20,11 +20,10 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // maxSecretFile bounds a file that a reference names, in bytes.
 const maxSecretFile = 64 << 10
 
-// secrets are the values that references stood for, so that they can be taken out of what
-// a server says.
+// secrets are the values of references, which are redacted in texts of the server.
 type secrets struct{ values []string }
 
-// expand replaces the references of a text. The error names those that stand for nothing.
+// expand replaces the references of a text. The error names those without a value.
 func (s *secrets) expand(text string) (string, error) {
 	var problems []error
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
@@ -71,8 +70,8 @@ func environment(name string) (string, error) {
 	return "", errors.New("the environment has no such variable")
 }
 
-// add remembers a value that must not be shown. Short ones would take words apart that
-// have nothing to do with them.
+// add adds a value that must not be shown, unless it is short, since it would then occur in
+// unrelated words.
 func (s *secrets) add(value string) {
 	const least = 6
 	if len(value) >= least && !slices.Contains(s.values, value) {
@@ -80,7 +79,7 @@ func (s *secrets) add(value string) {
 	}
 }
 
-// redact takes the values out of a text.
+// redact removes the values from a text.
 func (s *secrets) redact(text string) string {
 	for _, v := range s.values {
 		text = strings.ReplaceAll(text, v, "[redacted]")

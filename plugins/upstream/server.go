@@ -13,7 +13,7 @@ import (
 )
 
 // server is one configured server: its connection, which is opened when a call needs it
-// and again after it was lost, and its tools as they were listed last.
+// and again after it was lost, and its latest listing.
 type server struct {
 	cfg     Config
 	version string // of this build, for the server
@@ -40,7 +40,7 @@ func newServer(life context.Context, c Config, host catalog.Host, kept *cache, c
 	}
 }
 
-// discover connects a server until its tools have been seen for the first time.
+// discover connects a server, repeatedly until its tools have been listed once.
 func (s *server) discover() {
 	for s.current() == nil {
 		if _, err := s.acquire(s.life); err == nil {
@@ -73,8 +73,8 @@ func backoff(failures int) time.Duration {
 	return d
 }
 
-// acquire returns a connection, and waits for it at most as long as the server may take to
-// start. Its errors are faults.
+// acquire returns a connection, and waits for it as long as the server's start may take.
+// Its errors are faults.
 func (s *server) acquire(ctx context.Context) (*connection, error) {
 	for {
 		s.mu.Lock()
@@ -109,8 +109,8 @@ func (s *server) acquire(ctx context.Context) (*connection, error) {
 	}
 }
 
-// dial connects, and lists the tools. It does not end with the call that wanted it, so
-// that others can use it.
+// dial connects, and lists the tools. It continues if the call that needed it ends, so that
+// others can use the connection.
 func (s *server) dial(done chan struct{}) {
 	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, fmt.Errorf("it did not start in %s", s.cfg.Start))
 	defer cancel()
@@ -146,7 +146,7 @@ func (s *server) dial(done chan struct{}) {
 	}
 }
 
-// list takes the server's tools as they are now.
+// list fetches the server's current tools.
 func (s *server) list(ctx context.Context, conn *connection) error {
 	tools, err := conn.tools(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *server) list(ctx context.Context, conn *connection) error {
 	return nil
 }
 
-// take has a listing offered. keep writes it to the disk.
+// take makes the provider offer a listing. keep also writes it to the disk.
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
 	same := s.listing != nil && s.listing.equal(l)
@@ -191,7 +191,7 @@ func (s *server) relist() {
 	}
 }
 
-// drop ends a connection that is of no use any more.
+// drop closes a connection that cannot be used any more.
 func (s *server) drop(conn *connection) {
 	s.mu.Lock()
 	if s.conn == conn {
@@ -201,7 +201,7 @@ func (s *server) drop(conn *connection) {
 	go conn.close()
 }
 
-// close ends the connection for good.
+// close closes the connection, and no other one is opened.
 func (s *server) close() {
 	s.mu.Lock()
 	conn, dialing := s.conn, s.dialing
@@ -215,7 +215,7 @@ func (s *server) close() {
 	}
 }
 
-// current returns what is offered of the server; nil where its tools were never seen.
+// current returns the server's offer; nil if its tools were never listed.
 func (s *server) current() *offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

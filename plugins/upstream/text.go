@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// plainText is what a stranger says, made fit to be shown: valid UTF-8, on one line,
-// without characters that steer a terminal or that nobody sees, and of at most n bytes.
+// plainText makes untrusted text safe to show: valid UTF-8, on one line, without control
+// and invisible characters, and of at most n bytes.
 func plainText(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -22,8 +22,8 @@ type tool struct {
 	Annotations  *annotations    `json:"annotations"`
 }
 
-// annotations are what a server says of a tool's effects (MCP, ToolAnnotations). What is
-// left out has the value that the protocol gives it.
+// annotations are a server's declaration of a tool's effects (MCP, ToolAnnotations).
+// Missing members have the protocol's defaults.
 type annotations struct {
 	Title       string `json:"title"`
 	ReadOnly    *bool  `json:"readOnlyHint"`
@@ -39,7 +39,7 @@ type offer struct {
 	skipped    []string // tools that cannot be offered, with the reasons
 }
 
-// Bounds of what a server says of a tool, in bytes.
+// Bounds of a server's description of a tool, in bytes.
 const (
 	maxDescription = 2 << 10
 	maxSchema      = 256 << 10
@@ -48,7 +48,7 @@ const (
 // anyObject is the schema of a tool whose own cannot be used.
 const anyObject = `{"type":"object","description":%s}`
 
-// newOffer makes operations of a listing. One tool that cannot be offered costs none of
+// newOffer makes operations from a listing. A tool that cannot be offered does not affect
 // the others.
 func newOffer(s *server, l *listing) *offer {
 	o := &offer{owner: &catalog.Owner{
@@ -69,8 +69,8 @@ func newOffer(s *server, l *listing) *offer {
 	return o
 }
 
-// operationName makes the last part of an operation's id of a tool's name: the name itself
-// where an id can hold it. Equal ones are numbered.
+// operationName makes the last part of an operation's id from a tool's name: the name
+// itself if an id can have it. Equal ones are numbered.
 func operationName(name string, taken map[string]bool) string {
 	const most = 200
 	base := strings.Map(func(r rune) rune {
@@ -112,8 +112,8 @@ func (s *server) operation(t *tool, name string) *catalog.Operation {
 	return op
 }
 
-// effects are those of a tool: as they are configured, or as a trusted server says, else
-// the worst.
+// effects returns the effects of a tool: the configured ones, or those that a trusted
+// server declares, else the worst.
 func (s *server) effects(t *tool) catalog.Effects {
 	if e, ok := s.cfg.effectsOf(t.Name); ok {
 		return e
@@ -137,7 +137,7 @@ func (s *server) effects(t *tool) catalog.Effects {
 	return e
 }
 
-// usableInput is a tool's schema, or one that takes any object and says why.
+// usableInput returns a tool's input schema, or one that accepts any object and says why.
 func usableInput(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage(`{"type":"object"}`)
@@ -148,8 +148,8 @@ func usableInput(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// usableOutput is a tool's schema of its structured output, nil where it has none that can
-// be used.
+// usableOutput returns a tool's schema of its structured output, nil if it has none that
+// can be used.
 func usableOutput(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" || unusable(raw) != "" {
 		return nil
@@ -157,7 +157,7 @@ func usableOutput(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// anything is a schema, or the one that all values fit.
+// anything returns a schema, or the one that accepts all values.
 func anything(schema json.RawMessage) json.RawMessage {
 	if schema == nil {
 		return json.RawMessage("{}")
@@ -170,7 +170,7 @@ func describedAny(why string) json.RawMessage {
 	return fmt.Appendf(nil, anyObject, text)
 }
 
-// unusable says why a schema cannot be used, "" for one that can.
+// unusable returns why a schema cannot be used, "" if it can.
 func unusable(raw json.RawMessage) string {
 	if len(raw) > maxSchema {
 		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
@@ -186,5 +186,5 @@ func unusable(raw json.RawMessage) string {
 	return ""
 }
 
-// ownName is how the validator calls a schema that has no name.
+// ownName is the validator's name of a schema without one.
 var ownName = regexp.MustCompile(`"file://[^"]*/schema\.json#?"`)
