@@ -1,8 +1,8 @@
-// Package approval says which effects a person has to agree to before they are
-// kept: modes, rules, and what they mean for what a run did.
+// Package approval decides which effects of a run a person must approve before they are
+// committed: modes, rules, and their application to effects.
 //
-// What belongs here: the policy and its decision, which is a pure function. What
-// must never: how runs wait, who is asked, and by what means.
+// What belongs here: the policy and its decision, which is a pure function. What must
+// never: how runs wait, who is asked, and by what means.
 package approval
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Mode says of which effects somebody is asked, from nothing to everything.
+// Mode says which effects need approval, from none to all.
 type Mode string
 
 // The modes. Destructive: deletes rows, or calls something outside that is declared
-// destructive. Writes: changes anything, or has an effect outside. Always: every run
-// that is not declared to read only, even one that changed nothing.
+// destructive. Writes: changes anything, or has an effect outside. Always: every run that
+// is not declared read-only, even if it changed nothing.
 const (
 	Never       Mode = "never"
 	Destructive Mode = "destructive"
@@ -29,11 +29,11 @@ const (
 	Always      Mode = "always"
 )
 
-// Modes are all modes, the loosest first.
+// Modes are all modes, the most permissive first.
 var Modes = []string{string(Never), string(Destructive), string(Writes), string(Always)}
 
-// asks reports whether a mode wants to be asked of a deed.
-func (m Mode) asks(d Deed) bool {
+// needsApproval reports whether an effect needs approval in a mode.
+func (m Mode) needsApproval(d Effect) bool {
 	switch m {
 	case Always:
 		return true
@@ -45,37 +45,37 @@ func (m Mode) asks(d Deed) bool {
 	return false
 }
 
-// What happens to rows, as Deed.Operation and Rule.Operation name it.
+// Changes of rows, as Effect.Operation and Rule.Operation name them.
 const (
 	Create = "create"
 	Update = "update"
 	Delete = "delete"
 )
 
-// Deed is one thing that a run did or is about to do: a row that it changed, a call
-// that it made, or, where all is empty, the run itself.
-type Deed struct {
+// Effect is one thing that a run did or is about to do: a row that it changed, a call
+// that it made, or, if all is empty, the run itself.
+type Effect struct {
 	Entity      string // of a row
 	Operation   string // Create, Update or Delete of a row; the catalog ID of a call
 	Writes      bool
 	Destructive bool
 }
 
-// row reports whether the deed is a changed row, and not a call.
-func (d Deed) row() bool { return d.Entity != "" }
+// isRow reports whether the effect is a changed row, and not a call.
+func (d Effect) isRow() bool { return d.Entity != "" }
 
-// Rule sets the mode for deeds of one kind. What is empty or 0 fits everything.
+// Rule sets the mode for effects of one kind. Members that are empty or 0 match everything.
 type Rule struct {
 	Entity    string // the entity of changed rows
 	Operation string // create, update, delete, or the catalog ID of a call; a prefix ends in "*"
-	Rows      int    // the rule holds for runs that change so many of these rows, or more
-	Principal string // who runs: a subject, or a prefix that ends in "*"
+	Rows      int    // the rule applies to runs that change so many of these rows, or more
+	Principal string // the caller's subject, or a prefix that ends in "*"
 	Mode      Mode
 }
 
-// fits reports whether a rule is about a deed, whoever did it and how often.
-func (r Rule) fits(d Deed) bool {
-	return (r.Entity == "" || r.Entity == d.Entity) && (r.Operation == "" || matches(r.Operation, d.Operation)) && (r.Rows == 0 || d.row())
+// matches reports whether a rule is about an effect, regardless of Principal and Rows.
+func (r Rule) matches(d Effect) bool {
+	return (r.Entity == "" || r.Entity == d.Entity) && (r.Operation == "" || matches(r.Operation, d.Operation)) && (r.Rows == 0 || d.isRow())
 }
 
 func matches(pattern, s string) bool {
@@ -85,16 +85,16 @@ func matches(pattern, s string) bool {
 	return pattern == s
 }
 
-// Policy is who is asked about what: the first rule that holds for a deed decides,
-// and Mode where none does. The zero value asks nobody.
+// Policy decides what needs approval: the first rule that matches an effect, and Mode if
+// none does. With the zero value nothing does.
 type Policy struct {
 	Mode  Mode
 	Rules []Rule
 }
 
-// Silent reports whether the policy never asks about what a principal does, whatever
-// that is. floor is the least mode that the caller wants.
-func (p Policy) Silent(subject string, floor Mode) bool {
+// AllowsAll reports whether nothing that a principal does needs approval. floor is the
+// least mode that the caller asks for.
+func (p Policy) AllowsAll(subject string, floor Mode) bool {
 	if floor != "" && floor != Never {
 		return false
 	}
@@ -107,39 +107,39 @@ func (p Policy) Silent(subject string, floor Mode) bool {
 	return quiet(p.Mode)
 }
 
-// Asks returns the deeds that somebody has to agree to; nil where nobody has to. An
-// empty Deed in it is the run itself. A call of an operation that is covered by
-// transactions is asked about only where a rule names it: else its rows are.
-func (p Policy) Asks(subject string, floor Mode, deeds []Deed) []Deed {
-	rules := p.holding(subject, deeds)
-	var out []Deed
-	for _, d := range append([]Deed{{}}, deeds...) {
-		if p.decide(rules, d).asks(d) || floor.asks(d) {
+// NeedApproval returns the effects that need approval, nil if none does. An empty Effect
+// in it is the run itself. A call of an operation that is covered by transactions needs
+// approval only if a rule names it: otherwise its rows do.
+func (p Policy) NeedApproval(subject string, floor Mode, effects []Effect) []Effect {
+	rules := p.applicableRules(subject, effects)
+	var out []Effect
+	for _, d := range append([]Effect{{}}, effects...) {
+		if p.decide(rules, d).needsApproval(d) || floor.needsApproval(d) {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-func (p Policy) decide(rules []Rule, d Deed) Mode {
+func (p Policy) decide(rules []Rule, d Effect) Mode {
 	for _, r := range rules {
-		if r.fits(d) {
+		if r.matches(d) {
 			return r.Mode
 		}
 	}
 	return p.Mode
 }
 
-// holding are the rules for a principal whose number of rows is reached.
-func (p Policy) holding(subject string, deeds []Deed) []Rule {
+// applicableRules returns the rules for a principal whose number of rows is reached.
+func (p Policy) applicableRules(subject string, effects []Effect) []Rule {
 	var out []Rule
 	for _, r := range p.Rules {
 		if !matches(cmpOr(r.Principal, "*"), subject) {
 			continue
 		}
 		rows := 0
-		for _, d := range deeds {
-			if d.row() && r.fits(d) {
+		for _, d := range effects {
+			if d.isRow() && r.matches(d) {
 				rows++
 			}
 		}

@@ -8,32 +8,32 @@ import (
 	"github.com/koan-go/koan/framework/approval"
 )
 
-func rows(entity, operation string, n int) []approval.Deed {
-	var out []approval.Deed
+func rows(entity, operation string, n int) []approval.Effect {
+	var out []approval.Effect
 	for range n {
-		out = append(out, approval.Deed{Entity: entity, Operation: operation, Writes: true, Destructive: operation == approval.Delete})
+		out = append(out, approval.Effect{Entity: entity, Operation: operation, Writes: true, Destructive: operation == approval.Delete})
 	}
 	return out
 }
 
 func TestAsks(t *testing.T) {
-	mail := approval.Deed{Operation: "plugin::mail.send", Writes: true}
-	purge := approval.Deed{Operation: "plugin::mail.purge", Writes: true, Destructive: true}
+	mail := approval.Effect{Operation: "plugin::mail.send", Writes: true}
+	purge := approval.Effect{Operation: "plugin::mail.purge", Writes: true, Destructive: true}
 	many := approval.Rule{Entity: "Todo", Operation: "delete", Rows: 3, Mode: approval.Writes}
 	for _, c := range []struct {
-		name   string
-		policy approval.Policy
-		floor  approval.Mode
-		deeds  []approval.Deed
-		asks   int
+		name    string
+		policy  approval.Policy
+		floor   approval.Mode
+		effects []approval.Effect
+		asks    int
 	}{
 		{"nobody by default", approval.Policy{}, "", rows("Todo", "delete", 9), 0},
 		{"never", approval.Policy{Mode: approval.Never}, "", rows("Todo", "delete", 9), 0},
 		{"destructive, created", approval.Policy{Mode: approval.Destructive}, "", rows("Todo", "create", 2), 0},
 		{"destructive, updated", approval.Policy{Mode: approval.Destructive}, "", rows("Todo", "update", 2), 0},
 		{"destructive, deleted", approval.Policy{Mode: approval.Destructive}, "", append(rows("Todo", "delete", 2), rows("Todo", "create", 1)...), 2},
-		{"destructive, sent", approval.Policy{Mode: approval.Destructive}, "", []approval.Deed{mail}, 0},
-		{"destructive, purged", approval.Policy{Mode: approval.Destructive}, "", []approval.Deed{purge}, 1},
+		{"destructive, sent", approval.Policy{Mode: approval.Destructive}, "", []approval.Effect{mail}, 0},
+		{"destructive, purged", approval.Policy{Mode: approval.Destructive}, "", []approval.Effect{purge}, 1},
 		{"writes, nothing written", approval.Policy{Mode: approval.Writes}, "", nil, 0},
 		{"writes", approval.Policy{Mode: approval.Writes}, "", append(rows("Todo", "update", 2), mail), 3},
 		{"always, nothing written", approval.Policy{Mode: approval.Always}, "", nil, 1},
@@ -48,21 +48,21 @@ func TestAsks(t *testing.T) {
 		{"a call by its id", approval.Policy{Rules: []approval.Rule{{Operation: "plugin::mail.*", Mode: approval.Writes}}}, "", append(rows("Todo", "update", 1), mail), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Len(t, c.policy.Asks("ann", c.floor, c.deeds), c.asks)
+			require.Len(t, c.policy.NeedApproval("ann", c.floor, c.effects), c.asks)
 			if c.asks > 0 {
-				require.False(t, c.policy.Silent("ann", c.floor))
+				require.False(t, c.policy.AllowsAll("ann", c.floor))
 			}
 		})
 	}
 }
 
 func TestSilent(t *testing.T) {
-	require.True(t, approval.Policy{}.Silent("ann", ""))
-	require.True(t, approval.Policy{Mode: approval.Never}.Silent("ann", approval.Never))
-	require.False(t, approval.Policy{}.Silent("ann", approval.Destructive))
+	require.True(t, approval.Policy{}.AllowsAll("ann", ""))
+	require.True(t, approval.Policy{Mode: approval.Never}.AllowsAll("ann", approval.Never))
+	require.False(t, approval.Policy{}.AllowsAll("ann", approval.Destructive))
 	robots := approval.Policy{Rules: []approval.Rule{{Principal: "robot-*", Mode: approval.Writes}}}
-	require.True(t, robots.Silent("ann", ""))
-	require.False(t, robots.Silent("robot-1", ""))
+	require.True(t, robots.AllowsAll("ann", ""))
+	require.False(t, robots.AllowsAll("robot-1", ""))
 	require.True(t, approval.Policy{Rules: []approval.Rule{{Operation: "koan::Todo.*", Mode: approval.Always}}}.Names("koan::Todo.delete"))
 	require.False(t, approval.Policy{Rules: []approval.Rule{{Operation: "delete", Mode: approval.Always}}}.Names("koan::Todo.delete"))
 }

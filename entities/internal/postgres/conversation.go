@@ -114,7 +114,7 @@ func (c *conversation) hasNotRead() bool { return c.sent == 0 }
 func (c *conversation) setSearchPath(d *Database) {
 	if c.state == idle {
 		c.state = open
-		c.due = "BEGIN " + c.level + ";SET LOCAL lock_timeout TO " + strconv.FormatInt(c.server.deadline.Milliseconds(), 10) + ";"
+		c.due = "BEGIN " + c.level + ";SET LOCAL lock_timeout TO " + strconv.FormatInt(c.server.patience.Milliseconds(), 10) + ";"
 	}
 	if c.path != d && d != nil {
 		c.due += "SET LOCAL search_path TO " + quoted(d.schema) + ";"

@@ -36,7 +36,7 @@ type consent struct {
 
 	mu    sync.Mutex
 	of    *run.Attempt // that the deeds are of
-	deeds []approval.Deed
+	deeds []approval.Effect
 }
 
 var (
@@ -80,7 +80,7 @@ func (c *consent) Outside(o *run.OutsideCall) error {
 	deed := callDeed(op)
 	deed.Writes = o.Effect
 	switch {
-	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.Asks(c.subject, c.floor, []approval.Deed{deed}), deed):
+	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{deed}), deed):
 		return nil
 	case !c.run.Spec().Atomic:
 		return notAtomic()
@@ -92,7 +92,7 @@ func (c *consent) Outside(o *run.OutsideCall) error {
 // error is a pause where somebody has to agree.
 func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error {
 	asked := func() bool {
-		return len(c.policy.Asks(c.subject, c.floor, append(rowDeeds(e.Changes), c.deedsOf(a)...))) > 0
+		return len(c.policy.NeedApproval(c.subject, c.floor, append(rowDeeds(e.Changes), c.deedsOf(a)...))) > 0
 	}
 	if !e.Whole {
 		if asked() {
@@ -110,7 +110,7 @@ func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error 
 	return &pause{consent: c}
 }
 
-func (c *consent) deedsOf(a *run.Attempt) []approval.Deed {
+func (c *consent) deedsOf(a *run.Attempt) []approval.Effect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of != a {
@@ -172,17 +172,17 @@ func (p *consent) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
 }
 
 // rowDeeds are changes as the policy sees them.
-func rowDeeds(changes []run.Change) []approval.Deed {
-	out := make([]approval.Deed, len(changes))
+func rowDeeds(changes []run.Change) []approval.Effect {
+	out := make([]approval.Effect, len(changes))
 	for i, c := range changes {
-		out[i] = approval.Deed{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == run.Delete}
+		out[i] = approval.Effect{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == run.Delete}
 	}
 	return out
 }
 
 // callDeed is a call as the policy sees it.
-func callDeed(op *catalog.Operation) approval.Deed {
-	return approval.Deed{Operation: op.ID.String(), Writes: !op.Effects.ReadOnly, Destructive: op.Effects.Destructive}
+func callDeed(op *catalog.Operation) approval.Effect {
+	return approval.Effect{Operation: op.ID.String(), Writes: !op.Effects.ReadOnly, Destructive: op.Effects.Destructive}
 }
 
 // Claim notes once more that the plan is applied, now that the run holds its key: since

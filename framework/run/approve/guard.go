@@ -83,14 +83,14 @@ func (g *Guard) Open(r *run.Run) (run.Part, error) {
 	spec, policy, p := r.Spec(), g.settings.Load().Policy, r.Principal()
 	applied, _ := r.Request().Continues.(*application)
 	reads := !r.Scripted() && r.Operation().Effects.ReadOnly
-	if applied == nil && (reads || spec.DryRun || policy.Silent(p.Subject, spec.Approval)) {
+	if applied == nil && (reads || spec.DryRun || policy.AllowsAll(p.Subject, spec.Approval)) {
 		return nil, nil
 	}
 	switch {
 	case !g.KeepsPlans():
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere to keep plans, so nothing can be approved").
 			WithHint("Leave `approval` out.").WithPath("/approval")
-	case !spec.Atomic && len(policy.Asks(p.Subject, spec.Approval, nil)) > 0:
+	case !spec.Atomic && len(policy.NeedApproval(p.Subject, spec.Approval, nil)) > 0:
 		return nil, notAtomic().WithPath("/atomic")
 	}
 	c := &consent{guard: g, run: r, policy: policy, subject: p.Subject, floor: spec.Approval, applied: applied}
