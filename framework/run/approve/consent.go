@@ -34,9 +34,9 @@ type consent struct {
 	last   shape         // of the changes that were asked about last
 	held   int64         // bytes that are counted for kept
 
-	mu    sync.Mutex
-	of    *run.Attempt // that the deeds are of
-	deeds []approval.Effect
+	mu      sync.Mutex
+	of      *run.Attempt // that the effects are of
+	effects []approval.Effect
 }
 
 var (
@@ -60,9 +60,9 @@ func (c *consent) Inside(a *run.Attempt, op *catalog.Operation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of != a {
-		c.of, c.deeds = a, nil
+		c.of, c.effects = a, nil
 	}
-	c.deeds = append(c.deeds, callDeed(op))
+	c.effects = append(c.effects, callEffect(op))
 }
 
 // Outside lets a call that no transaction covers be made, one with an effect
@@ -77,10 +77,10 @@ func (c *consent) Outside(o *run.OutsideCall) error {
 		Position: o.Position, Digest: hex.EncodeToString(o.Digest[:]), Operation: op.ID.String(),
 		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Inside: !o.Effect,
 	}
-	deed := callDeed(op)
-	deed.Writes = o.Effect
+	effect := callEffect(op)
+	effect.Writes = o.Effect
 	switch {
-	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{deed}), deed):
+	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect):
 		return nil
 	case !c.run.Spec().Atomic:
 		return notAtomic()
@@ -92,7 +92,7 @@ func (c *consent) Outside(o *run.OutsideCall) error {
 // error is a pause where somebody has to agree.
 func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error {
 	asked := func() bool {
-		return len(c.policy.NeedApproval(c.subject, c.floor, append(rowDeeds(e.Changes), c.deedsOf(a)...))) > 0
+		return len(c.policy.NeedApproval(c.subject, c.floor, append(rowEffects(e.Changes), c.effectsOf(a)...))) > 0
 	}
 	if !e.Whole {
 		if asked() {
@@ -110,13 +110,13 @@ func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error 
 	return &pause{consent: c}
 }
 
-func (c *consent) deedsOf(a *run.Attempt) []approval.Effect {
+func (c *consent) effectsOf(a *run.Attempt) []approval.Effect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of != a {
 		return nil
 	}
-	return c.deeds
+	return c.effects
 }
 
 func (c *consent) shape(changes []run.Change) shape {
@@ -171,8 +171,8 @@ func (p *consent) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
 	return out
 }
 
-// rowDeeds are changes as the policy sees them.
-func rowDeeds(changes []run.Change) []approval.Effect {
+// rowEffects are changes as the policy sees them.
+func rowEffects(changes []run.Change) []approval.Effect {
 	out := make([]approval.Effect, len(changes))
 	for i, c := range changes {
 		out[i] = approval.Effect{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == run.Delete}
@@ -180,8 +180,8 @@ func rowDeeds(changes []run.Change) []approval.Effect {
 	return out
 }
 
-// callDeed is a call as the policy sees it.
-func callDeed(op *catalog.Operation) approval.Effect {
+// callEffect is a call as the policy sees it.
+func callEffect(op *catalog.Operation) approval.Effect {
 	return approval.Effect{Operation: op.ID.String(), Writes: !op.Effects.ReadOnly, Destructive: op.Effects.Destructive}
 }
 
