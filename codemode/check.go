@@ -20,25 +20,27 @@ type verdict struct {
 	Diagnostics []wire.Diagnostic `json:"diagnostics,omitempty"`
 }
 
+// validateInput is the input of koan.code.validate.
+type validateInput struct{ code, language string }
+
+func decodeValidate(in catalog.Input) (catalog.Decoded, error) {
+	v, err := validateMembers.read(in.JSON)
+	return catalog.Decoded{Value: validateInput{v.text("code"), v.text("language")}}, err
+}
+
 // validate serves koan.code.validate: it parses and checks in a worker, opens no
 // run and counts no call.
 func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	var in struct {
-		Code     string `json:"code"`
-		Language string `json:"language"`
-	}
-	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
-	}
-	if err := p.admitCode(in.Code); err != nil {
+	in := call.Decoded().(validateInput)
+	if err := p.admitCode(in.code); err != nil {
 		return wire.Marshal(verdict{Error: fault.From(err).Message})
 	}
 	timed, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
-	job := p.job(wire.Validate, in.Code)
+	job := p.job(wire.Validate, in.code)
 	job.Principal = call.Principal().Subject
-	job.Language = in.Language
-	job.Bindings = bind.Importing(call.View(), p.app, in.Code)
+	job.Language = in.language
+	job.Bindings = bind.Importing(call.View(), p.app, in.code)
 	res, err := p.executor.Execute(timed, job, &checkHost{ctx: ctx})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:

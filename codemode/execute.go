@@ -17,7 +17,6 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
-	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -30,20 +29,20 @@ const (
 
 // executeInput is the input of koan.code.execute (CONTRACT section 2).
 type executeInput struct {
-	Code           string          `json:"code"`
-	Args           json.RawMessage `json:"args"`
-	Set            string          `json:"set"`
-	Language       string          `json:"language"`
-	EntryFunction  string          `json:"entryFunction"`
-	DryRun         bool            `json:"dryRun"`
-	Atomic         *bool           `json:"atomic"`
-	Limits         ownLimits       `json:"limits"`
-	Only           []string        `json:"only"`
-	Include        []string        `json:"include"`
-	IdempotencyKey string          `json:"idempotencyKey"`
-	CorrelationID  string          `json:"correlationId"`
-	Approval       approval.Mode   `json:"approval"`
-	PlanID         string          `json:"planId"`
+	Code           string
+	Args           json.RawMessage
+	Set            string
+	Language       string
+	EntryFunction  string
+	DryRun         bool
+	Atomic         *bool
+	Limits         ownLimits
+	Only           []string
+	Include        []string
+	IdempotencyKey string
+	CorrelationID  string
+	Approval       approval.Mode
+	PlanID         string
 }
 
 // ownLimits are a caller's own limits: whole numbers, 0 if not given.
@@ -51,23 +50,37 @@ type ownLimits struct {
 	TimeoutMs, MaxMemoryBytes, MaxLogBytes, MaxToolCalls float64
 }
 
-// UnmarshalJSON reads limits by their exact names: any others are ignored, and were not
-// checked either.
-func (l *ownLimits) UnmarshalJSON(raw []byte) error {
-	given, err := exact.Members(raw)
+// decodeExecute requires either code or planId.
+func decodeExecute(in catalog.Input) (catalog.Decoded, error) {
+	members, err := given(in.JSON)
 	if err != nil {
-		return err
+		return catalog.Decoded{}, err
 	}
-	for name, limit := range map[string]*float64{
-		"timeoutMs": &l.TimeoutMs, "maxMemoryBytes": &l.MaxMemoryBytes, "maxLogBytes": &l.MaxLogBytes, "maxToolCalls": &l.MaxToolCalls,
-	} {
-		if one, ok := given[name]; ok {
-			if err := json.Unmarshal(one, limit); err != nil {
-				return err
-			}
-		}
+	known := planMembers
+	if members["planId"] == nil {
+		known = slices.Clone(executeMembers)
+		known[0].required = true
+	} else if wrong := besidePlan(members); len(wrong) > 0 {
+		return catalog.Decoded{}, fault.Invalid(wrong...)
 	}
-	return nil
+	return known.decodeScript(members)
+}
+
+// decodeScript decodes the input of a code operation that runs a script.
+func (ms members) decodeScript(given map[string]json.RawMessage) (catalog.Decoded, error) {
+	v, err := ms.values(given)
+	if err != nil {
+		return catalog.Decoded{}, err
+	}
+	out := executeInput{
+		Code: v.text("code"), Args: given["args"], Set: v.text("set"), Language: v.text("language"), EntryFunction: v.text("entryFunction"),
+		DryRun: v.flag("dryRun"), Limits: v.limits(), Only: v.texts("only"), Include: v.texts("include"),
+		IdempotencyKey: v.text("idempotencyKey"), CorrelationID: v.text("correlationId"), Approval: approval.Mode(v.text("approval")), PlanID: v.text("planId"),
+	}
+	if atomic, ok := v["atomic"].(bool); ok {
+		out.Atomic = &atomic
+	}
+	return catalog.Decoded{Value: out}, nil
 }
 
 // execution is the execution of one script for a face.
@@ -95,10 +108,11 @@ type execution struct {
 // execute serves koan.code.execute: one run, whose attempts each run the script
 // from its start.
 func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	e := newExecution(p, call)
-	if err := json.Unmarshal(call.Input(), &e.in); err == nil && e.in.PlanID != "" {
-		return p.decide(ctx, call, e.in)
+	in := call.Decoded().(executeInput)
+	if in.PlanID != "" {
+		return p.decide(ctx, call, in)
 	}
+	e := newExecution(p, call, in)
 	err := e.run(ctx)
 	if e.outcome != nil {
 		return e.outcome.Reply, err
@@ -111,14 +125,11 @@ func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMess
 	return body, f
 }
 
-func newExecution(p *provider, call catalog.Call) *execution {
-	return &execution{p: p, call: call, own: p.config().limits.Limits, wall: p.config().wall}
+func newExecution(p *provider, call catalog.Call, in executeInput) *execution {
+	return &execution{p: p, call: call, in: in, own: p.config().limits.Limits, wall: p.config().wall}
 }
 
 func (e *execution) run(ctx context.Context) error {
-	if err := json.Unmarshal(e.call.Input(), &e.in); err != nil {
-		return fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
-	}
 	if err := e.admit(); err != nil {
 		return err
 	}

@@ -353,19 +353,19 @@ func FuzzExecuteInput(f *testing.F) {
 		f.Add(s)
 	}
 	h := newHouse(f, nil)
-	check := h.view.Snapshot().Operation(catalog.CodeID("koan", "execute")).Check
+	decode := h.view.Snapshot().Operation(catalog.CodeID("koan", "execute")).Decode
 	schema := compiled(f, "execute", h)
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(s))
 		if err != nil || len(s) > 4096 {
 			return
 		}
-		err = check(json.RawMessage(s))
+		_, err = decode(catalog.Input{JSON: json.RawMessage(s)})
 		if err != nil {
 			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
 			return
 		}
-		require.NoError(t, schema.Validate(v), "the check admits what the schema refuses")
+		require.NoError(t, schema.Validate(v), "the decoder admits what the schema refuses")
 	})
 }
 

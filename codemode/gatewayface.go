@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -47,20 +48,20 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 		{
 			ID: catalog.CodeID(faceGateway, "search"), Title: "Find operations",
 			Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.",
-			Input:   gatewaySearchMembers.schema(), Check: gatewaySearchMembers.check, Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
+			Input:   gatewaySearchMembers.schema(), Decode: decodeGatewaySearch, Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
 			Example: json.RawMessage(`{"query":"list"}`), Reach: catalog.ReachTools, Handler: p.gatewaySearch,
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "schema"), Title: "Read a schema",
 			Summary: "Returns the exact schema of an operation's input and output.",
-			Input:   gatewaySchemaMembers.schema(), Check: gatewaySchemaMembers.check, Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
+			Input:   gatewaySchemaMembers.schema(), Decode: decodeGatewaySchema, Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
 			Reach: catalog.ReachTools, Handler: p.gatewaySchema,
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "execute"), Title: "Run code",
 			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; ids are those of code_search. " +
 				"The result is what the program returns, or the value of its last expression.",
-			Input: gatewayExecuteMembers.schema(), Check: gatewayExecuteMembers.check, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Input: gatewayExecuteMembers.schema(), Decode: decodeGatewayExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 			Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`), Reach: catalog.ReachTools, Handler: p.gatewayExecute,
 		},
 	}
@@ -78,26 +79,43 @@ type candidate struct {
 	SchemaAvailable bool    `json:"schema_available"`
 }
 
+// gatewaySearchInput is the input of code_search.
+type gatewaySearchInput struct {
+	query, upstream string
+	top             int
+}
+
+func decodeGatewaySearch(in catalog.Input) (catalog.Decoded, error) {
+	v, err := gatewaySearchMembers.read(in.JSON)
+	return catalog.Decoded{Value: gatewaySearchInput{v.text("query"), v.text("upstream"), int(cmp.Or(v.number("top_k"), defaultTop))}}, err
+}
+
+// decodeGatewaySchema returns the id.
+func decodeGatewaySchema(in catalog.Input) (catalog.Decoded, error) {
+	v, err := gatewaySchemaMembers.read(in.JSON)
+	return catalog.Decoded{Value: v.text("id")}, err
+}
+
+func decodeGatewayExecute(in catalog.Input) (catalog.Decoded, error) {
+	members, err := given(in.JSON)
+	if err != nil {
+		return catalog.Decoded{}, err
+	}
+	return gatewayExecuteMembers.decodeScript(members)
+}
+
 // gatewaySearch serves code_search.
 func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-	in := struct {
-		Query    string  `json:"query"`
-		Top      float64 `json:"top_k"`
-		Upstream string  `json:"upstream"`
-	}{Top: defaultTop}
-	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return nil, withKind(fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()}))
-	}
-	v := call.View()
+	in, v := call.Decoded().(gatewaySearchInput), call.View()
 	out := struct {
 		Query   string      `json:"query"`
 		Results []candidate `json:"results"`
-	}{beginning(in.Query, maxEcho), []candidate{}}
-	for _, h := range v.Search(in.Query, len(v.Script())+len(v.Resources())) {
-		if len(out.Results) == int(in.Top) {
+	}{beginning(in.query, maxEcho), []candidate{}}
+	for _, h := range v.Search(in.query, len(v.Script())+len(v.Resources())) {
+		if len(out.Results) == in.top {
 			break
 		}
-		if op := h.Operation; op != nil && (in.Upstream == "" || strings.EqualFold(op.ID.Owner, in.Upstream)) {
+		if op := h.Operation; op != nil && (in.upstream == "" || strings.EqualFold(op.ID.Owner, in.upstream)) {
 			out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool})
 		}
 	}
@@ -106,13 +124,8 @@ func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.Raw
 
 // gatewaySchema serves code_schema.
 func (p *provider) gatewaySchema(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-	var in struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return nil, withKind(fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()}))
-	}
-	id, err := catalog.ParseID(in.ID)
+	name := call.Decoded().(string)
+	id, err := catalog.ParseID(name)
 	if err != nil {
 		return nil, withKind(fault.From(err).WithPath("/id"))
 	}
@@ -120,7 +133,7 @@ func (p *provider) gatewaySchema(_ context.Context, call catalog.Call) (json.Raw
 	op := v.Operation(id)
 	switch {
 	case op == nil || id.Kind == catalog.KindCode || !call.View().Scripted(id):
-		return nil, withKind(fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(in.ID)).WithPath("/id"))
+		return nil, withKind(fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(name)).WithPath("/id"))
 	case id.Op == catalog.AnyTool:
 		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "the tools of %s are not known yet", id.Owner))
 	}

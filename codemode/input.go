@@ -49,21 +49,44 @@ func (ms members) schema() json.RawMessage {
 	return raw
 }
 
-// check reports all problems of an input, as one invalid_payload.
-func (ms members) check(input json.RawMessage) error {
-	var in map[string]any
+// given returns the members of an input as they stand there.
+func given(input json.RawMessage) (map[string]json.RawMessage, error) {
+	in, err := exact.Members(input)
 	var twice *exact.Repeated
-	if err := exact.Once(input); errors.As(err, &twice) {
-		return fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name appears twice"})
+	switch {
+	case errors.As(err, &twice):
+		return nil, fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name appears twice"})
+	case err != nil:
+		return nil, fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
 	}
-	if err := json.Unmarshal(input, &in); err != nil || in == nil {
-		return fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
+	return in, nil
+}
+
+// read returns the values of an input.
+func (ms members) read(input json.RawMessage) (values, error) {
+	in, err := given(input)
+	if err != nil {
+		return nil, err
+	}
+	return ms.values(in)
+}
+
+// values returns the values of members that were given. It reports everything that is wrong
+// with them as one invalid_payload.
+func (ms members) values(in map[string]json.RawMessage) (values, error) {
+	out := values{}
+	for name, raw := range in {
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil { // a number that is out of range
+			return nil, fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
+		}
+		out[name] = v
 	}
 	var wrong []fault.Detail
 	names := make([]string, len(ms))
 	for i, m := range ms {
 		names[i] = m.name
-		v, ok := in[m.name]
+		v, ok := out[m.name]
 		switch {
 		case !ok && m.required:
 			wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " is missing", Expected: m.schema["type"].(string)})
@@ -77,10 +100,47 @@ func (ms members) check(input json.RawMessage) error {
 		}
 	}
 	if len(wrong) == 0 {
-		return nil
+		return out, nil
 	}
 	sort.SliceStable(wrong, func(i, j int) bool { return wrong[i].Path < wrong[j].Path })
-	return fault.Invalid(wrong...)
+	return nil, fault.Invalid(wrong...)
+}
+
+// values are the members of a valid input, by name. What is absent has the zero value.
+type values map[string]any
+
+func (v values) text(name string) string {
+	s, _ := v[name].(string)
+	return s
+}
+
+func (v values) flag(name string) bool { return v[name] == true }
+
+func (v values) number(name string) float64 {
+	n, _ := v[name].(float64)
+	return n
+}
+
+// texts returns nil only for what is absent.
+func (v values) texts(name string) []string {
+	list, ok := v[name].([]any)
+	if !ok {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = one.(string)
+	}
+	return out
+}
+
+func (v values) limits() ownLimits {
+	given, _ := v["limits"].(map[string]any)
+	l := values(given)
+	return ownLimits{
+		TimeoutMs: l.number("timeoutMs"), MaxMemoryBytes: l.number("maxMemoryBytes"),
+		MaxLogBytes: l.number("maxLogBytes"), MaxToolCalls: l.number("maxToolCalls"),
+	}
 }
 
 // problems returns the problems of a value of the member.

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/record"
+	jsonschema "github.com/koan-go/koan/framework/schema"
 )
 
 // note is the one entity of the house.
@@ -108,10 +109,13 @@ func (l *library) operation(op, properties string, write bool, fn func(tx *shelf
 	return &catalog.Operation{
 		ID: catalog.EntityID("Note", op), Summary: "Does " + op + " of notes.", Resource: "Note", Reach: catalog.Everywhere, Serial: true,
 		Input: schema(properties + `,"set":{"type":"string"}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: !write},
-		Target: func(raw json.RawMessage, set string) (catalog.Target, error) {
-			in := input{Set: set}
-			err := json.Unmarshal(raw, &in)
-			return catalog.Target{Entity: "Note", Set: in.Set}, err
+		Decode: func(given catalog.Input) (catalog.Decoded, error) {
+			if err := jsonschema.Check(schema(properties+`,"set":{"type":"string"}`), given.JSON); err != nil {
+				return catalog.Decoded{}, err
+			}
+			in := input{Set: given.Set}
+			err := json.Unmarshal(given.JSON, &in)
+			return catalog.Decoded{Target: catalog.Target{Entity: "Note", Set: in.Set}}, err
 		},
 		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 			if l.calls != nil {

@@ -37,27 +37,35 @@ func (p *provider) runOperation() *catalog.Operation {
 		Describe: func(v *catalog.View) string {
 			return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
 		},
-		Input: runMembers.schema(), Check: func(json.RawMessage) error { return nil }, Output: json.RawMessage(runOutput), Proven: true,
+		Input: runMembers.schema(), Decode: decodeModule, Output: json.RawMessage(runOutput), Proven: true,
 		Effects: catalog.Effects{Destructive: true},
 		Example: json.RawMessage(`{"code":"import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();"}`),
 		Reach:   catalog.ReachTools, Handler: p.runModule,
 	}
 }
 
+// moduleInput is the input of codemode.run, or what is wrong with it.
+type moduleInput struct {
+	executeInput
+	requested []string // capabilities
+	wrong     error
+}
+
+// decodeModule takes any input.
+func decodeModule(in catalog.Input) (catalog.Decoded, error) {
+	v, err := runMembers.read(in.JSON)
+	return catalog.Decoded{Value: moduleInput{executeInput{Code: v.text("code"), Limits: v.limits()}, v.texts("requestedCapabilities"), err}}, nil
+}
+
 // runModule serves codemode.run over the same runs as koan.code.execute. Its
 // error is always nil: a failure is an envelope too.
 func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	if err := runMembers.check(call.Input()); err != nil {
-		return replyWithoutRun(ctx, refusal(call, fault.From(err)))
+	in := call.Decoded().(moduleInput)
+	if in.wrong != nil {
+		return replyWithoutRun(ctx, refusal(call, fault.From(in.wrong)))
 	}
-	var in struct {
-		RequestedCapabilities []string `json:"requestedCapabilities"`
-	}
-	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return replyWithoutRun(ctx, refusal(call, fault.Invalid(fault.Detail{Message: "the request cannot be read: " + err.Error()})))
-	}
-	e := newExecution(p, call)
-	e.module, e.before = true, p.unavailable(call.View(), in.RequestedCapabilities)
+	e := newExecution(p, call, in.executeInput)
+	e.module, e.before = true, p.unavailable(call.View(), in.requested)
 	err := e.run(ctx)
 	if ask.Waits(err) != nil {
 		return nil, err // the client is asked first

@@ -85,7 +85,7 @@ func (p *provider) executeOperation() *catalog.Operation {
 		Describe: func(v *catalog.View) string {
 			return catalog.Memo(v, describeKey{p}, func() string { return p.describeExecute(v) })
 		},
-		Input: executeMembers.schema(), Check: checkExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+		Input: executeMembers.schema(), Decode: decodeExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 		Effects: catalog.Effects{Destructive: true},
 		Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		Reach:   catalog.ReachTools, Handler: p.execute,
@@ -96,7 +96,7 @@ func (p *provider) validateOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "validate"), Title: "Check a script",
 		Summary: "Checks a script without running it.",
-		Input:   validateMembers.schema(), Check: validateMembers.check, Output: json.RawMessage(validateOutput), Proven: true,
+		Input:   validateMembers.schema(), Decode: decodeValidate, Output: json.RawMessage(validateOutput), Proven: true,
 		Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
 		Example: json.RawMessage(`{"code":"SDK.Out.answer(1 + 1)"}`),
 		Reach:   catalog.ReachTools, Handler: p.validate,
@@ -107,7 +107,7 @@ func (p *provider) searchOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "search"), Title: "Search the SDK",
 		Summary: "Finds what SDK has by words; full gives declarations.",
-		Input:   searchMembers.schema(), Check: searchMembers.check, Output: json.RawMessage(searchOutput), Proven: true,
+		Input:   searchMembers.schema(), Decode: decodeSearch, Output: json.RawMessage(searchOutput), Proven: true,
 		Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
 		Example: json.RawMessage(`{"query":"list"}`),
 		Reach:   catalog.ReachTools, Handler: p.search,

@@ -26,20 +26,6 @@ func planMember() member { return filled("planId", "") }
 // planMembers can be combined with planId: a plan has its own code and everything else.
 var planMembers = members{planMember(), flag("dryRun", "", false), named("correlationId", "")}
 
-// checkExecute requires either code or planId.
-func checkExecute(input json.RawMessage) error {
-	var in map[string]json.RawMessage
-	if json.Unmarshal(input, &in) == nil && in["planId"] != nil {
-		if wrong := besidePlan(in); len(wrong) > 0 {
-			return fault.Invalid(wrong...)
-		}
-		return planMembers.check(input)
-	}
-	needed := slices.Clone(executeMembers)
-	needed[0].required = true
-	return needed.check(input)
-}
-
 // besidePlan rejects members of a run that cannot be combined with planId, since a plan
 // has its own.
 func besidePlan(in map[string]json.RawMessage) (wrong []fault.Detail) {

@@ -2,7 +2,6 @@ package codemode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +104,7 @@ func (p *provider) Offer() catalog.Offer {
 			if op.ID.Owner == faceGateway {
 				disabled = withKind(disabled)
 			}
-			op.Check = func(json.RawMessage) error { return disabled }
+			op.Decode = func(catalog.Input) (catalog.Decoded, error) { return catalog.Decoded{}, disabled }
 		}
 		return catalog.Offer{Operations: operations}
 	}

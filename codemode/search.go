@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/koan-go/koan/codemode/internal/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // Bounds of the results of a search.
@@ -35,26 +35,29 @@ type found struct {
 	Declaration string  `json:"declaration,omitempty"`
 }
 
+// searchInput is the input of koan.code.search.
+type searchInput struct {
+	query, detail string
+	limit         int
+}
+
+func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
+	v, err := searchMembers.read(in.JSON)
+	return catalog.Decoded{Value: searchInput{v.text("query"), cmp.Or(v.text("detail"), detailSummary), int(cmp.Or(v.number("limit"), defaultHits))}}, err
+}
+
 // search serves koan.code.search.
 func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-	in := struct {
-		Query  string  `json:"query"`
-		Detail string  `json:"detail"`
-		Limit  float64 `json:"limit"`
-	}{Detail: detailSummary, Limit: defaultHits}
-	if err := json.Unmarshal(call.Input(), &in); err != nil {
-		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read: " + err.Error()})
-	}
-	v := call.View()
+	in, v := call.Decoded().(searchInput), call.View()
 	out := struct {
 		Query   string  `json:"query"`
 		Results []found `json:"results"`
-	}{beginning(in.Query, maxEcho), []found{}}
+	}{beginning(in.query, maxEcho), []found{}}
 	declared := map[string]bool{} // entities whose fields are in an earlier result
-	for _, h := range v.Search(in.Query, int(in.Limit)) {
+	for _, h := range v.Search(in.query, in.limit) {
 		f := found{ID: h.ID(), Score: h.Score}
 		f.Name, f.Summary = describe(v, h)
-		switch in.Detail {
+		switch in.detail {
 		case detailName:
 			f.Summary = ""
 		case detailFull:

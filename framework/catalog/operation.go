@@ -39,6 +39,15 @@ type Target struct {
 	Keys   []string // ids, where the input names them
 }
 
+// Input is what Operation.Decode reads.
+type Input struct {
+	JSON json.RawMessage
+	Set  string // where the input names none
+	// Ahead says that no call follows: what the handler would refuse whatever is stored
+	// is reported as well.
+	Ahead bool
+}
+
 // Decoded is what Operation.Decode reads from a valid input.
 type Decoded struct {
 	Target Target
@@ -68,7 +77,7 @@ type Operation struct {
 	Example json.RawMessage // an input that runs on a fresh app, or nil
 	Scopes  []string        // all of them are needed; see Needs
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
-	// and its Check returns why it is disabled.
+	// and its Decode returns why it is disabled.
 	Reach Reach
 	// Resource names the entity that the operation belongs to, "" for others.
 	Resource string
@@ -86,24 +95,19 @@ type Operation struct {
 	ToolPrefix string
 	// Timeout bounds one call as a tool; 0 takes server.toolTimeoutMs.
 	Timeout time.Duration
-	// Target reads the target from a valid input; set is the run's default set.
-	// nil means: no target.
-	Target func(input json.RawMessage, set string) (Target, error)
-	// Check validates an input and reports all problems as one fault. If it is nil, the
-	// Input schema is checked. It must reject whatever the schema rejects.
-	Check func(input json.RawMessage) error
+	// Decode validates an input and reports all problems as one fault; it returns what the
+	// call is about and what the handler needs. It must reject whatever the Input schema
+	// rejects, since nothing else reads an input before the handler. If it is nil, the
+	// schema is checked, there is no target, and the handler reads Call.Input.
+	Decode func(in Input) (Decoded, error)
 	// Refused is the body of a failure beside the fault if the input was rejected before
 	// the handler: an object that describes a call that never began. It is nil for
 	// operations whose failures are the fault alone.
 	Refused json.RawMessage
-	// Decode does what Check and Target do in one pass over the input, and keeps what
-	// the handler needs. A call uses it instead of both, unless it is nil. Check may
-	// still find more: what the handler rejects whatever is stored.
-	Decode func(input json.RawMessage, set string) (Decoded, error)
 	// Narrow returns the operation for a sight that does not see all of the catalog: its
-	// schemas, example, Check, Decode and Handler cover only what is seen, so that
-	// neither descriptions nor faults reveal the rest. It never returns nil. If Narrow
-	// is nil, the operation is the same for all.
+	// schemas, example, Decode and Handler cover only what is seen, so that neither
+	// descriptions nor faults reveal the rest. It never returns nil. If Narrow is nil, the
+	// operation is the same for all.
 	Narrow func(s *Sight) *Operation
 	// Present returns the blocks that people and models read in place of the output
 	// itself, from the output of a call that succeeded: a picture, for example. If it is
@@ -139,7 +143,7 @@ type Call interface {
 	Input() json.RawMessage
 	// Decoded is the Value that Operation.Decode returned, nil if there is no Decode.
 	Decoded() any
-	// Target is what Operation.Target, or Decode, returned.
+	// Target is what the call is about, as Operation.Decode returned it.
 	Target() Target
 	// Principal is the caller.
 	Principal() auth.Principal

@@ -20,11 +20,5 @@ func CheckInput(ctx context.Context, id catalog.ID, input json.RawMessage) error
 	if op == nil {
 		return nil
 	}
-	if err := c.engine.decodeIn(&call{engine: c.engine, request: c.request, op: op, input: input}, c.request.Set, c.request.Principal); err != nil {
-		return err
-	}
-	if op.Decode != nil && op.Check != nil {
-		return op.Check(input)
-	}
-	return nil
+	return c.engine.decode(&call{request: c.request, op: op}, catalog.Input{JSON: input, Set: c.request.Set, Ahead: true})
 }

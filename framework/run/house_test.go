@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/schema"
 )
 
 // counter is a store of one number per set, with snapshots and first-committer
@@ -112,20 +113,24 @@ func newHouse(t *testing.T, o run.Options) *house {
 	t.Helper()
 	h := &house{engine: run.NewEngine(o), store: newCounter(), spec: run.Spec{Atomic: true}}
 	object := json.RawMessage(`{"type":"object"}`)
-	target := func(in json.RawMessage, set string) (catalog.Target, error) {
+	counting := json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"},"set":{"type":"string"}},"additionalProperties":false}`)
+	decode := func(in catalog.Input) (catalog.Decoded, error) {
+		if err := schema.Check(counting, in.JSON); err != nil {
+			return catalog.Decoded{}, err
+		}
 		var v struct{ Set string }
-		if err := json.Unmarshal(in, &v); err != nil {
-			return catalog.Target{}, err
+		if err := json.Unmarshal(in.JSON, &v); err != nil {
+			return catalog.Decoded{}, err
 		}
 		if v.Set == "" {
-			v.Set = set
+			v.Set = in.Set
 		}
-		return catalog.Target{Entity: "Counter", Set: v.Set}, nil
+		return catalog.Decoded{Target: catalog.Target{Entity: "Counter", Set: v.Set}}, nil
 	}
 	serial := func(op string, write bool, fn func(tx *counterTx, in json.RawMessage) error) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.EntityID("Counter", op), Input: json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"},"set":{"type":"string"}},"additionalProperties":false}`),
-			Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Target: target, Scopes: []string{"counter"},
+			ID: catalog.EntityID("Counter", op), Input: counting,
+			Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Decode: decode, Scopes: []string{"counter"},
 			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				var out json.RawMessage
 				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {

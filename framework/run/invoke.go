@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
@@ -76,7 +75,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 		return nil, err
 	}
 	defer c.attempt.Release(held)
-	if err := e.decode(c); err != nil {
+	if err := e.decode(c, catalog.Input{JSON: c.input, Set: r.spec.Set}); err != nil {
 		return nil, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
@@ -195,32 +194,19 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 	return c.op.Handler(ctx, c)
 }
 
-// decode validates the input of a call in an attempt, and reads what it is about.
-func (e *Engine) decode(c *call) error {
-	r := c.attempt.run
-	return e.decodeIn(c, r.spec.Set, r.request.Principal)
-}
-
-// decodeIn is decode where calls that name no set mean this one.
-func (e *Engine) decodeIn(c *call, set string, p auth.Principal) (err error) {
-	op := c.op
-	if op.Decode != nil {
-		c.decoded, err = op.Decode(c.input, set)
-	} else if err = e.check(op, c.input); err == nil && op.Target != nil {
-		c.decoded.Target, err = op.Target(c.input, set)
+// decode reads the input of a call, the only time before the handler: whether it is
+// valid, what it is about, and what the handler needs of it.
+func (e *Engine) decode(c *call, in catalog.Input) (err error) {
+	if c.op.Decode == nil {
+		return e.schemas.Check(c.op.Input, in.JSON)
 	}
-	if set := c.decoded.Target.Set; err == nil && set != "" && !p.MayName(set) {
+	if c.decoded, err = c.op.Decode(in); err != nil {
+		return err
+	}
+	if set := c.decoded.Target.Set; set != "" && !c.request.Principal.MayName(set) {
 		return unknownSet(set)
 	}
-	return err
-}
-
-// check validates an input by the operation's own Check, else by its schema.
-func (e *Engine) check(op *catalog.Operation, input json.RawMessage) error {
-	if op.Check != nil {
-		return op.Check(input)
-	}
-	return e.schemas.Check(op.Input, input)
+	return nil
 }
 
 // admitWeight refuses an input that would take more than three quarters of what a run

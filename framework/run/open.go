@@ -89,7 +89,7 @@ func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error)
 	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
 		return nil, forbidden(missing)
 	}
-	if err := e.check(c.op, c.input); err != nil {
+	if err := e.decode(c, catalog.Input{JSON: c.input}); err != nil {
 		return nil, err
 	}
 	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)

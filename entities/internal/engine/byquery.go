@@ -28,56 +28,79 @@ const progressEvery = 500
 // queryInput is the checked input of update-by-query and delete-by-query.
 type queryInput struct {
 	filter      *filter.Tree
+	guards      filter.Guards
 	changes     *model // nil for delete-by-query
 	maxAffected int
+	confirmed   bool // by `all` or `maxAffected`, that the filter may match everything
 }
 
-// decodeByQuery checks the input of update-by-query or, with changing false, of
-// delete-by-query. A filter is required, and one without a condition needs `all` or
-// `maxAffected`: a query whose condition was forgotten would affect everything.
-func decodeByQuery(k *kind, g filter.Graph, raw json.RawMessage, changing bool) (*queryInput, error) {
-	d := &decoder{kind: k}
-	in := &queryInput{maxAffected: defaultAffected}
-	op := "delete-by-query"
-	if changing {
-		op = "update-by-query"
+func decodeUpdateByQuery(d *decoder, raw json.RawMessage) any {
+	in, members := d.query(raw, "update-by-query")
+	if v, ok := d.need(members, "changes"); ok {
+		before := len(d.details)
+		in.changes = d.model(v, "/changes", false)
+		if len(d.details) == before && in.changes.empty() {
+			d.fail("/changes", "there is nothing to change")
+		}
 	}
+	return in
+}
+
+func decodeDeleteByQuery(d *decoder, raw json.RawMessage) any {
+	in, _ := d.query(raw, "delete-by-query")
+	return in
+}
+
+// query decodes what both operations have. A filter is required, and one without a
+// condition needs `all` or `maxAffected`: a query whose condition was forgotten would
+// affect everything.
+func (d *decoder) query(raw json.RawMessage, op string) (*queryInput, map[string]any) {
+	in := &queryInput{maxAffected: defaultAffected}
 	members := d.open(raw, op)
 	if members == nil {
-		return nil, d.err()
+		return in, nil
 	}
-	all := d.flag(members, "all")
-	if all {
+	if in.confirmed = d.flag(members, "all"); in.confirmed {
 		in.maxAffected = mostAffected
 	}
-	most, bounded := members["maxAffected"]
-	if v, ok := members["filter"]; ok {
-		tree, details := filter.Check(v, k.Entity, g, "/filter")
-		in.filter = tree
-		d.details = append(d.details, details...)
-		if len(d.details) == 0 && tree.MatchesAll() && !all && !bounded {
-			d.fail("/filter", "the filter has no condition, so it matches every %s; confirm with all: true, or set maxAffected to the most that may match", k.name())
-		}
-	} else {
-		d.fail("/filter", "filter is required; {} with all: true matches every %s", k.name())
-	}
-	if changing {
-		if v, ok := d.need(members, "changes"); ok {
-			before := len(d.details)
-			in.changes = d.model(v, "/changes", false)
-			if len(d.details) == before && in.changes.empty() {
-				d.fail("/changes", "there is nothing to change")
-			}
-		}
-	}
-	if bounded {
+	if most, ok := members["maxAffected"]; ok {
 		n, ok := filter.Integer(most)
 		if !ok || n < 1 || n > mostAffected {
 			d.wrong("/maxAffected", fmt.Sprintf("an integer from 1 to %d", mostAffected), most)
 		}
-		in.maxAffected = int(n)
+		in.maxAffected, in.confirmed = int(n), true
 	}
-	return in, d.err()
+	v, ok := members["filter"]
+	if !ok {
+		d.fail("/filter", "filter is required; {} with all: true matches every %s", d.kind.name())
+		return in, members
+	}
+	tree, details := filter.Check(v, d.kind.Entity, d.graph, "/filter", &in.guards)
+	in.filter = tree
+	d.details = append(d.details, details...)
+	if len(d.details) == 0 && in.unconfirmed() {
+		d.details = append(d.details, matchesAll(d.kind))
+	}
+	return in, members
+}
+
+// unconfirmed reports whether the filter matches everything, and nobody said that it may.
+func (in *queryInput) unconfirmed() bool { return !in.confirmed && in.filter.MatchesAll() }
+
+func matchesAll(k *kind) fault.Detail {
+	return fault.Detail{Path: "/filter", Message: "the filter has no condition, so it matches every " + k.name() + "; confirm with all: true, or set maxAffected to the most that may match"}
+}
+
+// obey narrows the query to the rows that its caller may read. Of relationships whose
+// other side is hidden a condition may leave nothing.
+func (in *queryInput) obey(t *tx, k *kind) error {
+	if err := in.guards.Obey(t.caller); err != nil {
+		return err
+	}
+	if in.unconfirmed() {
+		return fault.Invalid(matchesAll(k))
+	}
+	return nil
 }
 
 // updateByQuery and deleteByQuery are the operations on what matches a filter.
@@ -92,12 +115,9 @@ var (
 			return queryInputSchema(e, k, object{"changes": changes}, "filter", "changes")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("updated") },
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, e.app.Graph, in, true)
-			return err
-		},
+		decode: decodeUpdateByQuery,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			return e.byQuery(ctx, t, k, call, true, "updated", e.updateOne)
+			return e.byQuery(ctx, t, k, call, "updated", e.updateOne)
 		},
 	}
 	deleteByQuery = operation{
@@ -108,12 +128,9 @@ var (
 			return queryInputSchema(e, k, object{}, "filter")
 		},
 		output: func(*kind) json.RawMessage { return numberSchema("deleted") },
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := decodeByQuery(k, e.app.Graph, in, false)
-			return err
-		},
+		decode: decodeDeleteByQuery,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			return e.byQuery(ctx, t, k, call, false, "deleted", e.deleteOne)
+			return e.byQuery(ctx, t, k, call, "deleted", e.deleteOne)
 		},
 	}
 )
@@ -134,12 +151,9 @@ type each func(ctx context.Context, t *tx, k *kind, id any, changes *model) (boo
 // byQuery first decides which rows match, then goes through them one by one, so that
 // hooks, versions, recorded changes and cascades are those of single writes, and a
 // change that makes other rows match does not affect which rows are written.
-func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, changing bool, member string, do each) (json.RawMessage, error) {
-	in, err := decodeByQuery(t.caller.of(k), t.caller, call.Input(), changing)
-	if err == nil {
-		err = t.caller.refused
-	}
-	if err != nil {
+func (e *engine) byQuery(ctx context.Context, t *tx, k *kind, call catalog.Call, member string, do each) (json.RawMessage, error) {
+	in := call.Decoded().(*queryInput)
+	if err := in.obey(t, k); err != nil {
 		return nil, err
 	}
 	ids, err := e.matching(ctx, t, k, in)

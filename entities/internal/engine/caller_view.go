@@ -27,17 +27,16 @@ type callerView struct {
 	view   *catalog.View
 	who    auth.Principal
 
-	// What rules are asked with. tx is nil where nothing is read.
+	// What rules are asked with.
 	tx  *tx
 	ctx context.Context
 
 	viewing context.Context         // ctx, with the transaction and the viewer in it
 	secured bool                    // it has session variables, by which the database may hide rows
 	rules   map[string]*filter.Rule // by ent type
-	refused error                   // the first rule that let nothing be read
 }
 
-var _ filter.Ruled = (*callerView)(nil)
+var _ filter.Rules = (*callerView)(nil)
 
 // see returns what the caller of a call sees in a transaction.
 func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
@@ -49,9 +48,6 @@ func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 func (s *callerView) forLater(t *tx) *callerView {
 	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
-
-// Entity implements filter.Graph.
-func (s *callerView) Entity(name string) *descriptor.Entity { return s.engine.app.Graph.Entity(name) }
 
 // of returns a kind as the caller sees it, nil if it does not.
 func (s *callerView) of(k *kind) *kind { return s.engine.byName[k.name()] }
@@ -75,21 +71,10 @@ func (s *callerView) reads(k *kind, e *edge) bool {
 // knows reports whether the caller may hear of an entity.
 func (s *callerView) knows(k *kind) bool { return s == nil || s.view.Knows(k.name()) }
 
-// Rule implements filter.Ruled. A policy that refuses the query lets nothing
-// through, and is remembered.
-func (s *callerView) Rule(e *descriptor.Entity) *filter.Rule {
-	k := s.engine.byName[e.Resource.Name]
-	if k == nil || s.tx == nil {
-		return nil
-	}
-	r, err := s.rule(k)
-	if err != nil {
-		if s.refused == nil {
-			s.refused = err
-		}
-		return filter.Nothing
-	}
-	return r
+// Rule implements filter.Rules. It ends in forbidden where a policy refuses the query as a
+// whole.
+func (s *callerView) Rule(e *descriptor.Entity) (*filter.Rule, error) {
+	return s.rule(s.engine.byName[e.Resource.Name])
 }
 
 // rule asks the app which rows of a kind the caller may read; nil is all of them.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
@@ -56,19 +59,16 @@ func checkers(tb testing.TB) []checker {
 
 // accepts is what the operation says of an input.
 func (c checker) accepts(input []byte) error {
-	if c.op.Decode != nil {
-		_, err := c.op.Decode(input, "default")
-		return err
-	}
-	return c.op.Check(input)
+	_, err := c.op.Decode(catalog.Input{JSON: input, Set: "default"})
+	return err
 }
 
 // agree fails where the schema refuses what the check of its operation accepts.
 func agree(tb testing.TB, all []checker, input []byte) {
 	for _, c := range all {
 		err := c.accepts(input)
-		if code := fault.CodeOf(err); code == fault.UnknownSet && c.op.Decode != nil {
-			err = nil // it reads the target too
+		if fault.CodeOf(err) == fault.UnknownSet {
+			err = nil // the schema does not look at sets
 		}
 		if err != nil {
 			code := fault.CodeOf(err)
@@ -78,12 +78,6 @@ func agree(tb testing.TB, all []checker, input []byte) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
 		require.NoError(tb, err, "%s %s", c.op.ID, input)
 		require.NoError(tb, c.schema.Validate(v), "%s accepts %s", c.op.ID, input)
-		if c.op.Target == nil {
-			continue
-		}
-		if _, err := c.op.Target(input, "default"); err != nil {
-			require.Equal(tb, fault.UnknownSet, fault.CodeOf(err), "%s %s: %v", c.op.ID, input, err)
-		}
 	}
 }
 
@@ -110,6 +104,62 @@ func FuzzInputs(f *testing.F) {
 	})
 }
 
+// callsOfAll call each operation once at least, in an order in which they succeed.
+var callsOfAll = [][2]string{
+	{"Person.upsert", `{"model":{"id":"ann","name":"Ann","email":"a"}}`},
+	{"Label.upsert-many", `{"models":[{"name":"home"},{"name":"work"}]}`},
+	{"Todo.new", `{}`},
+	{"Todo.upsert", `{"model":{"id":"t","title":"x","views":"9007199254740993","assignedUserId":"ann","labels":[1]}}`},
+	{"Todo.patch", `{"id":"t","changes":{"dueDate":"2026-01-01T00:00:00Z","effort":1}}`},
+	{"Todo.get-by-id", `{"id":"t","with":"all"}`},
+	{"Todo.get-by-id", `{"id":"t","fields":"title"}`},
+	{"Todo.collection", `{"with":"labels,assignedUser"}`},
+	{"Todo.count", `{}`},
+	{"Todo.aggregate", `{"groupBy":["priority",{"field":"dueDate","by":"day"}],"max":"views"}`},
+	{"Todo.update-by-query", `{"filter":{"id":"t"},"changes":{"title":"y"}}`},
+	{"Label.delete-by-query", `{"filter":{"name":"work"}}`},
+	{"Todo.delete", `{"id":"t"}`},
+	{"Label.delete-many", `{"ids":[1,"2"]}`},
+}
+
+// withoutInput is a call whose handler must do with what was decoded.
+type withoutInput struct {
+	catalog.Call
+	tb testing.TB
+}
+
+func (c withoutInput) Input() json.RawMessage {
+	c.tb.Errorf("the handler of %s reads its input again", c.Operation().ID)
+	return nil
+}
+
+func TestInputsAreDecodedOnce(t *testing.T) {
+	a := start(t, ent.Entities())
+	offer, decoded := a.provider.Offer(), map[string]int{}
+	for i, op := range offer.Operations {
+		own := *op
+		own.Decode = func(in catalog.Input) (catalog.Decoded, error) {
+			decoded[op.ID.Op]++
+			return op.Decode(in)
+		}
+		own.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+			return op.Handler(ctx, withoutInput{c, t})
+		}
+		offer.Operations[i] = &own
+	}
+	s, err := catalog.NewSnapshot(offer)
+	require.NoError(t, err)
+	a.view = s.View(auth.Local(), exposure.Full, false)
+	called := map[string]int{}
+	for _, c := range callsOfAll {
+		a.call(c[0], c[1])
+		_, op, _ := strings.Cut(c[0], ".")
+		called[op]++
+	}
+	require.Equal(t, called, decoded)
+	require.Len(t, decoded, len(catalog.EntityOperationNames()))
+}
+
 func TestOutputsFitTheirSchemas(t *testing.T) {
 	if forEach(t, TestOutputsFitTheirSchemas) {
 		return
@@ -124,23 +174,7 @@ func TestOutputsFitTheirSchemas(t *testing.T) {
 		outputs[op.ID.Owner+"."+op.ID.Op], err = c.Compile("output.json")
 		require.NoError(t, err)
 	}
-	calls := [][2]string{
-		{"Person.upsert", `{"model":{"id":"ann","name":"Ann","email":"a"}}`},
-		{"Label.upsert-many", `{"models":[{"name":"home"},{"name":"work"}]}`},
-		{"Todo.new", `{}`},
-		{"Todo.upsert", `{"model":{"id":"t","title":"x","views":"9007199254740993","assignedUserId":"ann","labels":[1]}}`},
-		{"Todo.patch", `{"id":"t","changes":{"dueDate":"2026-01-01T00:00:00Z","effort":1}}`},
-		{"Todo.get-by-id", `{"id":"t","with":"all"}`},
-		{"Todo.get-by-id", `{"id":"t","fields":"title"}`},
-		{"Todo.collection", `{"with":"labels,assignedUser"}`},
-		{"Todo.count", `{}`},
-		{"Todo.aggregate", `{"groupBy":["priority",{"field":"dueDate","by":"day"}],"max":"views"}`},
-		{"Todo.update-by-query", `{"filter":{"id":"t"},"changes":{"title":"y"}}`},
-		{"Label.delete-by-query", `{"filter":{"name":"work"}}`},
-		{"Todo.delete", `{"id":"t"}`},
-		{"Label.delete-many", `{"ids":[1,"2"]}`},
-	}
-	for _, c := range calls {
+	for _, c := range callsOfAll {
 		out, _, err := a.try(c[0], c[1])
 		require.NoError(t, err, c[0])
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(out)))

@@ -21,8 +21,7 @@ type operation struct {
 	input   func(e *engine, k *kind) json.RawMessage
 	output  func(k *kind) json.RawMessage
 	example func(k *kind) json.RawMessage
-	check   func(e *engine, k *kind, input json.RawMessage) error
-	decode  func(d *decoder, input json.RawMessage) any // in place of check, where the handler needs nothing else of an input
+	decode  func(d *decoder, input json.RawMessage) any // the result is what call.Decoded returns to handle
 	handle  func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error)
 }
 
@@ -48,12 +47,9 @@ var operations = []operation{
 		EntityOperation: named("collection"), title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
 		input:  func(e *engine, k *kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.app.Graph) },
 		output: (*kind).pageSchema, example: constantly(`{"pageSize":5}`),
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := read.DecodeCollection(in, k.Entity, e.app.Graph)
-			return err
-		},
+		decode: reading(read.DecodeCollection),
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := asked(t, k, call, read.DecodeCollection)
+			in, err := asked[*read.Collection](t, call)
 			if err != nil {
 				return nil, err
 			}
@@ -69,7 +65,7 @@ var operations = []operation{
 		output:  func(k *kind) json.RawMessage { return encode(k.outputSchema()) },
 		decode:  decodeGet,
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := got(t, k, call)
+			in, err := asked[*read.Get](t, call)
 			if err != nil {
 				return nil, err
 			}
@@ -86,12 +82,9 @@ var operations = []operation{
 		example: constantly(`{}`),
 		input:   func(e *engine, k *kind) json.RawMessage { return read.CountSchema(k.Entity, e.app.Graph) },
 		output:  func(*kind) json.RawMessage { return numberSchema("count") },
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := read.DecodeCount(in, k.Entity, e.app.Graph)
-			return err
-		},
+		decode:  reading(read.DecodeCount),
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := asked(t, k, call, read.DecodeCount)
+			in, err := asked[*read.Count](t, call)
 			if err != nil {
 				return nil, err
 			}
@@ -104,12 +97,9 @@ var operations = []operation{
 		example: constantly(`{"count":true}`),
 		input:   func(e *engine, k *kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.app.Graph) },
 		output:  func(*kind) json.RawMessage { return rowsSchema },
-		check: func(e *engine, k *kind, in json.RawMessage) error {
-			_, err := read.DecodeAggregate(in, k.Entity, e.app.Graph)
-			return err
-		},
+		decode:  reading(read.DecodeAggregate),
 		handle: func(ctx context.Context, e *engine, t *tx, k *kind, call catalog.Call) (json.RawMessage, error) {
-			in, err := asked(t, k, call, read.DecodeAggregate)
+			in, err := asked[*read.Aggregate](t, call)
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +114,7 @@ var operations = []operation{
 			return input(object{"set": read.SetSchema(&k.Entity.Resource)})
 		},
 		output: func(k *kind) json.RawMessage { return encode(object{"type": "object"}) },
-		check:  func(_ *engine, k *kind, in json.RawMessage) error { return decodeNew(k, in) },
+		decode: decodeNew,
 	},
 	{
 		EntityOperation: named("upsert"), title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
@@ -238,23 +228,16 @@ func (p *Provider) operation(e *engine, k *kind, o *operation) *catalog.Operatio
 		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.name(),
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
 	}
-	if o.decode != nil {
-		op.Check = func(in json.RawMessage) error {
-			d := &decoder{kind: k, graph: e.app.Graph, ahead: e}
-			o.decode(d, in)
-			return d.err()
+	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
+		d := &decoder{kind: k, graph: e.app.Graph, set: in.Set}
+		if in.Ahead {
+			d.ahead = e
 		}
-		op.Decode = func(in json.RawMessage, set string) (catalog.Decoded, error) {
-			d := &decoder{kind: k, graph: e.app.Graph, set: set}
-			value := o.decode(d, in)
-			if err := d.err(); err != nil {
-				return catalog.Decoded{}, err
-			}
-			return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, checkSet(r, d.set)
+		value := o.decode(d, in.JSON)
+		if err := d.err(); err != nil {
+			return catalog.Decoded{}, err
 		}
-	} else {
-		op.Check = func(in json.RawMessage) error { return o.check(e, k, in) }
-		op.Target = func(in json.RawMessage, set string) (catalog.Target, error) { return target(r, in, set) }
+		return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, checkSet(r, d.set)
 	}
 	if o.Name == "collection" && r.Description != "" { // said once, where one looks first
 		op.Summary += " " + r.Description
@@ -309,60 +292,35 @@ func (p *Provider) handler(o *operation, name string) catalog.Handler {
 	}
 }
 
-// asked reads an input as its caller may ask it. It ends in forbidden where a
-// policy refuses to read an entity that the input is about.
-func asked[T any](t *tx, k *kind, call catalog.Call, decode func(json.RawMessage, *descriptor.Entity, filter.Graph) (T, error)) (T, error) {
-	in, err := decode(call.Input(), t.caller.of(k).Entity, t.caller)
-	if err == nil {
-		err = t.caller.refused
-	}
-	return in, err
+// query is a decoded input of an operation that reads.
+type query interface {
+	Obey(rules filter.Rules) error
+	SetOr(standard string) string
 }
 
-// decodeGet reads an input of get-by-id without the rules that hold for rows.
-func decodeGet(d *decoder, raw json.RawMessage) any {
-	in, err := read.DecodeGet(raw, d.kind.Entity, d.graph)
-	if d.refused = err; err != nil {
+// reading decodes the inputs of an operation that reads. The rules that hold for rows
+// are asked for in the transaction.
+func reading[T query](decode func(json.RawMessage, *descriptor.Entity, filter.Graph) (T, error)) func(*decoder, json.RawMessage) any {
+	return func(d *decoder, raw json.RawMessage) any {
+		in, err := decode(raw, d.kind.Entity, d.graph)
+		if d.refused = err; err == nil {
+			d.set = in.SetOr(d.set)
+		}
 		return in
 	}
-	if in.Named {
-		d.set = in.Set
-	}
-	d.keys = []string{in.ID}
+}
+
+// decodeGet decodes an input of get-by-id.
+func decodeGet(d *decoder, raw json.RawMessage) any {
+	in := reading(read.DecodeGet)(d, raw)
+	d.keys = []string{in.(*read.Get).ID}
 	return in
 }
 
-// got is asked for an input of get-by-id, which is read anew only where it names
-// what rules may hold for.
-func got(t *tx, k *kind, call catalog.Call) (*read.Get, error) {
-	in := call.Decoded().(*read.Get)
-	if !in.Plain() {
-		return asked(t, k, call, read.DecodeGet)
-	}
-	in.Obey(t.caller)
-	return in, t.caller.refused
-}
-
-// target reads what a call is about, and refuses a set that the entity does not
-// live in.
-func target(r *catalog.Resource, in json.RawMessage, set string) (catalog.Target, error) {
-	var about struct {
-		Set *string         `json:"set"`
-		ID  json.RawMessage `json:"id"`
-	}
-	if err := json.Unmarshal(in, &about); err != nil {
-		return catalog.Target{}, err
-	}
-	t := catalog.Target{Entity: r.Name, Set: set}
-	if about.Set != nil {
-		t.Set = *about.Set
-	}
-	if text := string(about.ID); text != "" && text != "null" {
-		var s string
-		if json.Unmarshal(about.ID, &s) == nil {
-			text = s
-		}
-		t.Keys = []string{text}
-	}
-	return t, checkSet(r, t.Set)
+// asked returns the decoded input of a query that sees only the rows which its caller may
+// read. It ends in forbidden where a policy refuses to read an entity that the input is
+// about.
+func asked[T query](t *tx, call catalog.Call) (T, error) {
+	in := call.Decoded().(T)
+	return in, in.Obey(t.caller)
 }

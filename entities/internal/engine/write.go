@@ -47,9 +47,16 @@ func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace boo
 	if !m.hasUniqueKey(k) {
 		return nil
 	}
-	tree, details := filter.Check(m.key, k.Entity, t.caller, m.at)
+	var guards filter.Guards
+	tree, details := filter.Check(m.key, k.Entity, e.app.Graph, m.at, &guards)
 	if len(details) > 0 {
 		return fault.Invalid(details...)
+	}
+	if err := guards.Obey(t.caller); err != nil {
+		if fault.CodeOf(err) == fault.Forbidden { // then the caller finds nothing
+			return nil
+		}
+		return err
 	}
 	keys, err := e.reader.Keys(ctx, t.sql, k.Entity, tree, 1)
 	if err != nil || len(keys) == 0 {

@@ -12,8 +12,9 @@ import (
 // {"items": {"$every": {}}}, and conditions that exclude nothing together, such as a
 // condition or its opposite. It does not look at data. A text that every text has in it
 // counts as no condition although null does not match it. The caller's own rule is no
-// condition of the filter.
-func (t *Tree) MatchesAll() bool { return t == nil || alwaysTrue(t.root, false) }
+// condition of the filter; but rules of other entities, once they are known, may leave
+// nothing of one.
+func (t *Tree) MatchesAll() bool { return t == nil || t.root == nil || alwaysTrue(t.root, false) }
 
 // alwaysTrue reports whether a condition, or with negate its opposite, is true of every row.
 func alwaysTrue(n node, negate bool) bool {
@@ -41,8 +42,6 @@ func alwaysTrue(n node, negate bool) bool {
 		return negate && !n.operand.nullable()
 	case *Words:
 		return !negate && n.Empty()
-	case *Rule: // stands beside the filter, see Within
-		return !negate
 	case *related:
 		return n.alwaysTrue(negate)
 	}
@@ -60,11 +59,12 @@ func (n *compare) isAtLeastEmpty(negate bool) bool {
 }
 
 func (n *related) alwaysTrue(negate bool) bool {
+	rule := n.guard.Rule()
 	if negate {
-		return n.rule != nil && n.rule.Keys == nil || n.condition != nil && alwaysTrue(n.condition, true)
+		return rule != nil && rule.Keys == nil || n.condition != nil && alwaysTrue(n.condition, true)
 	}
 	shown := n.own.Resource.Edge(n.edge.Name)
-	required := shown != nil && shown.Required && n.edge.OwnKey != "" && n.rule == nil
+	required := shown != nil && shown.Required && n.edge.OwnKey != "" && rule == nil
 	return required && (n.condition == nil || alwaysTrue(n.condition, false))
 }
 

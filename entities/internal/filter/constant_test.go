@@ -125,16 +125,13 @@ func TestMatchesAll(t *testing.T) {
 }
 
 // restricted lets a caller read no row of one entity and some rows of the others.
-type restricted struct {
-	*descriptor.Graph
-	hidden string
-}
+type restricted struct{ hidden string }
 
-func (r restricted) Rule(e *descriptor.Entity) *filter.Rule {
+func (r restricted) Rule(e *descriptor.Entity) (*filter.Rule, error) {
 	if e.Resource.Name == r.hidden {
-		return filter.Nothing
+		return filter.Nothing, nil
 	}
-	return &filter.Rule{Key: "id", Keys: func(int) (string, []any) { return "SELECT 1", nil }}
+	return &filter.Rule{Key: "id", Keys: func(int) (string, []any) { return "SELECT 1", nil }}, nil
 }
 
 func TestMatchesAllOfWhatACallerMayRead(t *testing.T) {
@@ -145,8 +142,12 @@ func TestMatchesAllOfWhatACallerMayRead(t *testing.T) {
 		`{"tags":{"$none":{}}}`:  false,
 		`{"title":"x"}`:          false,
 	} {
-		tree, details := filter.Parse([]byte(input), books, restricted{graph, "Author"}, "")
+		given, err := filter.Decode([]byte(input))
+		require.NoError(t, err, input)
+		var guards filter.Guards
+		tree, details := filter.Check(given, books, graph, "", &guards)
 		require.Empty(t, details, input)
+		require.NoError(t, guards.Obey(restricted{"Author"}), input)
 		require.Equal(t, want, tree.MatchesAll(), input)
 	}
 }

@@ -44,26 +44,46 @@ const (
 	MaxBytes  = 1 << 18 // of all strings together
 )
 
-// Tree is a checked filter. The nil Tree matches everything. It is immutable.
-type Tree struct{ root node }
+// Tree is a checked filter, and the guard of the rows that it chooses from. The nil
+// Tree matches everything. It is immutable, but for what its guards obey.
+type Tree struct {
+	root  node // nil for no condition
+	guard *Guard
+}
 
-// Empty reports whether the filter matches everything by having no condition.
-func (t *Tree) Empty() bool {
-	if t == nil {
-		return true
-	}
+// Guarded returns a filter without conditions, which matches the rows that the guard
+// lets through.
+func Guarded(g *Guard) *Tree { return &Tree{guard: g} }
+
+// Empty reports whether the filter matches everything by having no condition, and no
+// rule hides rows.
+func (t *Tree) Empty() bool { return t == nil || t.guard.Rule() == nil && t.unconditional() }
+
+// unconditional reports whether the filter itself has no condition.
+func (t *Tree) unconditional() bool {
 	g, ok := t.root.(*group)
-	return ok && len(g.of) == 0
+	return t.root == nil || ok && len(g.of) == 0
 }
 
 // Where appends the filter as one SQL condition on the table that has alias a.
 // Equal shapes give equal text: only arguments differ.
 func (t *Tree) Where(b *sqltext.Builder, a sqltext.Alias) {
-	if t == nil {
-		b.Raw("1=1")
-		return
+	rule := (*Rule)(nil)
+	if t != nil {
+		rule = t.guard.Rule()
 	}
-	t.root.where(b, a, false)
+	switch {
+	case t == nil || t.unconditional():
+		rule.Where(b, a)
+	case rule == nil:
+		t.root.where(b, a, false)
+	default:
+		b.Raw("(")
+		rule.Where(b, a)
+		b.Raw(" AND ")
+		t.root.where(b, a, false)
+		b.Raw(")")
+	}
 }
 
 // Parse checks a filter on an entity. at is the JSON Pointer of the filter in
@@ -77,14 +97,14 @@ func Parse(raw json.RawMessage, e *descriptor.Entity, g Graph, at string) (*Tree
 	if err != nil {
 		return nil, []fault.Detail{{Path: at, Message: "the filter is not JSON: " + err.Error()}}
 	}
-	return Check(v, e, g, at)
+	return Check(v, e, g, at, nil)
 }
 
-// Check is Parse for a filter that Decode has read as a part of its input. Where
-// the graph is Ruled, the tree has the entity's rule in it: what a caller filters
-// is what he may read.
-func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Detail) {
-	p := &parser{graph: g}
+// Check is Parse for a filter that Decode has read as a part of its input. The tree has
+// a guard wherever it chooses from the rows of an entity: what callers filter is what
+// they may read.
+func Check(v any, e *descriptor.Entity, g Graph, at string, guards *Guards) (*Tree, []fault.Detail) {
+	p := &parser{graph: g, guards: guards}
 	m, ok := v.(map[string]any)
 	if !ok {
 		p.wrong(at, "a filter must be an object", "object", v)
@@ -94,5 +114,5 @@ func Check(v any, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Deta
 	if len(p.details) > 0 {
 		return nil, p.details
 	}
-	return Within(&Tree{root: root}, RuleOf(g, e)), nil
+	return &Tree{root: root, guard: guards.Of(e)}, nil
 }

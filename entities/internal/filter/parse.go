@@ -27,6 +27,7 @@ var (
 
 type parser struct {
 	graph   Graph
+	guards  *Guards
 	details []fault.Detail
 	nodes   int
 	values  int
@@ -158,7 +159,7 @@ func belongsTo(name string, place catalog.OperatorPlace) bool {
 // edge reads what stands at a relationship.
 func (p *parser) edge(edge *descriptor.Edge, target, own *descriptor.Entity, v any, at string, depth int) node {
 	many := own.Resource.Edge(edge.Name).Many
-	join := &related{edge: edge, target: target, own: own, rule: RuleOf(p.graph, target)}
+	join := &related{edge: edge, target: target, own: own, guard: p.guards.Of(target)}
 	if v == nil && !many {
 		return &not{join}
 	}

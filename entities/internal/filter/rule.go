@@ -35,35 +35,53 @@ func (r *Rule) Where(b *sqltext.Builder, a sqltext.Alias) {
 	b.Raw(" WHERE ").Column(t, r.Key).Raw("=").Column(a, r.Key).Raw(")")
 }
 
-func (r *Rule) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
-	if negate {
-		b.Raw("NOT ")
+// Rules know which rows of entities a caller may read.
+type Rules interface {
+	Rule(e *descriptor.Entity) (*Rule, error)
+}
+
+// Guard stands in a checked input wherever rows of an entity are read, or asked about,
+// for the rule of the entity. Inputs are decoded before there is a transaction, and
+// rules are asked for in it: until Guards.Obey the guard lets all rows through.
+type Guard struct {
+	entity *descriptor.Entity
+	rule   *Rule
+}
+
+// Rule returns the rule that was asked for, nil for none.
+func (g *Guard) Rule() *Rule {
+	if g == nil {
+		return nil
 	}
-	r.Where(b, a)
+	return g.rule
 }
 
-// Ruled is a Graph that knows which rows of its entities a caller may read. It is
-// asked only for entities that an input reads, filters or aggregates by.
-type Ruled interface {
-	Graph
-	Rule(e *descriptor.Entity) *Rule
+// Guards are those of one input: one for each entity, in the order in which the input
+// comes to them. They belong to one call.
+type Guards []*Guard
+
+// Of returns the guard of an entity. A nil receiver stands for what has no rules.
+func (gs *Guards) Of(e *descriptor.Entity) *Guard {
+	if gs == nil {
+		return nil
+	}
+	for _, g := range *gs {
+		if g.entity == e {
+			return g
+		}
+	}
+	g := &Guard{entity: e}
+	*gs = append(*gs, g)
+	return g
 }
 
-// RuleOf returns the rule of an entity, nil where the graph knows none.
-func RuleOf(g Graph, e *descriptor.Entity) *Rule {
-	if ruled, ok := g.(Ruled); ok {
-		return ruled.Rule(e)
+// Obey asks for the rules, and ends in the first error.
+func (gs Guards) Obey(rules Rules) error {
+	for _, g := range gs {
+		var err error
+		if g.rule, err = rules.Rule(g.entity); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// Within narrows a filter to what a rule lets through.
-func Within(t *Tree, r *Rule) *Tree {
-	switch {
-	case r == nil:
-		return t
-	case t.Empty():
-		return &Tree{root: r}
-	}
-	return &Tree{root: &group{of: []node{r, t.root}}}
 }

@@ -292,7 +292,7 @@ type related struct {
 	edge      *descriptor.Edge
 	own       *descriptor.Entity
 	target    *descriptor.Entity
-	rule      *Rule
+	guard     *Guard
 	condition node
 }
 
@@ -316,9 +316,9 @@ func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		b.Name(n.target.Table).Raw(" AS ").Alias(t)
 		b.Raw(" WHERE ").Column(t, edge.TargetKey).Raw("=").Column(a, n.own.Key.Name)
 	}
-	if n.rule != nil {
+	if rule := n.guard.Rule(); rule != nil {
 		b.Raw(" AND ")
-		n.rule.Where(b, t)
+		rule.Where(b, t)
 	}
 	if n.condition != nil {
 		b.Raw(" AND ")

@@ -23,8 +23,7 @@ const (
 
 // Aggregate is a checked input of the operation aggregate (CONTRACT section 2).
 type Aggregate struct {
-	Entity *descriptor.Entity
-	Set    string // "" where the input names none
+	Query
 	Filter *filter.Tree
 	Limit  int // 0 where the input names none
 
@@ -59,7 +58,7 @@ type source struct {
 	// Of a relationship: what it refers to, and which of those rows may be read; any
 	// other counts as none.
 	target *descriptor.Entity
-	rule   *filter.Rule
+	guard  *filter.Guard
 	// long says that nothing keeps its values from being longer than MaxValue.
 	long bool
 }
@@ -240,7 +239,7 @@ func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
 		writeBetween(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
-	case c.of.rule != nil:
+	case c.of.guard.Rule() != nil:
 		c.of.readable(b, t)
 	case c.of.column.Storage == descriptor.Decimal, c.of.column.Native != "":
 		filter.Column(b, t, &c.of.column)
@@ -254,7 +253,7 @@ func (s *source) readable(b *sqltext.Builder, t sqltext.Alias) {
 	r := b.NewAlias()
 	b.Raw("CASE WHEN EXISTS (SELECT 1 FROM ").Name(s.target.Table).Raw(" AS ").Alias(r)
 	b.Raw(" WHERE ").Column(r, s.target.Key.Name).Raw("=").Column(t, s.column.Name)
-	appendRule(b, r, s.rule)
+	appendRule(b, r, s.guard.Rule())
 	b.Raw(") THEN ").Column(t, s.column.Name).Raw(" END")
 }
 

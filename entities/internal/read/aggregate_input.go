@@ -34,7 +34,7 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	if in.members == nil {
 		return nil, in.err()
 	}
-	a := &Aggregate{Entity: e, Set: in.set(), Filter: in.filter(e, in.members, "")}
+	a := &Aggregate{Filter: in.filter(e, in.members, "")}
 	in.groupBy(a)
 	a.groups = len(a.columns)
 	if a.groups > MaxGroupBy {
@@ -59,6 +59,7 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	in.having(a)
 	in.positions(a)
 	a.Limit = in.integer("limit", 0, 1, MaxRows)
+	a.Query = in.query()
 	return a, in.err()
 }
 
@@ -207,7 +208,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		return missing, false
 	}
 	of := source{
-		name: name, field: catalog.Field{Type: catalog.TypeID, Nullable: true}, target: target, rule: filter.RuleOf(in.graph, target),
+		name: name, field: catalog.Field{Type: catalog.TypeID, Nullable: true}, target: target, guard: in.guards.Of(target),
 		column: descriptor.Column{Name: edge.OwnKey, Storage: target.Key.Storage, Form: target.Key.Form, Nullable: true},
 		long:   in.long(&target.Resource.Key, &target.Key),
 	}
@@ -315,7 +316,7 @@ func (in *input) having(a *Aggregate) {
 		rows.Resource.Fields = append(rows.Resource.Fields, a.columns[1+i].field)
 		rows.Columns = append(rows.Columns, a.columns[1+i].inner)
 	}
-	tree, details := filter.Check(v, rows, noEntities{}, "/having")
+	tree, details := filter.Check(v, rows, noEntities{}, "/having", nil)
 	for i := range details {
 		if strings.HasPrefix(details[i].Message, "unknown field") {
 			details[i].Message += a.columnsHint()

@@ -23,6 +23,7 @@ type input struct {
 	entity  *descriptor.Entity
 	graph   filter.Graph
 	members map[string]any
+	guards  filter.Guards
 	details []fault.Detail
 	edges   int
 }
@@ -44,7 +45,8 @@ func (in *input) wrong(at, message, expected string, got any) {
 	in.details = append(in.details, fault.Detail{Path: at, Message: message, Expected: expected, Received: filter.Describe(got)})
 }
 
-// open reads the object and reports every member that is not known.
+// open reads the object, and reports every member that is not known and a set that has no
+// name.
 func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []string) *input {
 	in := &input{entity: e, graph: g}
 	v, problem := filter.Input(raw)
@@ -59,6 +61,10 @@ func open(raw json.RawMessage, e *descriptor.Entity, g filter.Graph, known []str
 	}
 	in.members = m
 	in.unknown("", "input", m, known)
+	set, named := m["set"]
+	if _, ok := set.(string); named && !ok {
+		in.wrong("/set", "set must be the name of a set", "string", set)
+	}
 	return in
 }
 
@@ -75,7 +81,7 @@ func (in *input) unknown(at, what string, m map[string]any, known []string) {
 // query is seen when the collection is read, since only then the set is known.
 func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Collection, error) {
 	in := open(raw, e, g, collectionKeys)
-	c := &Collection{Entity: e, Set: in.set()}
+	c := &Collection{}
 	c.Filter = in.filter(e, in.members, "")
 	if given, _ := in.members["filter"].(map[string]any); len(given) > 0 {
 		c.given = given
@@ -98,6 +104,7 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 		c.order = append([]term{{rank: c.Words, descending: true}}, c.order...)
 	}
 	c.reads = in.selection(e, in.members, "", 1)
+	c.Query = in.query()
 	return c, in.err()
 }
 
@@ -127,11 +134,7 @@ func (in *input) cursor() *parsedCursor {
 // invalid_payload with everything that is wrong.
 func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get, error) {
 	in := open(raw, e, g, getKeys)
-	out := &Get{Entity: e, Set: in.set(), rule: filter.RuleOf(g, e), plain: true}
-	for name := range in.members {
-		out.Named = out.Named || name == "set"
-		out.plain = out.plain && (name == "id" || name == "set")
-	}
+	out := &Get{guard: in.guards.Of(e)}
 	if id, ok := in.members["id"]; ok {
 		seen, d := filter.Key(e, id, "/id")
 		if d == nil {
@@ -145,6 +148,7 @@ func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get,
 		in.wrong("/id", "id is required", "id", nil)
 	}
 	out.reads = in.selection(e, in.members, "", 1)
+	out.Query = in.query()
 	return out, in.err()
 }
 
@@ -152,7 +156,8 @@ func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get,
 // invalid_payload with everything that is wrong.
 func DecodeCount(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Count, error) {
 	in := open(raw, e, g, countKeys)
-	c := &Count{Entity: e, Set: in.set(), Filter: in.filter(e, in.members, "")}
+	c := &Count{Filter: in.filter(e, in.members, "")}
+	c.Query = in.query()
 	return c, in.err()
 }
 
@@ -163,25 +168,19 @@ func (in *input) err() error {
 	return fault.Invalid(in.details...)
 }
 
-func (in *input) set() string {
-	v, ok := in.members["set"]
-	if !ok {
-		return ""
-	}
-	s, ok := v.(string)
-	if !ok {
-		in.wrong("/set", "set must be the name of a set", "string", v)
-	}
-	return s
+// query is what all inputs have. It comes last, when the input's guards are known.
+func (in *input) query() Query {
+	set, named := in.members["set"].(string)
+	return Query{Entity: in.entity, Set: set, Named: named, guards: in.guards}
 }
 
 // filter reads a filter; where there is none the entity's rule still holds.
 func (in *input) filter(e *descriptor.Entity, m map[string]any, at string) *filter.Tree {
 	v, ok := m["filter"]
 	if !ok {
-		return filter.Within(nil, filter.RuleOf(in.graph, e))
+		return filter.Guarded(in.guards.Of(e))
 	}
-	tree, details := filter.Check(v, e, in.graph, at+"/filter")
+	tree, details := filter.Check(v, e, in.graph, at+"/filter", &in.guards)
 	in.details = append(in.details, details...)
 	return tree
 }

@@ -16,10 +16,31 @@ const (
 	MaxEdgeLimit    = 1000 // related entities per parent, where a limit is given
 )
 
-// Collection is a checked input of the operation collection.
+// Query is what the checked inputs of all reading operations have.
+type Query struct {
+	Entity *descriptor.Entity
+	Set    string // "" where the input names none
+	Named  bool   // the input names a set
+
+	guards filter.Guards
+}
+
+// SetOr returns the set that the input names, and otherwise the standard one.
+func (q *Query) SetOr(standard string) string {
+	if q.Named {
+		return q.Set
+	}
+	return standard
+}
+
+// Obey lets the query see only the rows that rules let through. It ends in the first
+// rule's error.
+func (q *Query) Obey(rules filter.Rules) error { return q.guards.Obey(rules) }
+
+// Collection is a checked input of the operation collection. Whoever opens the set puts
+// its name in, since cursors belong to sets.
 type Collection struct {
-	Entity   *descriptor.Entity
-	Set      string // "" where the input names none; whoever opens the set puts it in
+	Query
 	Filter   *filter.Tree
 	Words    *filter.Words // of q
 	Page     int           // from 1; with a cursor, what it says
@@ -34,23 +55,26 @@ type Collection struct {
 
 // Get is a checked input of the operation get-by-id.
 type Get struct {
-	Entity *descriptor.Entity
-	Set    string // "" where the input names none
-	Named  bool   // the input names a set
-	Key    any    // as it is bound: int64 or string
-	ID     string // as it is shown
+	Query
+	Key any    // as it is bound: int64 or string
+	ID  string // as it is shown
 
-	rule  *filter.Rule
+	guard *filter.Guard
 	reads *selection
-	plain bool
 }
 
 // Count is a checked input of the operation count.
 type Count struct {
-	Entity *descriptor.Entity
-	Set    string // "" where the input names none
+	Query
 	Filter *filter.Tree
 }
+
+// Single reports whether reading takes one statement, so that it needs no transaction to
+// see one snapshot.
+func (g *Get) Single() bool { return len(g.reads.relations) == 0 }
+
+// Single returns the same of a collection.
+func (c *Collection) Single() bool { return !c.Count && len(c.reads.relations) == 0 }
 
 // selection is what is read of one entity: fields, and related entities.
 type selection struct {
@@ -67,7 +91,7 @@ type relation struct {
 	own    *descriptor.Entity
 	limit  int // per parent; 0 is none
 	order  []term
-	filter *filter.Tree // the target's rule among it
+	filter *filter.Tree
 	reads  *selection
 	key    string // `"name":`
 }

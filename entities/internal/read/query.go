@@ -156,7 +156,7 @@ func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, 
 // Get reads one entity. It ends in not_found when there is none, and in
 // call_too_large when its JSON, relations included, passes the limit.
 func (e *Engine) Get(ctx context.Context, q Querier, g *Get) ([]byte, error) {
-	out, err := e.one(ctx, q, g.reads, g.Key, g.rule)
+	out, err := e.one(ctx, q, g.reads, g.Key, g.guard.Rule())
 	if err != nil || out != nil {
 		return out, err
 	}

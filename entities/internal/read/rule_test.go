@@ -26,18 +26,18 @@ type asking struct {
 	dialect sqltext.Dialect
 }
 
-var _ filter.Ruled = asking{}
+var _ filter.Rules = asking{}
 
 func (ruled) Entity(name string) *descriptor.Entity { return graph.Entity(name) }
 
-func (r asking) Rule(e *descriptor.Entity) *filter.Rule {
+func (r asking) Rule(e *descriptor.Entity) (*filter.Rule, error) {
 	return &filter.Rule{Key: "id", Keys: func(bound int) (string, []any) {
 		condition, ok := r.ruled[e.Table]
 		if !ok {
 			return "SELECT id FROM " + e.Table, nil
 		}
 		return "SELECT id FROM " + e.Table + " WHERE " + string(r.dialect.Placeholder(nil, bound+1)) + " AND " + condition, []any{true}
-	}}
+	}}, nil
 }
 
 // Who reads a library through rules learns no more than who reads one that never
@@ -131,12 +131,15 @@ func (g generator) with() any {
 }
 
 // answers returns what a reading answers, or that there is nothing.
-func answers(e *read.Engine, q read.Querier, g filter.Graph, r reading) (string, error) {
+func answers(e *read.Engine, q read.Querier, g asking, r reading) (string, error) {
 	var out []byte
 	ctx, raw := context.Background(), json.RawMessage(r.input)
 	switch r.op {
 	case "collection":
 		c, err := read.DecodeCollection(raw, r.of, g)
+		if err == nil {
+			err = c.Obey(g)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -144,6 +147,9 @@ func answers(e *read.Engine, q read.Querier, g filter.Graph, r reading) (string,
 		return string(out), err
 	case "count":
 		c, err := read.DecodeCount(raw, r.of, g)
+		if err == nil {
+			err = c.Obey(g)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -151,6 +157,9 @@ func answers(e *read.Engine, q read.Querier, g filter.Graph, r reading) (string,
 		return string(out), err
 	case "aggregate":
 		a, err := read.DecodeAggregate(raw, r.of, g)
+		if err == nil {
+			err = a.Obey(g)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -158,6 +167,9 @@ func answers(e *read.Engine, q read.Querier, g filter.Graph, r reading) (string,
 		return string(out), err
 	}
 	c, err := read.DecodeGet(raw, r.of, g)
+	if err == nil {
+		err = c.Obey(g)
+	}
 	if err != nil {
 		return "", err
 	}

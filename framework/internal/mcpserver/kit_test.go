@@ -145,7 +145,9 @@ func (g *garden) offer() catalog.Offer {
 		},
 		{
 			ID: catalog.CodeID("gateway", "search"), Summary: "Is switched off.", Input: anything, Output: anything, Reach: 0,
-			Check:   func(json.RawMessage) error { return fault.New(fault.CodeModeDisabled, "") },
+			Decode: func(catalog.Input) (catalog.Decoded, error) {
+				return catalog.Decoded{}, fault.New(fault.CodeModeDisabled, "")
+			},
 			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
 		},
 	}
