@@ -9,8 +9,8 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
+	"github.com/koan-go/koan/entities/internal/appdb"
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/driven"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/ledger/records"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -134,7 +134,7 @@ func (c *runJournal) expose(ctx context.Context) error {
 			return c.owner.Observe(ctx)
 		}
 		nothing := func(context.Context, dialect.Driver) error { return nil }
-		b, err := driven.New(ctx, open, defaultSet, schema, nothing)
+		b, err := appdb.New(ctx, open, defaultSet, schema, nothing)
 		if err != nil {
 			return nil, err
 		}

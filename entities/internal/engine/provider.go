@@ -21,8 +21,8 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/appdb"
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/driven"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/postgres"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -149,7 +149,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 // open opens the backend: the app's own, or the one that the settings name.
 func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err error) {
 	if p.opts.Open != nil {
-		return s.open(p.driven(ctx))
+		return s.open(p.appDatabases(ctx))
 	}
 	m := newMigrations(p.app, p.opts, host)
 	if s.way, err = m.way(); err != nil {
@@ -159,14 +159,14 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err e
 	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
 }
 
-// driven serves what the app opens.
-func (p *Provider) driven(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
+// appDatabases serves the databases that the app opens itself.
+func (p *Provider) appDatabases(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
 	return func(s backend.Schema) (backend.Backend, error) {
 		if len(p.app.Seeds) > 0 {
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
-		return driven.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
+		return appdb.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
 	}
 }
 

@@ -1,4 +1,4 @@
-package driven
+package appdb
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const (
 	ended
 )
 
-var errEnded = errors.New("driven: the transaction has ended")
+var errEnded = errors.New("appdb: the transaction has ended")
 
 // Tx is a transaction that the app's driver began. It is used by one goroutine at
 // a time.

@@ -1,4 +1,4 @@
-package driven
+package appdb
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func (t through) QueryContext(ctx context.Context, query string, args ...any) (*
 	}
 	out, ok := rows.ColumnScanner.(*sql.Rows)
 	if !ok {
-		return nil, fmt.Errorf("driven: the app's driver returned rows of the type %T, not those of database/sql", rows.ColumnScanner)
+		return nil, fmt.Errorf("appdb: the app's driver returned rows of the type %T, not those of database/sql", rows.ColumnScanner)
 	}
 	return out, nil
 }

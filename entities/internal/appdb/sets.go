@@ -1,9 +1,9 @@
-// Package driven serves sets through drivers that the app opens itself: its own
+// Package appdb serves sets through drivers that the app opens itself: its own
 // files, its own pools, its own wrappers, which see every statement.
 //
 // What belongs here: transactions over ent's dialect.Driver. What must never: a
 // change to the app's tables; they are the app's, and so is their migration.
-package driven
+package appdb
 
 import (
 	"context"
