@@ -274,7 +274,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		id   any
 		json []byte
 	}
-	if err := b.t.holdNotes(len(some)); err != nil {
+	if err := b.t.holdWrites(len(some)); err != nil {
 		return err
 	}
 	back := make([]stored, 0, len(some))
@@ -300,7 +300,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
 			}
 		}
-		b.t.noteCreated(b.k, s.id)
+		b.t.recordCreated(b.k, s.id)
 		if err := b.t.holdImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}

@@ -219,12 +219,12 @@ func (e *engine) updateOne(ctx context.Context, t *tx, k *kind, id any, changes 
 			return false, err
 		}
 	}
-	mark, own := len(t.notes), *changes
+	mark, own := len(t.writes), *changes
 	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := k.FormatID(id)
-	return slices.ContainsFunc(t.notes[mark:], func(n note) bool {
+	return slices.ContainsFunc(t.writes[mark:], func(n rowWrite) bool {
 		return !n.void && n.action == run.Update && n.kind == k && k.FormatID(n.id) == shown
 	}), nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// note is one write to one row. A transaction keeps them in the order in which the
+// rowWrite is one write to one row. A transaction keeps them in the order in which the
 // writes began, so that what a write brings with it comes after it.
-type note struct {
+type rowWrite struct {
 	kind   *kind
 	id     any
 	action run.Action
@@ -26,41 +26,41 @@ type row struct {
 	id   string
 }
 
-// origin is a row as the transaction found it. That does not depend on what was
+// rowBefore is a row as the transaction found it. That does not depend on what was
 // written since, or rolled back to a savepoint, so it is read once.
-type origin struct {
+type rowBefore struct {
 	there bool
 	seen  []byte // what the caller may see of it
 	ahead int    // bytes that are counted for what it becomes
 }
 
-// reserve notes a write that begins.
-func (t *tx) reserve(n note) int {
-	t.notes = append(t.notes, n)
-	return len(t.notes) - 1
+// beginWrite records a write that begins.
+func (t *tx) beginWrite(n rowWrite) int {
+	t.writes = append(t.writes, n)
+	return len(t.writes) - 1
 }
 
 // pending is a row that a mutation is about to write.
 type pending struct {
 	kind   *kind
 	id     any
-	at     int    // of its note
+	at     int    // of the write among the transaction's
 	before []byte // where a hook of the app may do something else instead
 }
 
-// expect notes writes to rows and, if the run records, what the rows are before them.
+// expect records writes to rows and, if the run records, what the rows are before them.
 func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
-	if err := t.holdNotes(len(ids)); err != nil {
+	if err := t.holdWrites(len(ids)); err != nil {
 		return nil, err
 	}
 	out := make([]pending, len(ids))
 	for i, id := range ids {
-		out[i] = pending{kind: k, id: id, at: t.reserve(note{kind: k, id: id, action: action, links: links})}
+		out[i] = pending{kind: k, id: id, at: t.beginWrite(rowWrite{kind: k, id: id, action: action, links: links})}
 	}
-	if err := t.remember(ctx, k, ids); err != nil {
+	if err := t.recordRows(ctx, k, ids); err != nil {
 		return nil, err
 	}
-	if err := t.noteLinks(ctx, k, ids, links, true); err != nil {
+	if err := t.recordLinks(ctx, k, ids, links, true); err != nil {
 		return nil, err
 	}
 	if action == run.Delete {
@@ -69,23 +69,23 @@ func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, 
 	return out, nil
 }
 
-// voidNotes takes back the notes of writes that did not happen. What hooks wrote in
+// voidWrites takes back writes that did not happen. What hooks wrote in
 // between stays, because it did.
-func (t *tx) voidNotes(rows ...pending) {
+func (t *tx) voidWrites(rows ...pending) {
 	for _, p := range rows {
-		t.notes[p.at].void = true
+		t.writes[p.at].void = true
 	}
 }
 
-// remember keeps rows as they are before they are written for the first time, if the
+// recordRows keeps rows as they are before they are written for the first time, if the
 // run records.
-func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
+func (t *tx) recordRows(ctx context.Context, k *kind, ids []any) error {
 	if !t.attempt.Records() {
 		return nil
 	}
 	var unknown []any
 	for _, id := range ids {
-		if _, known := t.origins[row{k, k.FormatID(id)}]; !known {
+		if _, known := t.before[row{k, k.FormatID(id)}]; !known {
 			unknown = append(unknown, id)
 		}
 	}
@@ -102,77 +102,77 @@ func (t *tx) remember(ctx context.Context, k *kind, ids []any) error {
 			return err
 		}
 		image, there := now[k.FormatID(id)]
-		if err := t.noteOrigin(ctx, k, id, there, image); err != nil {
+		if err := t.recordBefore(ctx, k, id, there, image); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// birth is the creation of a row while hooks are still running, which may write to the
+// creation is the creation of a row while hooks are still running, which may write to the
 // row or to what it is linked with.
-type birth struct {
+type creation struct {
 	tx      *tx
 	kind    *kind
 	made    ent.Mutation
 	assumed []row
 }
 
-func (t *tx) beginBirth(k *kind, m ent.Mutation) *birth {
-	b := &birth{tx: t, kind: k, made: m}
+func (t *tx) beginCreation(k *kind, m ent.Mutation) *creation {
+	b := &creation{tx: t, kind: k, made: m}
 	if t.attempt.Records() {
-		t.births = append(t.births, b)
+		t.creations = append(t.creations, b)
 	}
 	return b
 }
 
 // end marks the creation as finished.
-func (b *birth) end() {
-	b.tx.births = slices.DeleteFunc(b.tx.births, func(o *birth) bool { return o == b })
+func (b *creation) end() {
+	b.tx.creations = slices.DeleteFunc(b.tx.creations, func(o *creation) bool { return o == b })
 }
 
 // forget drops what was assumed of the row when its creation failed.
-func (b *birth) forget() {
+func (b *creation) forget() {
 	for _, at := range b.assumed {
-		delete(b.tx.origins, at)
+		delete(b.tx.before, at)
 	}
 }
 
 // createdHere reports whether the transaction has created a row, or is creating it.
 func (t *tx) createdHere(k *kind, id any) bool {
 	at := row{k, k.FormatID(id)}
-	if o, known := t.origins[at]; known {
+	if o, known := t.before[at]; known {
 		return !o.there
 	}
-	for _, b := range t.births {
+	for _, b := range t.creations {
 		if own, ok := b.kind.ID(b.made); ok && b.kind == k && k.FormatID(own) == at.id {
 			b.assumed = append(b.assumed, at)
-			t.keepOrigin(at, origin{})
+			t.keepBefore(at, rowBefore{})
 			return true
 		}
 	}
 	return false
 }
 
-// noteOrigin keeps what the transaction found of a row, unless that is already known.
-func (t *tx) noteOrigin(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
+// recordBefore keeps what the transaction found of a row, unless that is already known.
+func (t *tx) recordBefore(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
 	at := row{k, k.FormatID(id)}
-	if _, known := t.origins[at]; known {
+	if _, known := t.before[at]; known {
 		return nil
 	}
-	o := origin{there: there}
+	o := rowBefore{there: there}
 	if o.seen, err = t.visibleImage(ctx, k, id, image); err != nil {
 		return err
 	}
-	t.keepOrigin(at, o)
+	t.keepBefore(at, o)
 	return nil
 }
 
-func (t *tx) keepOrigin(at row, o origin) {
-	if t.origins == nil {
-		t.origins = map[row]origin{}
+func (t *tx) keepBefore(at row, o rowBefore) {
+	if t.before == nil {
+		t.before = map[row]rowBefore{}
 	}
-	t.origins[at] = o
+	t.before[at] = o
 }
 
 // images reads rows as they are now, by their id as callers see it. Each is counted
@@ -208,12 +208,12 @@ type netChange struct {
 	forbidden bool   // the caller may see it neither before nor after
 }
 
-// netChanges joins the notes of each row, in the order of the first ones.
+// netChanges joins the writes to each row, in the order of the first ones.
 func (t *tx) netChanges() []*netChange {
-	out := make([]*netChange, 0, len(t.notes))
-	at := make(map[row]*netChange, len(t.notes))
-	for i := range t.notes {
-		n := &t.notes[i]
+	out := make([]*netChange, 0, len(t.writes))
+	at := make(map[row]*netChange, len(t.writes))
+	for i := range t.writes {
+		n := &t.writes[i]
 		if n.void {
 			continue
 		}
@@ -270,10 +270,10 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 // it keeps nothing of a row but what is reported.
 func (t *tx) countChanges() []run.Change {
 	type fate struct{ was, is bool } // whether there is a row
-	at := make(map[row]int32, len(t.notes))
-	out, fates := make([]run.Change, 0, len(t.notes)), make([]fate, 0, len(t.notes))
-	for i := range t.notes {
-		n := &t.notes[i]
+	at := make(map[row]int32, len(t.writes))
+	out, fates := make([]run.Change, 0, len(t.writes)), make([]fate, 0, len(t.writes))
+	for i := range t.writes {
+		n := &t.writes[i]
 		if n.void {
 			continue
 		}
@@ -345,7 +345,7 @@ func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o := t.origins[r.row]
+		o := t.before[r.row]
 		r.was, r.from = o.there, o.seen
 		image, there := now[r.kind][r.id]
 		r.is = there

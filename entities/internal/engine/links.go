@@ -45,9 +45,9 @@ func (t *tx) manyToMany(k *kind, take func(name string) bool) (out []*edge) {
 
 func everyName(string) bool { return true }
 
-// noteLinks notes the links that rows have now. was says whether the transaction found
+// recordLinks records the links that rows have now. was says whether the transaction found
 // those of which nothing is known yet.
-func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
+func (t *tx) recordLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
@@ -65,9 +65,9 @@ func (t *tx) noteLinks(ctx context.Context, k *kind, ids []any, links []*edge, w
 	return nil
 }
 
-// noteAdded notes that the links which a mutation is about to add did not exist, unless
+// recordAdded records that the links which a mutation is about to add did not exist, unless
 // they did.
-func (t *tx) noteAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
+func (t *tx) recordAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
 	for _, e := range links {
 		for _, id := range ids {
 			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.column.Ent)), false); err != nil {
@@ -107,7 +107,7 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 	return nil
 }
 
-// markListed records that all links of rows which are about to be deleted are noted. A
+// markListed says that all links of rows which are about to be deleted are known. A
 // link that is found later, at a row that was created again, is therefore new.
 func (t *tx) markListed(k *kind, ids []any, links []*edge) {
 	for _, e := range links {

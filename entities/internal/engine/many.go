@@ -18,11 +18,11 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 	if err != nil {
 		return 0, false, err
 	}
-	if err := t.holdNotes(len(ids)); err != nil {
+	if err := t.holdWrites(len(ids)); err != nil {
 		return 0, false, err
 	}
 	done, err = t.tryTogether(ctx, func() error {
-		if err := t.remember(ctx, k, ids); err != nil {
+		if err := t.recordRows(ctx, k, ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -38,11 +38,11 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 	})
 	if !done || err != nil {
 		p.forget()
-		t.releaseNotes(len(ids))
+		t.releaseWrites(len(ids))
 		return 0, false, err
 	}
 	for _, id := range ids {
-		t.noteUpdated(k, id)
+		t.recordUpdated(k, id)
 	}
 	return affected, true, nil
 }
@@ -53,7 +53,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
 		return 0, false, nil
 	}
-	mark := len(t.notes)
+	mark := len(t.writes)
 	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)

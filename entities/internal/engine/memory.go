@@ -9,27 +9,27 @@ import (
 // What the host keeps of a run's writes, in bytes, until its changes are known:
 // estimates of the structures below.
 const (
-	// noteBytes is for a write to a row: its note, what became of the row, its change.
-	noteBytes = 224
-	// originBytes is for a row in a run that records, besides its images.
-	originBytes = 640
+	// writeBytes is for a write to a row: the write itself, what became of the row, its change.
+	writeBytes = 224
+	// beforeBytes is for a row in a run that records, besides its images.
+	beforeBytes = 640
 	// linkBytes is for a link of a many-to-many edge, which both of its sides know.
 	linkBytes = 640
 	// keyBytes is for an id that is read.
 	keyBytes = 64
 )
 
-// holdNotes counts writes to so many rows before they are noted.
-func (t *tx) holdNotes(n int) error {
-	each := noteBytes
+// holdWrites counts writes to so many rows before they are recorded.
+func (t *tx) holdWrites(n int) error {
+	each := writeBytes
 	if t.attempt.Records() {
-		each += originBytes
+		each += beforeBytes
 	}
 	return t.attempt.Hold(n * each)
 }
 
-// releaseNotes releases the memory counted for notes that a savepoint has undone.
-func (t *tx) releaseNotes(n int) { t.attempt.Release(n * noteBytes) }
+// releaseWrites releases the memory counted for writes that a savepoint has undone.
+func (t *tx) releaseWrites(n int) { t.attempt.Release(n * writeBytes) }
 
 // holdUntilCallEnds counts memory that is kept until the call ends.
 func (t *tx) holdUntilCallEnds(n int) error {
@@ -65,7 +65,7 @@ func (t *tx) holdImage(k *kind, id any, n int) error {
 		return nil
 	}
 	at := row{k, k.FormatID(id)}
-	o, known := t.origins[at]
+	o, known := t.before[at]
 	if !known {
 		return nil
 	}
@@ -77,6 +77,6 @@ func (t *tx) holdImage(k *kind, id any, n int) error {
 	}
 	t.ahead += n - o.ahead
 	o.ahead = n
-	t.origins[at] = o
+	t.before[at] = o
 	return nil
 }

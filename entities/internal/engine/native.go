@@ -177,7 +177,7 @@ func driverValue(c *descriptor.Column, v any) (any, error) {
 
 // insert stores one new entity in one statement, and returns its JSON.
 func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
-	if err := t.holdNotes(1); err != nil {
+	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
 	var id any
@@ -196,7 +196,7 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 	if out == nil {
 		return nil, t.unseenRow(k, p.model)
 	}
-	t.noteCreated(k, id)
+	t.recordCreated(k, id)
 	return out, t.holdImage(k, id, len(out))
 }
 
@@ -211,30 +211,30 @@ func (t *tx) unseenRow(k *kind, m *model) error {
 		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
 }
 
-// noteCreated notes a row that was created.
-func (t *tx) noteCreated(k *kind, id any) {
+// recordCreated records a row that was created.
+func (t *tx) recordCreated(k *kind, id any) {
 	t.touched = true
-	t.reserve(note{kind: k, id: id, action: run.Create})
+	t.beginWrite(rowWrite{kind: k, id: id, action: run.Create})
 	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
-		if _, known := t.origins[at]; !known {
-			t.keepOrigin(at, origin{})
+		if _, known := t.before[at]; !known {
+			t.keepBefore(at, rowBefore{})
 		}
 	}
 }
 
-// noteUpdated notes a row that was changed.
-func (t *tx) noteUpdated(k *kind, id any) {
+// recordUpdated records a row that was changed.
+func (t *tx) recordUpdated(k *kind, id any) {
 	t.touched = true
-	t.reserve(note{kind: k, id: id, action: run.Update})
+	t.beginWrite(rowWrite{kind: k, id: id, action: run.Update})
 }
 
 // update changes an entity in one statement and returns what it became; nil where
 // there is none with the id, or none at the version.
 func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
-	if err := t.holdNotes(1); err != nil {
+	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
-	if err := t.remember(ctx, k, []any{p.id}); err != nil {
+	if err := t.recordRows(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
 	var out []byte
@@ -247,10 +247,10 @@ func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVers
 	}
 	if out == nil {
 		p.forget()
-		t.releaseNotes(1)
+		t.releaseWrites(1)
 		return nil, nil
 	}
-	t.noteUpdated(k, p.id)
+	t.recordUpdated(k, p.id)
 	return out, t.holdImage(k, p.id, len(out))
 }
 

@@ -137,33 +137,33 @@ func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
 }
 
 func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	if err := t.holdNotes(1); err != nil {
+	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
-	own := pending{kind: k, at: t.reserve(note{kind: k, action: run.Create})}
-	moved, err := t.reserveLinked(ctx, k, m)
+	own := pending{kind: k, at: t.beginWrite(rowWrite{kind: k, action: run.Create})}
+	moved, err := t.beginLinkedWrites(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	born := t.beginBirth(k, m)
+	made := t.beginCreation(k, m)
 	v, err := next.Mutate(ctx, m)
-	born.end()
+	made.end()
 	id, ok := k.ID(m)
 	if err == nil && ok && t.hasHooks(k) {
 		ok, err = t.exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
-		t.voidNotes(append(moved, own)...)
-		born.forget()
+		t.voidWrites(append(moved, own)...)
+		made.forget()
 		return v, err
 	}
-	n := &t.notes[own.at]
+	n := &t.writes[own.at]
 	n.id, n.links = id, t.writtenLinks(k, m)
 	if t.attempt.Records() {
-		if err := t.noteOrigin(ctx, k, id, false, nil); err != nil {
+		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
-		if err := t.noteLinks(ctx, k, []any{id}, n.links, false); err != nil {
+		if err := t.recordLinks(ctx, k, []any{id}, n.links, false); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +181,7 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	}
 	rows, err := t.expect(ctx, k, ids, run.Update, links...)
 	if err == nil {
-		err = t.noteAdded(ctx, k, ids, m, links)
+		err = t.recordAdded(ctx, k, ids, m, links)
 	}
 	if err != nil {
 		return nil, err
@@ -198,13 +198,13 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			}
 		}
 	}
-	moved, err := t.reserveLinked(ctx, k, m)
+	moved, err := t.beginLinkedWrites(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.voidNotes(append(moved, rows...)...)
+		t.voidWrites(append(moved, rows...)...)
 		return v, err
 	}
 	if compare {
@@ -212,7 +212,7 @@ func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 			return nil, err
 		}
 	}
-	if err := t.noteLinks(ctx, k, ids, links, false); err != nil {
+	if err := t.recordLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
 	return v, t.countVersions(ctx, moved)
@@ -226,7 +226,7 @@ func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 			return err
 		}
 		if bytes.Equal(after, p.before) {
-			t.voidNotes(p)
+			t.voidWrites(p)
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.voidNotes(slices.Concat(rows, gone, moved)...)
+		t.voidWrites(slices.Concat(rows, gone, moved)...)
 		return v, err
 	}
 	if t.hasHooks(k) { // one that marks rows instead of deleting them
@@ -258,19 +258,19 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 				return nil, err
 			}
 			if there {
-				t.voidNotes(p)
+				t.voidWrites(p)
 				left = true
 			}
 		}
 		if left {
-			t.voidNotes(moved...)
+			t.voidWrites(moved...)
 			return v, nil
 		}
 	}
 	return v, t.countVersions(ctx, moved)
 }
 
-// cascades notes what foreign keys do when rows go, which no hook sees: rows that
+// cascades records what foreign keys do when rows go, which no hook sees: rows that
 // go too, and rows whose reference is cleared.
 func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
 	for _, r := range k.Entity.Referrers {
@@ -359,9 +359,9 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 	return out, rows.Err()
 }
 
-// reserveLinked reserves changes for rows on the other side of an edge whose column a
+// beginLinkedWrites records writes to rows on the other side of an edge whose column a
 // mutation writes.
-func (t *tx) reserveLinked(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
+func (t *tx) beginLinkedWrites(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
 	var out []pending
 	for i := range k.edges {
 		e := &k.edges[i]

@@ -76,8 +76,8 @@ func (q *setQuota) admit(ctx context.Context, set string) error {
 		WithHint("Write to a set that exists, or have whoever runs the server raise %s.", settingSets).WithPath("/set")
 }
 
-// note keeps who made a set. The set exists whatever becomes of that.
-func (q *setQuota) note(ctx context.Context, set string) {
+// recordMaker keeps who made a set. The set exists whatever becomes of that.
+func (q *setQuota) recordMaker(ctx context.Context, set string) {
 	if q == nil || q.most == 0 {
 		return
 	}

@@ -67,9 +67,9 @@ func (s *store) fill(ctx context.Context, set string, d backend.Database) error 
 	return nil
 }
 
-// writes is where the tape keeps the set that a run writes to, so that a later
+// writtenSet is where the tape keeps the set that a run writes to, so that a later
 // attempt takes its lock from the start, and no other's.
-const writes = "entities.writes"
+const writtenSet = "entities.writes"
 
 var errNoWrites = errors.New("entities: this run has not written yet")
 
@@ -81,7 +81,7 @@ func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, 
 	t := &tx{store: s, attempt: a, set: set}
 	write := a.WriteFirst()
 	if write && a.Number() > 1 {
-		known, err := a.Tape().Value("", writes, func() (any, error) { return nil, errNoWrites })
+		known, err := a.Tape().Value("", writtenSet, func() (any, error) { return nil, errNoWrites })
 		write = err == nil && known == set
 	}
 	d, client, release, err := s.draft(ctx, set)
@@ -119,19 +119,19 @@ type tx struct {
 	release func()
 	draft   backend.Draft // nil for a set that exists
 
-	driver  *backend.TxDriver
-	ent     shim.Tx     // nil until the first write, or until rules are asked
-	caller  *callerView // of the call that is being served
-	notes   []note
-	births  []*birth
-	origins map[row]origin           // where the run records
-	links   map[side]map[string]link // likewise, by the id at the other side
-	listed  map[side]bool            // whose links are all in links, since their row was deleted: another one is new
-	touched bool                     // something was written, exposed or not
-	chosen  choices                  // of the write that the engine makes now
-	counter map[slot]int             // how many mutations a call made, by kind: slots of the tape
-	passing int                      // bytes that are counted for the call that is being served
-	ahead   int                      // bytes that are counted for what rows become, where the run records
+	driver    *backend.TxDriver
+	ent       shim.Tx     // nil until the first write, or until rules are asked
+	caller    *callerView // of the call that is being served
+	writes    []rowWrite
+	creations []*creation
+	before    map[row]rowBefore        // where the run records
+	links     map[side]map[string]link // likewise, by the id at the other side
+	listed    map[side]bool            // whose links are all in links, since their row was deleted: another one is new
+	touched   bool                     // something was written, exposed or not
+	chosen    choices                  // of the write that the engine makes now
+	counter   map[slot]int             // how many mutations a call made, by kind: slots of the tape
+	passing   int                      // bytes that are counted for the call that is being served
+	ahead     int                      // bytes that are counted for what rows become, where the run records
 }
 
 // slot is a kind of mutation in one call.
@@ -168,7 +168,7 @@ func (t *tx) makeSet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.store.quota.note(ctx, t.set)
+	t.store.quota.recordMaker(ctx, t.set)
 	return t.begin(ctx, d, client, release, false)
 }
 
@@ -184,7 +184,7 @@ func (t *tx) Write(ctx context.Context) error {
 			}
 		}
 	}
-	if _, err := t.attempt.Tape().Value("", writes, func() (any, error) { return t.set, nil }); err != nil {
+	if _, err := t.attempt.Tape().Value("", writtenSet, func() (any, error) { return t.set, nil }); err != nil {
 		return err
 	}
 	if err := t.sql.Write(ctx); err != nil {
@@ -220,7 +220,7 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if err != nil {
 		return nil, t.verdict(err)
 	}
-	mark := len(t.notes)
+	mark := len(t.writes)
 	return func(ok bool) error {
 		if !ok {
 			t.undo(mark)
@@ -229,11 +229,11 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	}, nil
 }
 
-// undo takes back the notes since mark.
+// undo takes back the writes since mark.
 func (t *tx) undo(mark int) {
-	t.releaseNotes(len(t.notes) - mark)
-	clear(t.notes[mark:])
-	t.notes = t.notes[:mark]
+	t.releaseWrites(len(t.writes) - mark)
+	clear(t.writes[mark:])
+	t.writes = t.writes[:mark]
 }
 
 // verdict is what a call's error means: a new attempt where the data has moved on,
@@ -277,7 +277,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
 	if err == nil && t.draft != nil && t.touched {
-		t.store.quota.note(ctx, t.set)
+		t.store.quota.recordMaker(ctx, t.set)
 	}
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
