@@ -99,6 +99,17 @@ type Draft interface {
 	Publish(ctx context.Context) error
 }
 
+// Fault is what an error of a set means: a fault where the database failed. Faults, and
+// the need for a new attempt, stay what they are.
+func Fault(b Backend, set string, err error) error {
+	var known *fault.Fault
+	if err == nil || errors.Is(err, run.ErrStale) || errors.As(err, &known) {
+		return err
+	}
+	trouble, _ := b.Trouble(set, err)
+	return trouble
+}
+
 // At adds to the cause of a fault of Trouble, which is for the log, where the data
 // is. A fault that err had in it before is left as it was.
 func At(place string, err error, trouble error) error {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -26,7 +26,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
 		return []catalog.Check{data}
 	}
-	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), countSets(len(sets)), listSome(sets))
+	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), migrations.CountSets(len(sets)), migrations.ListSome(sets))
 	checked := sets[:min(len(sets), maxChecked)]
 	if p.store.way == nil {
 		for _, set := range checked {
@@ -37,20 +37,20 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		}
 		return p.checkScans(data, p.noJournal())
 	}
-	out := []catalog.Check{data, p.checkTables(ctx, p.store, checked, len(sets))}
+	out := []catalog.Check{data, p.schema.CheckTables(ctx, p.store.backend, p.store.way, checked, len(sets))}
 	if p.tapes != nil {
-		out = append(out, p.tapes.check(ctx))
+		out = append(out, p.tapes.Check(ctx))
 	}
 	if p.journal == nil {
 		return append(out, p.noJournal())
 	}
-	return append(out, p.journal.check(ctx))
+	return append(out, p.journal.Check(ctx))
 }
 
 // Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the
 // same.
 func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
-	f := fault.From(withDatabaseMessage(defaultSet, failure))
+	f := fault.From(migrations.WithDatabaseMessage(defaultSet, failure))
 	const unstarted = "not checked, because the database did not start"
 	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
 	if p.opts.Open != nil {
@@ -61,7 +61,7 @@ func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure erro
 	if err := p.open(ctx, host, s); err == nil {
 		defer func() { _ = s.backend.Close() }() // nothing was written
 		if sets, err := s.backend.Sets(ctx); err == nil {
-			schema = p.checkTables(ctx, s, sets[:min(len(sets), maxChecked)], len(sets))
+			schema = p.schema.CheckTables(ctx, s.backend, s.way, sets[:min(len(sets), maxChecked)], len(sets))
 		}
 	}
 	return append(out, schema, catalog.Check{Name: "replay", Detail: unstarted}, catalog.Check{Name: "journal", Detail: unstarted})
@@ -90,30 +90,8 @@ func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
 	}
 	return append(checks, catalog.Check{
 		Name: "search", OK: true,
-		Detail: "q reads all rows of " + listSome(searched) + ": an app that opens its own database has no word index",
+		Detail: "q reads all rows of " + migrations.ListSome(searched) + ": an app that opens its own database has no word index",
 	})
-}
-
-// checkTables compares the sets with the app's schema.
-func (p *Provider) checkTables(ctx context.Context, s *store, checked []string, all int) catalog.Check {
-	c := catalog.Check{Name: "schema"}
-	standings, err := setStandings(ctx, s.backend, s.way, checked)
-	if err != nil {
-		c.Detail, c.Hint = err.Error(), fault.From(err).Hint
-		return c
-	}
-	c.OK, c.Detail = true, fmt.Sprintf("migrations %s; %d of %s checked, all current", p.mode, len(checked), countSets(all))
-	for _, s := range standings {
-		if s.State == migrate.Current {
-			continue
-		}
-		c.Detail, c.Hint = fmt.Sprintf("the tables of %s are %s: %s", s.Set, s.State, s.Why), s.Do
-		// A set that is migrated at its next use is not a failure.
-		if c.OK = s.State == migrate.Behind && p.mode == inPlace; !c.OK {
-			break
-		}
-	}
-	return c
 }
 
 // checkOwnSet opens a set that the app opens itself, and queries it.
@@ -135,7 +113,7 @@ func (p *Provider) Report(catalog.Boot) []string {
 	}
 	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.store.backend.Dialect().Name(), len(sets))
 	if p.store.way != nil {
-		line += fmt.Sprintf(" migrations=%s schema=%08x", p.mode, uint32(p.hash))
+		line += fmt.Sprintf(" migrations=%s schema=%08x", p.schema.Mode, uint32(p.schema.Hash()))
 	}
 	return []string{line}
 }

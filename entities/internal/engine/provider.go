@@ -23,7 +23,10 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/appdb"
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/postgres"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/sqlite"
@@ -51,11 +54,11 @@ type Provider struct {
 	opts    Options
 	engine  *engine
 	store   *store
-	keys    *keys       // nil where the app opens its databases itself
-	tapes   *tapes      // the same
-	journal *runJournal // likewise, or where it is switched off
-	mode    string      // how sets are migrated
-	hash    int32       // of the schema that they are migrated to
+	keys    *bookkeeping.Keys    // nil where the app opens its databases itself
+	tapes   *bookkeeping.Tapes   // the same
+	journal *bookkeeping.Journal // likewise, or where it is switched off
+	records *Provider            // of KoanRun and KoanCall; nil where they are not exposed
+	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
 }
 
@@ -108,7 +111,7 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
-	}}, slices.Concat(migrationSettings(), journalSettings(), setSettings())...)
+	}}, slices.Concat(migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())...)
 }
 
 // Start implements catalog.Provider. It opens the data folder, and the default
@@ -136,9 +139,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	}
 	p.store = s
 	if owner, ok := s.backend.(backend.Owner); ok {
-		s.quota = &setQuota{backend: s.backend, owner: owner, most: host.Settings().Int(settingSets), log: host.Log()}
-		p.keys = &keys{store: s, owner: owner, log: host.Log()}
-		p.tapes = &tapes{store: s, owner: owner, log: host.Log()}
+		s.quota = bookkeeping.NewSetQuota(s.backend, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+		p.keys = bookkeeping.NewKeys(s, s.backend, owner, host.Log())
+		p.tapes = bookkeeping.NewTapes(s.backend.Dialect(), owner, host.Log())
 		if err := p.startJournal(ctx, host, owner); err != nil {
 			return errors.Join(err, s.backend.Close())
 		}
@@ -151,12 +154,37 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err e
 	if p.opts.Open != nil {
 		return s.open(p.appDatabases(ctx))
 	}
-	m := newMigrations(p.app, p.opts, host)
-	if s.way, err = m.way(); err != nil {
+	p.schema = p.migrations(host)
+	if s.way, err = p.schema.Way(); err != nil {
 		return err
 	}
-	p.mode, p.hash = m.mode, m.schema.Hash
 	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
+}
+
+func (p *Provider) migrations(host catalog.Host) *migrations.Config {
+	name := dialect.SQLite
+	if onPostgres(host.Settings().String(settingDatabase)) {
+		name = dialect.Postgres
+	}
+	return migrations.Configure(p.app, p.opts.Migrations, name, host)
+}
+
+// Commands implements catalog.Commander. An app that opens its own databases migrates
+// them by its own means.
+func (p *Provider) Commands() []*catalog.Command {
+	if p.opts.Open != nil {
+		return nil
+	}
+	return []*catalog.Command{migrations.Commands{Configure: p.migrations, Open: p.openData}.Command()}
+}
+
+// openData opens the data for a command; it opens no set.
+func (p *Provider) openData(host catalog.Host, w migrate.Way) (backend.Backend, error) {
+	s := &store{app: p.app, engine: p.engine, way: w}
+	if err := s.open(opener(host.Settings().String(settingDatabase), host.App())); err != nil {
+		return nil, err
+	}
+	return s.backend, nil
 }
 
 // appDatabases serves the databases that the app opens itself.
@@ -230,12 +258,15 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if p.store == nil {
 		return nil
 	}
-	var err error
 	if p.journal != nil {
-		err = p.journal.close(ctx)
+		p.journal.Close(ctx)
+	}
+	var err error
+	if p.records != nil {
+		err = p.records.store.backend.Close()
 	}
 	if p.keys != nil {
-		err = errors.Join(err, p.keys.close(), p.tapes.close(ctx))
+		err = errors.Join(err, p.keys.Close(), p.tapes.Close(ctx))
 	}
-	return errors.Join(err, p.store.quota.close(), p.store.backend.Close())
+	return errors.Join(err, p.store.quota.Close(), p.store.backend.Close())
 }

@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/shim"
@@ -23,7 +24,7 @@ type store struct {
 	engine  *engine
 	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
 	backend backend.Backend
-	quota   *setQuota // nil where the app sees to its sets
+	quota   *bookkeeping.SetQuota // nil where the app sees to its sets
 }
 
 var (
@@ -41,7 +42,7 @@ func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err er
 		return client, err
 	}}
 	if s.way != nil {
-		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, reportOpened(s.way), s.fill
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, migrate.AtOpening(s.way), s.fill
 		for _, e := range s.app.Graph.Entities {
 			schema.Tables = append(schema.Tables, e.Table)
 		}
@@ -89,7 +90,7 @@ func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, 
 		d, client, release, err = s.backend.Use(ctx, set)
 	}
 	if err != nil {
-		return nil, s.verdict(set, err)
+		return nil, backend.Fault(s.backend, set, err)
 	}
 	return t, t.begin(ctx, d, client, release, write)
 }
@@ -148,7 +149,7 @@ func (t *tx) begin(ctx context.Context, d backend.Database, client any, release 
 	inner, err := d.Begin(ctx, t.attempt, write)
 	if err != nil {
 		release()
-		return t.store.verdict(t.set, err)
+		return backend.Fault(t.store.backend, t.set, err)
 	}
 	if t.attempt.Observed() {
 		inner = observe(inner, t.attempt)
@@ -168,14 +169,14 @@ func (t *tx) makeSet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.store.quota.recordMaker(ctx, t.set)
+	t.store.quota.RecordMaker(ctx, t.set)
 	return t.begin(ctx, d, client, release, false)
 }
 
 // Write implements run.Tx.
 func (t *tx) Write(ctx context.Context) error {
 	if t.draft != nil {
-		if err := t.store.quota.admit(ctx, t.set); err != nil {
+		if err := t.store.quota.Admit(ctx, t.set); err != nil {
 			return err
 		}
 		if !t.attempt.Run().Spec().Atomic {
@@ -242,19 +243,7 @@ func (t *tx) verdict(err error) error {
 	if err != nil && !errors.Is(err, run.ErrStale) && t.sql.Stale(err) {
 		return fmt.Errorf("%w: %w", run.ErrStale, err)
 	}
-	return t.store.verdict(t.set, err)
-}
-
-// verdict is what an error of a set means: a fault where the database failed.
-func (s *store) verdict(set string, err error) error {
-	var known *fault.Fault
-	if err == nil || errors.Is(err, run.ErrStale) || errors.As(err, &known) {
-		return err
-	}
-	if trouble, mine := s.backend.Trouble(set, err); mine {
-		return trouble
-	}
-	return err
+	return backend.Fault(t.store.backend, t.set, err)
 }
 
 // State implements run.Tx.
@@ -277,7 +266,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
 	if err == nil && t.draft != nil && t.touched {
-		t.store.quota.recordMaker(ctx, t.set)
+		t.store.quota.RecordMaker(ctx, t.set)
 	}
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it

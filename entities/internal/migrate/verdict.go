@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -255,4 +256,30 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// AtOpening is the look at a set that has another mark, under its lock: backend's
+// Schema.Migrate.
+func AtOpening(w Way) func(ctx context.Context, set string, drv dialect.Driver) error {
+	return func(ctx context.Context, set string, drv dialect.Driver) error {
+		v, err := w.Open(ctx, drv)
+		if err != nil {
+			return failedMigration(set, err)
+		}
+		if v.State != Current {
+			return v.Fault(set)
+		}
+		return nil
+	}
+}
+
+// failedMigration is the fault for a statement that the database refused. The
+// database's message is for the log only.
+func failedMigration(set string, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) {
+		return err
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
+		WithHint("Check the server's log, or run `migrate apply` to see why.").Because(err)
 }

@@ -1,13 +1,14 @@
-package engine
+// Package migrations is how whoever runs an app sees its schema change: settings, the
+// command `migrate`, and the state of sets.
+//
+// What belongs here: what is configured, asked for and reported. What must never: how
+// tables are compared and changed (package migrate).
+package migrations
 
 import (
-	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -26,7 +27,8 @@ const (
 	versioned   = "versioned"
 )
 
-func migrationSettings() []catalog.Setting {
+// Settings are those of how sets are brought to the app's schema.
+func Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{
 			Key: settingMode, Default: inPlace, OneOf: []string{inPlace, versioned},
@@ -36,30 +38,33 @@ func migrationSettings() []catalog.Setting {
 	}
 }
 
-// migrations is how an app's sets are brought to its schema, as configured.
-type migrations struct {
+// Config is how an app's sets are brought to its schema, as configured.
+type Config struct {
+	Mode string // as it is set
+
 	schema  *migrate.Schema
-	mode    string
 	path    string // where files are written
 	carried fs.FS  // the directory that the app has in it; nil where path counts
 	command string
 	dialect string // of the files
 }
 
-func newMigrations(app *shim.App, o Options, host catalog.Host) *migrations {
+// Configure reads the settings. carried are the migrations that the app has in it, nil for
+// none; dialect is ent's name of the database's.
+func Configure(app *shim.App, carried fs.FS, dialect string, host catalog.Host) *Config {
 	s := host.Settings()
-	m := &migrations{
-		schema: migrate.NewSchema(app.Tables, app.SchemaHash, wordIndexes(app.Graph)), mode: s.String(settingMode), path: s.String(settingDir),
-		command: host.App() + " migrate", dialect: dialect.SQLite,
+	c := &Config{
+		schema: migrate.NewSchema(app.Tables, app.SchemaHash, wordIndexes(app.Graph)), Mode: s.String(settingMode), path: s.String(settingDir),
+		command: host.App() + " migrate", dialect: dialect,
 	}
-	if onPostgres(s.String(settingDatabase)) {
-		m.dialect = dialect.Postgres
+	if !s.IsSet(settingDir) {
+		c.carried = carried
 	}
-	if o.Migrations != nil && !s.IsSet(settingDir) {
-		m.carried = o.Migrations
-	}
-	return m
+	return c
 }
+
+// Hash identifies the schema that sets are migrated to.
+func (c *Config) Hash() int32 { return c.schema.Hash }
 
 // wordIndexes returns what finds words in an app's entities.
 func wordIndexes(g *descriptor.Graph) []*sqltext.WordIndex {
@@ -73,11 +78,11 @@ func wordIndexes(g *descriptor.Graph) []*sqltext.WordIndex {
 }
 
 // files reads the directory. With sums its files must be what atlas.sum says.
-func (m *migrations) files(sums bool) (w migrate.Files, err error) {
-	w = migrate.Files{Schema: m.schema, Command: m.command}
-	from, place := m.carried, "the app"
+func (c *Config) files(sums bool) (w migrate.Files, err error) {
+	w = migrate.Files{Schema: c.schema, Command: c.command}
+	from, place := c.carried, "the app"
 	if from == nil {
-		if place, err = filepath.Abs(m.path); err != nil {
+		if place, err = filepath.Abs(c.path); err != nil {
 			return w, err
 		}
 		if info, err := os.Stat(place); err == nil && !info.IsDir() {
@@ -87,7 +92,7 @@ func (m *migrations) files(sums bool) (w migrate.Files, err error) {
 	} else if from, err = onlyFolder(from); err != nil {
 		return w, err
 	}
-	w.Dir, err = migrate.Read(from, place, m.command, m.dialect, sums)
+	w.Dir, err = migrate.Read(from, place, c.command, c.dialect, sums)
 	return w, err
 }
 
@@ -104,39 +109,14 @@ func onlyFolder(from fs.FS) (fs.FS, error) {
 	return from, nil
 }
 
-// way is how sets are opened. Its error is the refusal to start.
-func (m *migrations) way() (migrate.Way, error) {
-	if m.mode != versioned {
-		return migrate.InPlace{Schema: m.schema, Command: m.command}, nil
+// Way is how sets are opened. Its error is the refusal to start.
+func (c *Config) Way() (migrate.Way, error) {
+	if c.Mode != versioned {
+		return migrate.InPlace{Schema: c.schema, Command: c.command}, nil
 	}
-	w, err := m.files(true)
+	w, err := c.files(true)
 	if err != nil {
 		return nil, err
 	}
 	return w, w.Check()
-}
-
-// reportOpened is the look at a set that has another mark, under its lock.
-func reportOpened(w migrate.Way) func(ctx context.Context, set string, drv dialect.Driver) error {
-	return func(ctx context.Context, set string, drv dialect.Driver) error {
-		v, err := w.Open(ctx, drv)
-		if err != nil {
-			return failedMigration(set, err)
-		}
-		if v.State != migrate.Current {
-			return v.Fault(set)
-		}
-		return nil
-	}
-}
-
-// failedMigration is the fault for a statement that the database refused. The
-// database's message is for the log only.
-func failedMigration(set string, err error) error {
-	var known *fault.Fault
-	if errors.As(err, &known) {
-		return err
-	}
-	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
-		WithHint("Check the server's log, or run `migrate apply` to see why.").Because(err)
 }

@@ -1,4 +1,4 @@
-package engine
+package bookkeeping
 
 import (
 	"context"
@@ -13,18 +13,20 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-const settingSets = "sets.perCaller"
+// SettingSets is the key of the bound of SetQuota.
+const SettingSets = "sets.perCaller"
 
-func setSettings() []catalog.Setting {
+// SetSettings are those of SetQuota.
+func SetSettings() []catalog.Setting {
 	return []catalog.Setting{{
-		Key: settingSets, Default: 1000, Min: 0, Max: 10_000_000,
+		Key: SettingSets, Default: 1000, Min: 0, Max: 10_000_000,
 		Help: "sets that one caller may create by writing to them; 0 is no limit",
 	}}
 }
 
-// setQuota bounds how many sets one caller creates. Who created a set is kept in the
+// SetQuota bounds how many sets one caller creates. Who created a set is kept in the
 // app's own database, so the bound holds across processes and restarts.
-type setQuota struct {
+type SetQuota struct {
 	backend backend.Backend
 	owner   backend.Owner
 	most    int
@@ -34,7 +36,12 @@ type setQuota struct {
 	makers *ledger.Makers // nil until somebody makes a set
 }
 
-func (q *setQuota) open(ctx context.Context) (*ledger.Makers, error) {
+// NewSetQuota lets each caller create at most so many sets.
+func NewSetQuota(b backend.Backend, owner backend.Owner, most int, log *slog.Logger) *SetQuota {
+	return &SetQuota{backend: b, owner: owner, most: most, log: log}
+}
+
+func (q *SetQuota) open(ctx context.Context) (*ledger.Makers, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.makers == nil {
@@ -47,9 +54,9 @@ func (q *setQuota) open(ctx context.Context) (*ledger.Makers, error) {
 	return q.makers, nil
 }
 
-// admit refuses a caller who has created as many sets as allowed. Sets that no longer
+// Admit refuses a caller who has created as many sets as allowed. Sets that no longer
 // exist do not count. A nil quota admits everybody.
-func (q *setQuota) admit(ctx context.Context, set string) error {
+func (q *SetQuota) Admit(ctx context.Context, set string) error {
 	if q == nil || q.most == 0 {
 		return nil
 	}
@@ -73,11 +80,11 @@ func (q *setQuota) admit(ctx context.Context, set string) error {
 		return nil
 	}
 	return fault.Newf(fault.Forbidden, "the set %q does not exist, and this caller has already created %d sets, the most allowed", set, len(made)).
-		WithHint("Write to a set that exists, or have whoever runs the server raise %s.", settingSets).WithPath("/set")
+		WithHint("Write to a set that exists, or have whoever runs the server raise %s.", SettingSets).WithPath("/set")
 }
 
-// recordMaker keeps who made a set. The set exists whatever becomes of that.
-func (q *setQuota) recordMaker(ctx context.Context, set string) {
+// RecordMaker keeps who made a set. The set exists whatever becomes of that.
+func (q *SetQuota) RecordMaker(ctx context.Context, set string) {
 	if q == nil || q.most == 0 {
 		return
 	}
@@ -90,7 +97,8 @@ func (q *setQuota) recordMaker(ctx context.Context, set string) {
 	}
 }
 
-func (q *setQuota) close() error {
+// Close closes what keeps who made the sets.
+func (q *SetQuota) Close() error {
 	if q == nil || q.makers == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package bookkeeping
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
 const maxSuggested = 100
 
-// reportDocument offers runs that have ended, one document each: callers see their own,
+// ReportDocument offers runs that have ended, one document each: callers see their own,
 // and those who may read the journal see all.
-func (c *runJournal) reportDocument() *catalog.Document {
+func (j *Journal) ReportDocument() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
 		Description: "One of your runs, by its runId: how it ended, what it called and changed.",
 		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
-			err = c.withReader(ctx, func(j *ledger.Journal, subject string) (err error) {
+			err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
 				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
-				out, err = j.Report(ctx, id, subject, knows)
+				out, err = rows.Report(ctx, id, subject, knows)
 				return err
 			})
 			if err == nil && out == nil {
@@ -31,12 +31,12 @@ func (c *runJournal) reportDocument() *catalog.Document {
 			return out, err
 		},
 		Complete: func(ctx context.Context, _ *catalog.View, typed string) (out []string) {
-			err := c.withReader(ctx, func(j *ledger.Journal, subject string) (err error) {
-				out, err = j.Recent(ctx, typed, subject, maxSuggested)
+			err := j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
+				out, err = rows.Recent(ctx, typed, subject, maxSuggested)
 				return err
 			})
 			if err != nil {
-				c.log.WarnContext(ctx, "the journal cannot be read", "error", err)
+				j.log.WarnContext(ctx, "the journal cannot be read", "error", err)
 			}
 			return out
 		},
@@ -45,7 +45,7 @@ func (c *runJournal) reportDocument() *catalog.Document {
 
 // withReader opens the journal for a reader, who sees what ended before. subject is
 // whose runs it may see, "" for everybody's.
-func (c *runJournal) withReader(ctx context.Context, do func(j *ledger.Journal, subject string) error) error {
+func (j *Journal) withReader(ctx context.Context, do func(rows *ledger.Journal, subject string) error) error {
 	who := auth.From(ctx)
 	subject := who.Subject
 	switch {
@@ -54,13 +54,11 @@ func (c *runJournal) withReader(ctx context.Context, do func(j *ledger.Journal, 
 	case subject == "":
 		return nil // nobody has run anything
 	}
-	wait, stop := context.WithTimeout(ctx, flushTime)
-	c.writer.Flush(wait)
-	stop()
-	j, err := c.open(ctx)
+	j.Flush(ctx)
+	rows, err := j.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = j.Close() }()
-	return do(j, subject)
+	defer func() { _ = rows.Close() }()
+	return do(rows, subject)
 }

@@ -1,4 +1,4 @@
-package engine
+package bookkeeping
 
 import (
 	"context"
@@ -12,18 +12,19 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run/replay"
 )
 
-// tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
+// Tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
 // writer writes them, or a writer of their own if there is no journal.
-type tapes struct {
-	store  *store
-	owner  backend.Owner
-	log    *slog.Logger
-	writer *ledger.Writer // nil where there is no journal, and nothing is going to be kept
-	own    bool           // the writer has nothing else
+type Tapes struct {
+	dialect sqltext.Dialect
+	owner   backend.Owner
+	log     *slog.Logger
+	writer  *ledger.Writer // nil where there is no journal, and nothing is going to be kept
+	own     bool           // the writer has nothing else
 
 	bounds  atomic.Pointer[tapeBounds] // nil where nothing is going to be kept
 	trimmed time.Time                  // when it was last looked at, by the housekeeping alone
@@ -45,37 +46,29 @@ const (
 	tapesBeat = 10 * time.Second
 )
 
-var (
-	_ replay.Shelf  = (*tapes)(nil)
-	_ replay.Keeper = (*Provider)(nil)
-)
+var _ replay.Shelf = (*Tapes)(nil)
 
-// Shelf implements replay.Keeper. An app that opens its databases itself has no
-// place for data outside the sets.
-func (p *Provider) Shelf() replay.Shelf {
-	if p.tapes == nil {
-		return nil
-	}
-	return p.tapes
+// NewTapes returns what keeps tapes.
+func NewTapes(d sqltext.Dialect, owner backend.Owner, log *slog.Logger) *Tapes {
+	return &Tapes{dialect: d, owner: owner, log: log}
 }
 
-func (t *tapes) open(ctx context.Context) (*ledger.Tapes, error) {
+func (t *Tapes) open(ctx context.Context) (*ledger.Tapes, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.opened != nil {
 		return t.opened, nil
 	}
-	d := t.store.backend.Dialect()
-	db, err := t.owner.Own(ctx, ledger.TapeTables(d))
+	db, err := t.owner.Own(ctx, ledger.TapeTables(t.dialect))
 	if err != nil {
 		return nil, err
 	}
-	t.opened = ledger.NewTapes(db, d)
+	t.opened = ledger.NewTapes(db, t.dialect)
 	return t.opened, nil
 }
 
-// close writes what is left.
-func (t *tapes) close(ctx context.Context) error {
+// Close writes what is left.
+func (t *Tapes) Close(ctx context.Context) error {
 	if t.own {
 		t.writer.Close(ctx)
 	}
@@ -88,19 +81,18 @@ func (t *tapes) close(ctx context.Context) error {
 }
 
 // Bound implements replay.Shelf.
-func (t *tapes) Bound(retention time.Duration, most int64) {
+func (t *Tapes) Bound(retention time.Duration, most int64) {
 	t.bounds.Store(&tapeBounds{retention, most})
 	if t.writer != nil {
 		t.writer.Tidy()
 		return
 	}
 	open := func(ctx context.Context) (*ledger.Journal, error) {
-		d := t.store.backend.Dialect()
-		db, err := t.owner.Own(ctx, ledger.TapeTables(d))
+		db, err := t.owner.Own(ctx, ledger.TapeTables(t.dialect))
 		if err != nil {
 			return nil, err
 		}
-		return ledger.NewJournal(db, d, "", 0), nil
+		return ledger.NewJournal(db, t.dialect, "", 0), nil
 	}
 	t.own = true
 	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {
@@ -111,10 +103,10 @@ func (t *tapes) Bound(retention time.Duration, most int64) {
 }
 
 // Take implements replay.Shelf.
-func (t *tapes) Take(k *replay.PendingTape) { t.writer.Take(k) }
+func (t *Tapes) Take(k *replay.PendingTape) { t.writer.Take(k) }
 
 // Get implements replay.Shelf.
-func (t *tapes) Get(ctx context.Context, id string) (*replay.KeptTape, error) {
+func (t *Tapes) Get(ctx context.Context, id string) (*replay.KeptTape, error) {
 	if t.writer != nil {
 		wait, stop := context.WithTimeout(ctx, flushTime)
 		t.writer.Flush(wait)
@@ -156,7 +148,7 @@ func startedRecently(id string) bool {
 }
 
 // trim removes what is too old and, if there is too much, the oldest.
-func (t *tapes) trim(ctx context.Context) error {
+func (t *Tapes) trim(ctx context.Context) error {
 	b := t.bounds.Load()
 	if b == nil || time.Since(t.trimmed) < trimEvery {
 		return nil
@@ -177,8 +169,8 @@ func formatBytes(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
 }
 
-// check reports to `doctor` how much is kept.
-func (t *tapes) check(ctx context.Context) catalog.Check {
+// Check reports to `doctor` how much is kept.
+func (t *Tapes) Check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "replay"}
 	l, err := t.open(ctx)
 	if err == nil {

@@ -1,4 +1,4 @@
-package engine
+package bookkeeping
 
 import (
 	"context"
@@ -15,12 +15,13 @@ import (
 	"github.com/koan-go/koan/framework/run/once"
 )
 
-// keys is the ledger of runs with an idempotency key, over the app's own tables
+// Keys is the ledger of runs with an idempotency key, over the app's own tables
 // and the receipts of its sets. The tables are made when the first key comes.
-type keys struct {
-	store *store
-	owner backend.Owner
-	log   *slog.Logger
+type Keys struct {
+	data    run.Store
+	backend backend.Backend // of the data
+	owner   backend.Owner
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	opened  *ledger.Keys
@@ -29,38 +30,31 @@ type keys struct {
 	tidying sync.WaitGroup
 }
 
-var (
-	_ once.Ledger = (*keys)(nil)
-	_ once.Keeper = (*Provider)(nil)
-)
+var _ once.Ledger = (*Keys)(nil)
 
-// Ledger implements once.Keeper. An app that opens its databases itself has no
-// place for data outside the sets.
-func (p *Provider) Ledger() once.Ledger {
-	if p.keys == nil {
-		return nil
-	}
-	return p.keys
+// NewKeys returns the ledger of runs over the sets of some data.
+func NewKeys(data run.Store, b backend.Backend, owner backend.Owner, log *slog.Logger) *Keys {
+	return &Keys{data: data, backend: b, owner: owner, log: log}
 }
 
 // open opens the tables at their first use.
-func (k *keys) open(ctx context.Context) (*ledger.Keys, error) {
+func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.opened != nil {
 		return k.opened, nil
 	}
-	d := k.store.backend.Dialect()
+	d := k.backend.Dialect()
 	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d)))
 	if err != nil {
-		return nil, k.verdict(err)
+		return nil, k.fault(err)
 	}
 	k.opened = ledger.NewKeys(db, d)
 	return k.opened, nil
 }
 
-// close closes the tables, if they were ever opened.
-func (k *keys) close() error {
+// Close closes the tables, if they were ever opened.
+func (k *Keys) Close() error {
 	k.mu.Lock()
 	if k.stop != nil {
 		k.stop()
@@ -76,16 +70,16 @@ func (k *keys) close() error {
 }
 
 // Keeps implements once.Ledger.
-func (k *keys) Keeps(s run.Store) bool { return s == run.Store(k.store) }
+func (k *Keys) Keeps(s run.Store) bool { return s == k.data }
 
-// verdict is what an error of the tables means: a fault where the database failed.
-func (k *keys) verdict(err error) error { return k.store.verdict(ledgerName, err) }
+// fault is what an error of the tables means: a fault where the database failed.
+func (k *Keys) fault(err error) error { return backend.Fault(k.backend, ledgerName, err) }
 
 // ledgerName stands in the place of a set's name in such a fault.
 const ledgerName = "koan.ledger"
 
 // Claim implements once.Ledger.
-func (k *keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing, err error) {
+func (k *Keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing, err error) {
 	err = k.with(ctx, func(l *ledger.Keys) error {
 		if err := k.forget(ctx, l, c.Retention, 1, &c); err != nil {
 			return err
@@ -106,7 +100,7 @@ const (
 
 // forgetOldSometimes removes what is older than the retention, now and then, in the
 // background.
-func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
+func (k *Keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if time.Since(k.tidied) < tidyEvery {
@@ -127,7 +121,7 @@ func (k *keys) forgetOldSometimes(l *ledger.Keys, retention time.Duration) {
 
 // forget removes runs that nobody has touched for the retention: first what their sets
 // keep of them, so that no reply is left without a key.
-func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *once.Claim) error {
+func (k *Keys) forget(ctx context.Context, l *ledger.Keys, retention time.Duration, most int, only *once.Claim) error {
 	stale, err := l.Stale(ctx, retention, most, only)
 	if err != nil {
 		return err
@@ -146,7 +140,7 @@ func (k *keys) forget(ctx context.Context, l *ledger.Keys, retention time.Durati
 }
 
 // forgetReply takes a reply out of a set, waiting for its turn like every writer.
-func (k *keys) forgetReply(ctx context.Context, set, id string) error {
+func (k *Keys) forgetReply(ctx context.Context, set, id string) error {
 	d, gone, release, err := k.use(ctx, set)
 	if err != nil || gone {
 		return err
@@ -156,7 +150,7 @@ func (k *keys) forgetReply(ctx context.Context, set, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := ledger.ForgetReply(ctx, k.store.backend.Dialect(), tx, id); err != nil {
+	if err := ledger.ForgetReply(ctx, k.backend.Dialect(), tx, id); err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx))
 		return err
 	}
@@ -165,53 +159,53 @@ func (k *keys) forgetReply(ctx context.Context, set, id string) error {
 
 // use returns a set that was written to once. gone reports that it does not exist any
 // more: looking for a receipt makes no set.
-func (k *keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
-	sets, err := k.store.backend.Sets(ctx)
+func (k *Keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
+	sets, err := k.backend.Sets(ctx)
 	if err != nil {
 		return nil, false, nil, err
 	}
 	if !slices.Contains(sets, set) {
 		return nil, true, nil, nil
 	}
-	d, _, release, err = k.store.backend.Use(ctx, set)
+	d, _, release, err = k.backend.Use(ctx, set)
 	return d, false, release, err
 }
 
 // Renew implements once.Ledger.
-func (k *keys) Renew(ctx context.Context, h once.Hold) error {
+func (k *Keys) Renew(ctx context.Context, h once.Hold) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Renew(ctx, h) })
 }
 
 // Intend implements once.Ledger.
-func (k *keys) Intend(ctx context.Context, h once.Hold, i once.Intent) error {
+func (k *Keys) Intend(ctx context.Context, h once.Hold, i once.Intent) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Intend(ctx, h, i) })
 }
 
 // Settle implements once.Ledger.
-func (k *keys) Settle(ctx context.Context, h once.Hold, i once.Intent) error {
+func (k *Keys) Settle(ctx context.Context, h once.Hold, i once.Intent) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Settle(ctx, h, i) })
 }
 
 // Commits implements once.Ledger.
-func (k *keys) Commits(ctx context.Context, h once.Hold, sets, scope []string) error {
+func (k *Keys) Commits(ctx context.Context, h once.Hold, sets, scope []string) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.Commits(ctx, h, sets, scope) })
 }
 
 // End implements once.Ledger.
-func (k *keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
+func (k *Keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
 	return k.with(ctx, func(l *ledger.Keys) error { return l.End(ctx, h, e) })
 }
 
-func (k *keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
+func (k *Keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
 	l, err := k.open(ctx)
 	if err != nil {
 		return err
 	}
-	return k.verdict(fn(l))
+	return k.fault(fn(l))
 }
 
 // Receipts implements once.Ledger. A set that is not there any more has none.
-func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Receipt, error) {
+func (k *Keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Receipt, error) {
 	var out []run.Receipt
 	for _, set := range sets {
 		d, gone, release, err := k.use(ctx, set)
@@ -225,7 +219,7 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 		release()
 		if err != nil {
 			var known *fault.Fault
-			if err = k.store.verdict(set, err); errors.As(err, &known) {
+			if err = backend.Fault(k.backend, set, err); errors.As(err, &known) {
 				return nil, err
 			}
 			return nil, fault.New(fault.ServiceUnavailable, "the receipts of the set "+set+" cannot be read").Because(err)
@@ -236,11 +230,11 @@ func (k *keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 }
 
 // receipts returns the receipts of a run in one set, the reply with the first.
-func (k *keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
-	found, err := ledger.Receipts(ctx, k.store.backend.Dialect(), d.DB(), id)
+func (k *Keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
+	found, err := ledger.Receipts(ctx, k.backend.Dialect(), d.DB(), id)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	found[0].Reply, err = ledger.Reply(ctx, k.store.backend.Dialect(), d.DB(), id)
+	found[0].Reply, err = ledger.Reply(ctx, k.backend.Dialect(), d.DB(), id)
 	return found, err
 }

@@ -1,4 +1,4 @@
-package engine
+package bookkeeping
 
 import (
 	"context"
@@ -9,21 +9,12 @@ import (
 )
 
 // plans keeps plans beside the keys of runs: a plan that is applied holds one.
-type plans struct{ keys *keys }
+type plans struct{ keys *Keys }
 
-var (
-	_ approve.Plans  = plans{}
-	_ approve.Keeper = (*Provider)(nil)
-)
+var _ approve.Plans = plans{}
 
-// Plans implements approve.Keeper. An app that opens its databases itself has no
-// place for data outside the sets.
-func (p *Provider) Plans() approve.Plans {
-	if p.keys == nil {
-		return nil
-	}
-	return plans{p.keys}
-}
+// Plans returns what keeps plans.
+func (k *Keys) Plans() approve.Plans { return plans{k} }
 
 // KeepPlan implements approve.Plans.
 func (p plans) KeepPlan(ctx context.Context, plan *approve.Plan, life time.Duration) error {

@@ -1,0 +1,234 @@
+package migrations
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Commands carry out `migrate` for an app.
+type Commands struct {
+	Configure func(host catalog.Host) *Config
+	// Open opens the data, and no set.
+	Open func(host catalog.Host, w migrate.Way) (backend.Backend, error)
+}
+
+// Command describes them.
+func (cs Commands) Command() *catalog.Command {
+	return &catalog.Command{
+		Name: "migrate", Short: "Plan schema migrations, apply them to sets, show the state of sets",
+		Sub: []*catalog.Command{
+			{
+				Name: "plan", Args: []string{"NAME"}, Short: "Write a migration file with the schema's changes since the last one",
+				Long: "Compares the app's schema with what the files in `migrations.dir` lead to, and writes the difference as\n" +
+					"a new file, in Atlas' format with its atlas.sum. Review and commit both. The sets are not touched; the\n" +
+					"files are run on a scratch copy, in the same kind of database. What may lose data is listed.",
+				Example: "migrate plan add_due_date", Run: cs.plan,
+			},
+			{
+				Name: "apply", Short: "Bring all sets, or one, to this build's schema",
+				Long: "Each set is migrated under its own lock and in one transaction: as a whole or not at all. Sets that are\n" +
+					"current already are left alone, so an interrupted apply can simply be run again.\n\n" +
+					"With `migrations.mode` versioned the files in `migrations.dir` are run; with auto, whatever is missing is added.",
+				Example: "migrate apply --set default",
+				Flags: []catalog.CommandFlag{
+					{Name: "set", Default: "", Help: "only this set"},
+					{Name: "drop", Default: false, Help: "with mode auto: also do what loses data (drop columns and tables, narrow types)"},
+				},
+				Run: cs.apply,
+			},
+			{
+				Name: "status", Short: "Show the state of each set and what to do",
+				Long:  "Changes nothing. The exit status is 1 if a set is not current.",
+				Flags: []catalog.CommandFlag{{Name: "json", Default: false, Help: "one line of JSON"}},
+				Run:   cs.status,
+			},
+			{
+				Name: "hash", Short: "Update atlas.sum after a migration file was edited",
+				Long: "Runs the files on a scratch copy, as a new set would, and writes atlas.sum. A file that a set has already\n" +
+					"run must not be edited any more.",
+				Run: cs.hash,
+			},
+		},
+	}
+}
+
+func (cs Commands) plan(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
+	if err := migrate.CheckName(in.Args[0]); err != nil {
+		return err
+	}
+	c := cs.Configure(host)
+	c.carried = nil // files are written where files are
+	w, err := c.files(true)
+	if err != nil {
+		return err
+	}
+	b, err := cs.Open(host, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	var plan *migrate.Plan
+	err = b.Scratch(ctx, func(ctx context.Context, drv dialect.Driver) (err error) {
+		plan, err = w.Plan(ctx, drv, in.Args[0], time.Now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if plan == nil {
+		in.Out.Printf("nothing to plan: the files in %s lead to this build's schema\n", c.path)
+		return nil
+	}
+	file, err := w.Write(plan, c.path)
+	if err != nil {
+		return err
+	}
+	in.Out.Printf("%s\n", file)
+	for _, s := range plan.Summary() {
+		in.Out.Printf("  %s\n", s)
+	}
+	for _, loss := range plan.Losses {
+		in.Err.Printf("it %s: renaming a field looks the same; edit the file if you meant a rename\n", loss)
+	}
+	for _, block := range plan.Blocks {
+		in.Err.Printf("%s: edit the file before you apply it to data\n", block)
+	}
+	in.Err.Printf("Review the file and %s, and commit both. After an edit: `%s hash`.\n", filepath.Join(c.path, "atlas.sum"), c.command)
+	return nil
+}
+
+func (cs Commands) hash(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
+	c := cs.Configure(host)
+	c.carried = nil
+	w, err := c.files(false)
+	if err != nil {
+		return err
+	}
+	b, err := cs.Open(host, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	return b.Scratch(ctx, func(ctx context.Context, drv dialect.Driver) error {
+		note, err := w.Sum(ctx, drv, c.path)
+		if note != "" {
+			in.Err.Printf("%s\n", note)
+		}
+		if err == nil {
+			in.Out.Printf("%s\n", filepath.Join(c.path, "atlas.sum"))
+		}
+		return err
+	})
+}
+
+func (cs Commands) apply(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
+	c := cs.Configure(host)
+	w, err := c.Way()
+	if err != nil {
+		return err
+	}
+	b, err := cs.Open(host, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	sets := []string{in.Strings["set"]}
+	if sets[0] == "" {
+		if sets, err = b.Sets(ctx); err != nil {
+			return err
+		}
+	}
+	if len(sets) == 0 {
+		in.Out.Printf("there are no sets in %s yet; a set is created by the first write to it\n", b.Place())
+	}
+	broken := 0
+	for _, set := range sets {
+		var v *migrate.Verdict
+		err := b.Change(ctx, set, func(ctx context.Context, drv dialect.Driver) (err error) {
+			v, err = w.Apply(ctx, drv, set, in.Bools["drop"])
+			return err
+		})
+		if err != nil && (ctx.Err() != nil || in.Strings["set"] != "") {
+			return WithDatabaseMessage(set, err)
+		}
+		if err != nil {
+			// One set that cannot be migrated does not keep the others from it.
+			broken++
+			err = WithDatabaseMessage(set, err)
+			in.Err.Printf("%s: %v\n  hint: %s\n", set, err, fault.From(err).Hint)
+			continue
+		}
+		in.Out.Printf("%s: %s\n", set, v.Did())
+	}
+	if broken > 0 {
+		in.Err.Printf("not current: %d of %d sets\n", broken, len(sets))
+		return catalog.ErrNotice
+	}
+	return nil
+}
+
+// WithDatabaseMessage adds the database's own message to a fault: whoever migrates
+// needs it.
+func WithDatabaseMessage(set string, err error) error {
+	var known *fault.Fault
+	if errors.As(err, &known) && (errors.Unwrap(known) == nil || strings.Contains(known.Message, errors.Unwrap(known).Error())) {
+		return err
+	}
+	if known != nil {
+		return fault.Newf(known.Code, "%s (%v)", known.Message, errors.Unwrap(known)).WithHint("%s", known.Hint)
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
+		WithHint("Fix the data or the schema, and apply again.").Because(err)
+}
+
+func (cs Commands) status(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
+	c := cs.Configure(host)
+	w, refusal := c.Way()
+	if w == nil {
+		return refusal
+	}
+	b, err := cs.Open(host, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	sets, err := b.Sets(ctx)
+	if err != nil {
+		return err
+	}
+	states, err := SetStates(ctx, b, w, sets)
+	if err != nil {
+		return err
+	}
+	bad := refusal != nil
+	for _, s := range states {
+		bad = bad || s.State != migrate.Current
+	}
+	if in.Bools["json"] {
+		report := map[string]any{"place": b.Place(), "mode": c.Mode, "current": !bad, "sets": states}
+		if refusal != nil {
+			f := fault.From(refusal)
+			report["why"], report["do"] = f.Message, f.Hint
+		}
+		err = in.Out.JSON(report)
+	} else {
+		printStates(in.Out, b.Place(), c.Mode, states)
+		if refusal != nil {
+			in.Err.Printf("%s\n  hint: %s\n", fault.From(refusal).Message, fault.From(refusal).Hint)
+		}
+	}
+	if err == nil && bad {
+		return catalog.ErrNotice
+	}
+	return err
+}
